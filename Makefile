@@ -1,0 +1,89 @@
+# Every command of the project. `make` lists them.
+# Needs Python 3.10 or later with venv, and g++. Everything else is installed into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH := .venv-bench
+SANITIZE := build/sanitize
+CODE := src tests examples $(wildcard benchmarks)
+
+# Folders are listed with their files, so that a deleted file counts as a change.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -name __pycache__ -prune -o -print 2>/dev/null)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+INSTALL := -m pip install -qq
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test lint types sanitize check bench format clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.package ## Build rankstone and compare three simulated recommenders
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg" runs a part
+	$(BIN)/python -m pytest -m "" $(ARGS)
+
+lint: $(VENV)/.extras ## Check code style
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+types: $(VENV)/.extras ## Check types
+	$(BIN)/mypy
+
+# The preloaded libstdc++ lets the sanitizer see C++ exceptions. CPython does not free everything
+# at exit, so leaks are not reported.
+sanitize: $(SANITIZE)/.package $(VENV)/.extras ## Run the tests of the C++ core under sanitizers
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) \
+	$(BIN)/python -m pytest -m "not slow" tests/core tests/table
+
+check: lint types test sanitize ## Run lint, types, test and sanitize, as CI does
+
+bench: $(BENCH)/.package ## Measure speed against other libraries
+	$(BENCH)/bin/python benchmarks/run.py
+
+format: $(VENV)/.extras ## Rewrite the code in the project's style
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+clean: ## Remove the environments, builds and caches
+	rm -rf $(VENV) $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Set-up. The package is installed as a user would install it, again whenever a source changes.
+
+$(VENV)/bin/pip $(BENCH)/bin/pip:
+	@$(PYTHON) -m venv $(@D:/bin=)
+
+$(VENV)/.package: $(SOURCES) | $(VENV)/bin/pip
+	@echo "installing rankstone into $(VENV)"
+	@$(BIN)/python $(INSTALL) .
+	@touch $@
+
+# The package just installed satisfies its own name: only what the extras add is fetched.
+$(VENV)/.extras: $(VENV)/.package
+	@echo "installing the test and development tools into $(VENV)"
+	@$(BIN)/python $(INSTALL) "rankstone[test,dev]"
+	@touch $@
+
+$(SANITIZE)/.package: $(SOURCES) | $(VENV)/bin/pip
+	@echo "building rankstone with sanitizers into $(SANITIZE)"
+	@rm -rf $(SANITIZE)
+	@$(BIN)/python $(INSTALL) --no-deps --target $(SANITIZE) \
+		--config-settings=build-dir=build/cmake-sanitize \
+		--config-settings=cmake.define.RANKSTONE_SANITIZE=ON \
+		--config-settings=cmake.define.RANKSTONE_WERROR=ON .
+	@touch $@
+
+# torch comes first, at a fixed version, so that the peers that need it do not choose one.
+$(BENCH)/.package: $(SOURCES) | $(BENCH)/bin/pip
+	@echo "installing rankstone and its peers into $(BENCH)"
+	@$(BENCH)/bin/python -c "import torch" 2>/dev/null || $(BENCH)/bin/python $(INSTALL) torch==2.13.0
+	@$(BENCH)/bin/python $(INSTALL) ".[bench]"
+	@touch $@

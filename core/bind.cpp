@@ -1,0 +1,360 @@
+// The only file that knows nanobind and NumPy: reads the arguments, calls a door, makes arrays of what it answers.
+#include <nanobind/nanobind.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <string_view>
+
+#include "columns.hpp"
+#include "dense.hpp"
+#include "dicts.hpp"
+#include "lists.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace rankstone {
+namespace {
+
+template <class Choice, size_t count>
+Choice choose(const char* what, const char* value, const std::pair<const char*, Choice> (&choices)[count]) {
+    for (const auto& [name, choice] : choices)
+        if (std::string_view(value) == name) return choice;
+    std::string known;
+    for (const auto& [name, choice] : choices) known += (known.empty() ? "" : ", ") + std::string(name);
+    throw nb::value_error((std::string("unknown ") + what + " '" + value + "'; choose one of: " + known).c_str());
+}
+
+Options read_options(const char* order, const char* duplicates, const char* truth_duplicates, bool float32, bool zeros,
+                     bool extra_queries, int threads) {
+    Options options;
+    options.order = choose<Order>("order", order,
+                                  {{"item_desc", Order::item_desc},
+                                   {"item_asc", Order::item_asc},
+                                   {"input", Order::input},
+                                   {"reverse_input", Order::reverse_input}});
+    options.duplicates = choose<Duplicates>("duplicates", duplicates,
+                                            {{"error", Duplicates::error},
+                                             {"first", Duplicates::first},
+                                             {"best", Duplicates::best},
+                                             {"count", Duplicates::count},
+                                             {"once", Duplicates::once}});
+    options.truth_duplicates = choose<TruthDuplicates>("truth_duplicates", truth_duplicates,
+                                                       {{"error", TruthDuplicates::error},
+                                                        {"first", TruthDuplicates::first},
+                                                        {"count", TruthDuplicates::count}});
+    if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
+    options.float32 = float32;
+    options.zeros = zeros;
+    options.extra_queries = extra_queries;
+    options.threads = threads;
+    return options;
+}
+
+template <class T>
+constexpr int numpy_type = std::is_same_v<T, bool> ? NPY_BOOL : std::is_same_v<T, double> ? NPY_DOUBLE : NPY_INT64;
+
+nb::object checked(PyObject* owned) {
+    if (!owned) throw nb::python_error();
+    return nb::steal(owned);
+}
+
+// Small arrays are copied, which is cheaper than a second object to own their memory.
+template <class T>
+nb::object to_numpy(Array<T>& array, int64_t size) {
+    npy_intp length = size;
+    const size_t bytes = static_cast<size_t>(size) * sizeof(T);
+    if (bytes <= 4096) {
+        nb::object result = checked(PyArray_SimpleNew(1, &length, numpy_type<T>));
+        if (bytes) std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr())), array.data(), bytes);
+        return result;
+    }
+    array.resize(size);
+    nb::object result = checked(PyArray_SimpleNewFromData(1, &length, numpy_type<T>, array.data()));
+    nb::capsule owner(array.data(), [](void* data) noexcept { std::free(data); });
+    array.release();
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result.ptr()), owner.release().ptr())) throw nb::python_error();
+    return result;
+}
+
+nb::tuple to_tuple(nb::object queries, nb::object extra, Output& output) {
+    const int64_t count = output.queries;
+    return nb::make_tuple(std::move(queries), std::move(extra), to_numpy(output.retrieved, count), to_numpy(output.present, count),
+                          to_numpy(output.truth_offsets, count + 1), to_numpy(output.grades, output.truth_rows),
+                          to_numpy(output.ideal, output.truth_rows), to_numpy(output.hit_offsets, count + 1),
+                          to_numpy(output.rank, output.hits), to_numpy(output.grade, output.hits),
+                          to_numpy(output.score, output.hits), to_numpy(output.place, output.hits),
+                          output.tied ? to_numpy(output.above, output.hits) : nb::none(),
+                          output.tied ? to_numpy(output.ties, output.hits) : nb::none(), output.dropped);
+}
+
+nb::tuple bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates, const char* truth_duplicates,
+                     bool float32, bool zeros, bool extra_queries, int threads) {
+    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+    try {
+        DictResult result = align_dicts(truth.ptr(), run.ptr(), options);
+        return to_tuple(nb::steal(result.queries), nb::steal(result.extra), result.output);
+    } catch (const PythonError&) {
+        throw nb::python_error();
+    }
+}
+
+PyArrayObject* as_array(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
+
+Type numpy_kind(PyArrayObject* array, const char* name) {
+    const char kind = PyArray_DESCR(array)->kind;
+    const auto size = PyArray_ITEMSIZE(array);
+    const auto power = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+    if (kind == 'b') return Type::bytes;
+    if (kind == 'i') return static_cast<Type>(static_cast<int>(Type::int8) + power);
+    if (kind == 'u') return static_cast<Type>(static_cast<int>(Type::uint8) + power);
+    if (kind == 'f' && size == 4) return Type::float32;
+    if (kind == 'f' && size == 8) return Type::float64;
+    throw nb::type_error((std::string(name) + ": NumPy type " +
+                          nb::str(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))).c_str() + " is not supported")
+                             .c_str());
+}
+
+// The user's columns, and whatever must live as long as they are read.
+class Inputs {
+public:
+    Column column(nb::handle object, const char* name) {
+        if (PyArray_Check(object.ptr())) return numpy_column(object, name);
+        if (!nb::hasattr(object, "__arrow_c_array__"))
+            throw nb::type_error((std::string(name) + ": not a NumPy array or an Arrow array, but " +
+                                  nb::type_name(object.type()).c_str())
+                                     .c_str());
+        const nb::object pair = object.attr("__arrow_c_array__")();
+        keep_.push_back(pair);
+        const nb::object schema = pair[0], array = pair[1];
+        const auto* schema_at = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(schema.ptr(), "arrow_schema"));
+        const auto* array_at = static_cast<const ArrowArray*>(PyCapsule_GetPointer(array.ptr(), "arrow_array"));
+        if (!schema_at || !array_at) throw nb::python_error();
+        return read_arrow(*schema_at, *array_at, name);
+    }
+
+    Column ids(nb::handle object, const char* name) {
+        Column result = column(object, name);
+        check_ids(result);
+        return result;
+    }
+
+    std::optional<Column> numbers(nb::handle object, const char* name) {
+        if (object.is_none()) return std::nullopt;
+        Column result = column(object, name);
+        check_numbers(result);
+        return result;
+    }
+
+    Matrix matrix(nb::handle object, const char* name, PyArrayObject* like) {
+        if (!PyArray_Check(object.ptr())) throw nb::type_error((std::string(name) + ": not a NumPy array").c_str());
+        PyArrayObject* array = as_array(object);
+        if (PyArray_NDIM(array) != 2) throw nb::value_error((std::string(name) + ": must have two dimensions").c_str());
+        if (like && !PyArray_SAMESHAPE(array, like))
+            throw nb::value_error((std::string(name) + " and scores differ in shape").c_str());
+        if (PyArray_STRIDE(array, 1) != PyArray_ITEMSIZE(array) || !PyArray_ISBEHAVED_RO(array)) array = plain(object);
+        Matrix result{{}, PyArray_STRIDE(array, 0)};
+        result.cells.name = name;
+        result.cells.type = numpy_kind(array, name);
+        result.cells.length = PyArray_DIM(array, 1);
+        result.cells.values = PyArray_DATA(array);
+        return result;
+    }
+
+private:
+    Column numpy_column(nb::handle object, const char* name) {
+        PyArrayObject* array = as_array(object);
+        if (PyArray_NDIM(array) != 1) throw nb::value_error((std::string(name) + ": must have one dimension").c_str());
+        array = plain(object);
+        Column column;
+        column.name = name;
+        column.length = PyArray_DIM(array, 0);
+        if (column.length == 0) return column;
+        column.type = numpy_kind(array, name);
+        column.values = PyArray_DATA(array);
+        return column;
+    }
+
+    // The array itself if it lies in one piece, in this machine's byte order; else a copy.
+    PyArrayObject* plain(nb::handle object) {
+        keep_.push_back(checked(PyArray_FROM_OF(object.ptr(), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED)));
+        return as_array(keep_.back());
+    }
+
+    std::vector<nb::object> keep_;
+};
+
+// A value of a column as a user would write it.
+std::string show(const Column& column, int64_t row) {
+    nb::object value;
+    if (column.is_text()) {
+        const std::string_view text = key_at<TextKeys>(column, row).text;
+        value = checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    } else if (column.dictionary) {
+        value = nb::int_(key_at<IntKeys>(column, row));
+    } else {
+        value = with_numbers(column, [&](auto get) -> nb::object {
+            if constexpr (std::is_integral_v<decltype(get(0))>) return nb::int_(get(row));
+            return nb::float_(static_cast<double>(get(row)));
+        });
+    }
+    return nb::repr(value).c_str();
+}
+
+// `where` is "query 'q1'" or "row 12"; `item` as shown.
+[[noreturn]] void fail(const Problem& problem, const std::string& where, const std::string& item, const Column* values, int64_t row) {
+    std::string text = where;
+    if (problem.kind == Problem::twice) {
+        text += ": " + item + " appears twice in the " + (problem.in_run ? "run" : "truth");
+    } else {
+        const std::string value = show(*values, row), what = problem.in_run ? "score" : "grade";
+        text += ", " + item + ": " + what;
+        text += values->is_int() ? " " + value + " is too large to be exact as a float" : " is " + value;
+    }
+    throw nb::value_error(text.c_str());
+}
+
+// Runs a door without the GIL, so that other Python threads go on and Ctrl-C is heard.
+template <class Door>
+auto open(const Options& options, Door door) {
+    Team team(options.threads, [] {
+        const nb::gil_scoped_acquire gil;
+        return PyErr_CheckSignals() != 0;
+    });
+    try {
+        const nb::gil_scoped_release no_gil;
+        return door(team);
+    } catch (const Interrupted&) {
+        throw nb::python_error();
+    }
+}
+
+void check_lengths(const Column& items, const Column& other) {
+    if (items.length != other.length)
+        throw nb::value_error((std::string(items.name) + " and " + other.name + " differ in length: " +
+                               std::to_string(items.length) + " and " + std::to_string(other.length))
+                                  .c_str());
+}
+
+template <class Columns>
+void read_rows(Inputs& inputs, Columns& truth, Columns& run, nb::handle truth_item, nb::handle truth_grade, nb::handle run_item,
+               nb::handle run_score) {
+    truth.items = inputs.ids(truth_item, "truth items");
+    truth.values = inputs.numbers(truth_grade, "truth grades");
+    run.items = inputs.ids(run_item, "run items");
+    run.values = inputs.numbers(run_score, "run scores");
+    check_same_kind(truth.items, run.items);
+    if (truth.values) check_lengths(truth.items, *truth.values);
+    if (run.values) check_lengths(run.items, *run.values);
+}
+
+nb::object index_array(const std::vector<int64_t>& rows) {
+    Array<int64_t> array(std::ssize(rows));
+    std::copy(rows.begin(), rows.end(), array.data());
+    return to_numpy(array, std::ssize(rows));
+}
+
+nb::tuple bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle truth_grade, nb::handle run_query,
+                       nb::handle run_item, nb::handle run_score, const char* order, const char* duplicates,
+                       const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+    Inputs inputs;
+    Rows truth, run;
+    truth.queries = inputs.ids(truth_query, "truth queries");
+    run.queries = inputs.ids(run_query, "run queries");
+    check_same_kind(truth.queries, run.queries);
+    read_rows(inputs, truth, run, truth_item, truth_grade, run_item, run_score);
+    check_lengths(truth.queries, truth.items);
+    check_lengths(run.queries, run.items);
+    ColumnResult result;
+    try {
+        open(options, [&](Team& team) { align_columns(truth, run, options, team, result); });
+    } catch (const Problem& problem) {
+        const Rows& side = problem.in_run ? run : truth;
+        const auto query = static_cast<size_t>(problem.query), judged = result.queries.size();
+        fail(problem,
+             "query " + (query < judged ? show(truth.queries, result.queries[query]) : show(run.queries, result.extra[query - judged])),
+             "item " + show(side.items, problem.row), side.values ? &*side.values : nullptr, problem.row);
+    }
+    return to_tuple(index_array(result.queries), index_array(result.extra), result.output);
+}
+
+std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char* name) {
+    const Column column = inputs.ids(object, name);
+    if (column.is_text()) throw nb::type_error((std::string(name) + " must be integers").c_str());
+    std::vector<int64_t> indices(static_cast<size_t>(column.length));
+    IntKeys::with(column, [&](auto get) {
+        for (int64_t i = 0; i < column.length; ++i) indices[static_cast<size_t>(i)] = get(i);
+    });
+    return indices;
+}
+
+nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
+                     nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order, const char* duplicates,
+                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+    Inputs inputs;
+    Lists truth, run;
+    truth.offsets = read_indices(inputs, truth_offsets, "truth offsets");
+    run.offsets = read_indices(inputs, run_offsets, "run offsets");
+    read_rows(inputs, truth, run, truth_items, truth_grades, run_items, run_scores);
+    std::optional<std::vector<int64_t>> pairs;
+    if (!run_rows.is_none()) pairs = read_indices(inputs, run_rows, "run_rows");
+    try {
+        Output output = open(options, [&](Team& team) { return align_lists(truth, run, pairs, options, team); });
+        return to_tuple(nb::none(), nb::none(), output);
+    } catch (const Problem& problem) {
+        const Lists& side = problem.in_run ? run : truth;
+        fail(problem, "row " + std::to_string(problem.query), "item " + show(side.items, problem.row),
+             side.values ? &*side.values : nullptr, problem.row);
+    }
+}
+
+nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, const char* order, const char* duplicates,
+                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+    Inputs inputs;
+    Dense input{};
+    input.scores = inputs.matrix(scores, "scores", nullptr);
+    input.labels = inputs.matrix(labels, "labels", as_array(scores));
+    if (!mask.is_none()) input.mask = inputs.matrix(mask, "mask", as_array(scores));
+    if (input.mask && input.mask->cells.type != Type::bytes) throw nb::type_error("mask: must be booleans");
+    input.queries = PyArray_DIM(as_array(scores), 0);
+    input.items = PyArray_DIM(as_array(scores), 1);
+    try {
+        Output output = open(options, [&](Team& team) { return align_dense(input, options, team); });
+        return to_tuple(nb::none(), nb::none(), output);
+    } catch (const Problem& problem) {
+        Matrix& matrix = problem.in_run ? input.scores : input.labels;
+        matrix.cells.values = static_cast<const char*>(matrix.cells.values) + problem.query * matrix.row_step;
+        fail(problem, "row " + std::to_string(problem.query), "column " + std::to_string(problem.row), &matrix.cells, problem.row);
+    }
+}
+
+}  // namespace
+}  // namespace rankstone
+
+#define RANKSTONE_OPTIONS                                                                                            \
+    "order"_a = "item_desc", "duplicates"_a = "error", "truth_duplicates"_a = "error",                \
+        "float32"_a = false, "zeros"_a = true, "extra_queries"_a = false, "threads"_a = 0
+
+NB_MODULE(_core, m) {
+    using namespace rankstone;
+    if (_import_array() < 0) throw nb::python_error();
+    nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
+        try {
+            std::rethrow_exception(failure);
+        } catch (const ColumnTypeError& error) {
+            PyErr_SetString(PyExc_TypeError, error.what());
+        } catch (const ColumnValueError& error) {
+            PyErr_SetString(PyExc_ValueError, error.what());
+        }
+    });
+    m.def("align_dicts", &bind_dicts, "truth"_a, "run"_a, nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_columns", &bind_columns, "truth_query"_a, "truth_item"_a, "truth_grade"_a.none(), "run_query"_a, "run_item"_a,
+          "run_score"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_lists", &bind_lists, "truth_offsets"_a, "truth_items"_a, "truth_grades"_a.none(), "run_offsets"_a, "run_items"_a,
+          "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(), RANKSTONE_OPTIONS);
+    m.def("align_dense", &bind_dense, "scores"_a, "labels"_a, "mask"_a = nb::none(), nb::kw_only(), RANKSTONE_OPTIONS);
+}

@@ -1,0 +1,187 @@
+// One column of ids, grades or scores, read where it lies: NumPy's memory or Arrow's.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "table.hpp"
+
+struct ArrowSchema;
+struct ArrowArray;
+
+namespace rankstone {
+
+// A column of the wrong type, or with the wrong values.
+struct ColumnTypeError : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+struct ColumnValueError : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+enum class Type { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, bytes, bits, utf8, large_utf8, view, none };
+
+uint64_t hash_text(std::string_view text);
+
+// The distinct values of a dictionary-encoded column, made quick to reach.
+struct Dictionary {
+    bool is_text = false;
+    std::vector<int64_t> ints;
+    std::vector<std::string_view> texts;
+    std::vector<uint64_t> hashes;
+};
+
+struct Column {
+    const char* name = "";  // for errors
+    Type type = Type::none;
+    int64_t length = 0;
+    const void* values = nullptr;          // numbers, offsets into `text`, or Arrow's string views
+    const char* text = nullptr;
+    const void* const* buffers = nullptr;  // what string views point into
+    int64_t bit_offset = 0;
+    std::shared_ptr<const Dictionary> dictionary;  // then the values are indices into it
+
+    bool is_text() const { return dictionary ? dictionary->is_text : type >= Type::utf8 && type <= Type::view; }
+    bool is_int() const { return dictionary ? !dictionary->is_text : type <= Type::uint64; }
+};
+
+// Throws if the column cannot hold ids. An empty column can, whatever its type.
+void check_ids(const Column& column);
+// Throws if one column holds integers and the other strings.
+void check_same_kind(const Column& a, const Column& b);
+// Throws if the column does not hold numbers.
+void check_numbers(const Column& column);
+
+// The memory stays Arrow's; schema and array must outlive the column. Throws if there are nulls.
+Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char* name);
+
+// Calls use(get), where get(row) reads the row as its C type: once a column for the type, not once a row.
+template <class Use>
+decltype(auto) with_numbers(const Column& column, Use use) {
+    const auto plain = [&]<class T>(const T* values) {
+        return use([values](int64_t row) { return values[row]; });
+    };
+    switch (column.type) {
+        case Type::int8: return plain(static_cast<const int8_t*>(column.values));
+        case Type::int16: return plain(static_cast<const int16_t*>(column.values));
+        case Type::int32: return plain(static_cast<const int32_t*>(column.values));
+        case Type::int64: return plain(static_cast<const int64_t*>(column.values));
+        case Type::uint8:
+        case Type::bytes: return plain(static_cast<const uint8_t*>(column.values));
+        case Type::uint16: return plain(static_cast<const uint16_t*>(column.values));
+        case Type::uint32: return plain(static_cast<const uint32_t*>(column.values));
+        case Type::uint64: return plain(static_cast<const uint64_t*>(column.values));
+        case Type::float32: return plain(static_cast<const float*>(column.values));
+        case Type::float64: return plain(static_cast<const double*>(column.values));
+        default:
+            return use([bits = static_cast<const uint8_t*>(column.values), offset = column.bit_offset](int64_t row) {
+                return static_cast<uint8_t>(bits[(row + offset) / 8] >> ((row + offset) % 8) & 1);
+            });
+    }
+}
+
+// The two kinds of id. A key is what the hash table and the tie rule need to know of an id.
+struct IntKeys {
+    using Key = int64_t;
+
+    static uint64_t tag(Key key) { return static_cast<uint64_t>(key); }
+    static bool same(Key a, Key b) { return a == b; }
+    static int compare(Key a, Key b) { return (a > b) - (a < b); }
+
+    template <class Use>
+    static decltype(auto) with(const Column& column, Use use) {
+        return with_numbers(column, [&](auto get) {
+            if (column.dictionary)
+                return use([get, values = column.dictionary->ints.data()](int64_t row) {
+                    return values[static_cast<int64_t>(get(row))];
+                });
+            return use([get](int64_t row) { return static_cast<int64_t>(get(row)); });
+        });
+    }
+};
+
+struct TextKeys {
+    struct Key {
+        std::string_view text;
+        uint64_t hash;
+    };
+
+    static uint64_t tag(const Key& key) { return key.hash; }
+    static bool same(const Key& a, const Key& b) { return a.text == b.text; }
+    // By unsigned bytes of UTF-8, which is the order of the code points.
+    static int compare(const Key& a, const Key& b) { return a.text.compare(b.text); }
+
+    template <class Use>
+    static decltype(auto) with(const Column& column, Use use) {
+        if (column.dictionary)
+            return with_numbers(column, [&](auto get) {
+                return use([get, dictionary = column.dictionary.get()](int64_t row) {
+                    const auto i = static_cast<size_t>(get(row));
+                    return Key{dictionary->texts[i], dictionary->hashes[i]};
+                });
+            });
+        const auto hashed = [](std::string_view text) { return Key{text, hash_text(text)}; };
+        const auto cut = [&](auto* offsets) {
+            return use([=, text = column.text](int64_t row) {
+                return hashed({text + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
+            });
+        };
+        switch (column.type) {
+            case Type::utf8: return cut(static_cast<const int32_t*>(column.values));
+            case Type::large_utf8: return cut(static_cast<const int64_t*>(column.values));
+            default: return use([&column, hashed](int64_t row) { return hashed(view_text(column, row)); });
+        }
+    }
+
+private:
+    static std::string_view view_text(const Column& column, int64_t row) {
+        // Arrow's layout: the length, then the text itself if it fits 12 bytes, else 4 bytes of it, a buffer, an offset.
+        const char* view = static_cast<const char*>(column.values) + 16 * row;
+        int32_t size, buffer, offset;
+        std::memcpy(&size, view, 4);
+        if (size <= 12) return {view + 4, static_cast<size_t>(size)};
+        std::memcpy(&buffer, view + 8, 4);
+        std::memcpy(&offset, view + 12, 4);
+        return {static_cast<const char*>(column.buffers[buffer]) + offset, static_cast<size_t>(size)};
+    }
+};
+
+template <class Keys>
+typename Keys::Key key_at(const Column& column, int64_t row) {
+    return Keys::with(column, [row](auto get) { return typename Keys::Key(get(row)); });
+}
+
+// Calls use(Keys{}) with the kind of key that both columns need. An empty column may be of any type.
+template <class Use>
+void with_keys(const Column& a, const Column& b, Use use) {
+    if ((a.length ? a : b).is_text())
+        use(TextKeys{});
+    else
+        use(IntKeys{});
+}
+
+inline uint64_t hash_text(std::string_view text) {
+    const auto word = [](const char* from, size_t bytes) {
+        uint64_t value = 0;
+        std::memcpy(&value, from, bytes);
+        return value;
+    };
+    constexpr uint64_t k0 = 0xA0761D6478BD642Fu, k1 = 0xE7037ED1A0B428DBu;
+    const char* p = text.data();
+    size_t size = text.size();
+    uint64_t state = size * k0;
+    // Two words that overlap cover any end from 4 to 16 bytes.
+    for (; size > 16; p += 16, size -= 16) state = mix(word(p, 8) ^ k1, word(p + 8, 8) ^ state);
+    if (size >= 8) return mix(word(p, 8) ^ k1, word(p + size - 8, 8) ^ state ^ k0);
+    if (size >= 4) return mix(word(p, 4) ^ k1, word(p + size - 4, 4) ^ state ^ k0);
+    uint64_t last = 0;
+    for (size_t i = 0; i < size; ++i) last = last << 8 | static_cast<unsigned char>(p[i]);
+    return mix(last ^ k1, state ^ k0);
+}
+
+}  // namespace rankstone

@@ -1,0 +1,22 @@
+// The door for flat columns: one row for each query and item, the rows of a query next to each other or not.
+#pragma once
+
+#include "segments.hpp"
+
+namespace rankstone {
+
+struct ColumnResult {
+    std::vector<int64_t> queries;  // the first row of each query in the truth
+    std::vector<int64_t> extra;    // the first row in the run of each query that the truth does not have
+    Output output;
+};
+
+struct Rows {
+    Column queries, items;
+    std::optional<Column> values;
+};
+
+// Fills `queries` before anything that may throw a Problem, which names a query by its number in there.
+void align_columns(const Rows& truth, const Rows& run, const Options& options, Team& team, ColumnResult& result);
+
+}  // namespace rankstone

@@ -1,0 +1,71 @@
+// The one loop that everything rests on: how many scores are above a hit's score, and how many equal it.
+#include "align.hpp"
+
+#include <cstdlib>
+
+// Wider vectors are chosen when the module is loaded, so one build runs everywhere. This needs GCC and glibc's ifunc,
+// which the sanitizers cannot stand; elsewhere the plain build remains.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(RANKSTONE_SANITIZE)
+#define RANKSTONE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define RANKSTONE_CLONES
+#endif
+
+namespace rankstone {
+namespace {
+
+RANKSTONE_CLONES
+void count_each(const double* scores, int64_t rows, Hit* hits, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        const double score = hits[i].score;
+        int64_t above = 0, tied = 0;
+        for (int64_t row = 0; row < rows; ++row) {
+            above += scores[row] > score;
+            tied += scores[row] == score;
+        }
+        hits[i].above = above;
+        hits[i].tied = tied;
+    }
+}
+
+// The other way round, for many hits: the hits' distinct scores, high to low, and one binary search a row.
+void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits) {
+    std::vector<double> levels;
+    levels.reserve(hits.size());
+    for (const Hit& hit : hits) levels.push_back(hit.score);
+    std::sort(levels.begin(), levels.end(), std::greater<>());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    const size_t count = levels.size();
+    std::vector<int64_t> tied(count + 1), above(count + 1);
+    for (int64_t row = 0; row < rows; ++row) {
+        const double score = scores[row];
+        const double* level = levels.data();
+        for (size_t size = count; size > 1; size -= size / 2) level += level[size / 2 - 1] > score ? size / 2 : 0;
+        const auto at = static_cast<size_t>(level - levels.data()) + (*level > score);
+        // A NaN is neither: it must not count as above the lowest level, where the search leaves it.
+        const bool equal = at < count && levels[at] == score;
+        tied[at] += equal;
+        above[at + equal] += score == score;
+    }
+    for (size_t i = 1; i < count; ++i) above[i] += above[i - 1];
+    for (Hit& hit : hits) {
+        const auto at = static_cast<size_t>(
+            std::lower_bound(levels.begin(), levels.end(), hit.score, std::greater<>()) - levels.begin());
+        hit.above = above[at];
+        hit.tied = tied[at];
+    }
+}
+
+}  // namespace
+
+void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits) {
+    // Measured: a vectorised pass over the rows for each hit costs less than a search for each row until there are
+    // a few hundred hits.
+    constexpr size_t many = 256;
+    if (hits.size() < many)
+        count_each(scores, rows, hits.data(), static_cast<int64_t>(hits.size()));
+    else
+        count_by_search(scores, rows, hits);
+}
+
+}  // namespace rankstone

@@ -1,0 +1,429 @@
+// Walks the dicts where they are: no score object is made, no string is copied. Ids may be any Python object, so their
+// own __eq__, __hash__ and __lt__ may run here, and may change the very dicts being walked. Hence every object is held by
+// a reference while such code can run, and a dict that changed is an error.
+#include "dicts.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "table.hpp"
+
+namespace rankstone {
+namespace {
+
+// An owned reference.
+class Ref {
+public:
+    explicit Ref(PyObject* owned) : object_(owned) {
+        if (!owned) throw PythonError();
+    }
+    Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    ~Ref() { Py_XDECREF(object_); }
+    PyObject* get() const { return object_; }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+
+private:
+    PyObject* object_;
+};
+
+Ref borrow(PyObject* object) { return Ref(Py_NewRef(object)); }
+
+// Owned references to many objects; what is not there is null.
+class Refs {
+public:
+    ~Refs() { clear(); }
+    void push(PyObject* object) { objects_.push_back(Py_XNewRef(object)); }
+    void clear() {
+        // A __del__ may run on release, so the objects leave the list first.
+        while (!objects_.empty()) {
+            PyObject* last = objects_.back();
+            objects_.pop_back();
+            Py_XDECREF(last);
+        }
+    }
+    PyObject* operator[](int64_t i) const { return objects_[static_cast<size_t>(i)]; }
+    int64_t size() const { return static_cast<int64_t>(objects_.size()); }
+
+private:
+    std::vector<PyObject*> objects_;
+};
+
+[[noreturn]] void fail(PyObject* kind, const char* format, auto... arguments) {
+    PyErr_Format(kind, format, arguments...);
+    throw PythonError();
+}
+
+// Replaces a pending TypeError, or whatever the caller thinks its own message explains better.
+[[noreturn]] void fail_instead(PyObject* kind, const char* format, auto... arguments) {
+    PyErr_Clear();
+    fail(kind, format, arguments...);
+}
+
+enum class Number { ok, not_a_number, inexact };
+
+Number read_int(PyObject* object, double& value) {
+    int overflow = 0;
+    const long long whole = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!overflow) {
+        value = static_cast<double>(whole);
+        constexpr long long exact = 1LL << 53;
+        if (whole >= -exact && whole <= exact) return Number::ok;
+    } else {
+        value = PyLong_AsDouble(object);
+        if (value == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return Number::inexact;
+        }
+    }
+    const Ref back(PyLong_FromDouble(value));
+    const int equal = PyObject_RichCompareBool(back.get(), object, Py_EQ);
+    if (equal < 0) throw PythonError();
+    return equal ? Number::ok : Number::inexact;
+}
+
+// Anything that says it is a number, but no string, although float("1") would read one.
+Number read_number_slowly(PyObject* object, double& value) {
+    if (PyFloat_Check(object)) {
+        value = PyFloat_AS_DOUBLE(object);
+        return Number::ok;
+    }
+    if (PyLong_Check(object)) return read_int(object, value);
+    const PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
+    if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) || !methods)
+        return Number::not_a_number;
+    if (methods->nb_index) {
+        if (PyObject* whole = PyNumber_Index(object)) return read_int(Ref(whole).get(), value);
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+        PyErr_Clear();
+    }
+    if (!methods->nb_float) return Number::not_a_number;
+    value = PyFloat_AsDouble(object);
+    if (value == -1.0 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+        PyErr_Clear();
+        return Number::not_a_number;
+    }
+    return Number::ok;
+}
+
+bool is_list(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+bool is_text(PyObject* object) { return PyUnicode_CheckExact(object); }
+
+bool same_item(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (is_text(a) && is_text(b)) return PyUnicode_Compare(a, b) == 0;
+    const Ref hold_a = borrow(a), hold_b = borrow(b);
+    const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (equal < 0) throw PythonError();
+    return equal;
+}
+
+bool holds(PyObject* a, PyObject* b, int relation) {
+    const int answer = PyObject_RichCompareBool(a, b, relation);
+    if (answer < 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+    if (answer < 0) PyErr_Clear();
+    return answer > 0;
+}
+
+class Aligner {
+public:
+    Aligner(PyObject* truth, PyObject* run, const Options& options)
+        : truth_(truth), run_(run), options_(options), queries_(PyList_New(0)), extra_(PyList_New(0)) {}
+
+    DictResult align() {
+        const Py_ssize_t count = PyDict_GET_SIZE(truth_);
+        output_.reserve_queries(count);
+        Py_ssize_t position = 0, present = 0;
+        PyObject *query, *judged;
+        while (PyDict_Next(truth_, &position, &query, &judged)) {
+            const Ref hold_query = borrow(query), hold_judged = borrow(judged);
+            PyObject* ranked = PyDict_GetItemWithError(run_, query);
+            if (!ranked && PyErr_Occurred()) throw PythonError();
+            if (PyList_Append(queries_.get(), query)) throw PythonError();
+            present += ranked != nullptr;
+            align_query(query, judged, ranked);
+            check_size(truth_, count, "the truth");
+        }
+        if (present < PyDict_GET_SIZE(run_)) find_extra();
+        chunk_.last = at_;
+        output_.finish({&chunk_, 1});
+        return {queries_.release(), extra_.release(), std::move(output_)};
+    }
+
+private:
+    static void check_size(PyObject* dict, Py_ssize_t size, const char* what) {
+        if (PyDict_GET_SIZE(dict) != size) fail(PyExc_RuntimeError, "%s changed while it was read", what);
+    }
+
+    void find_extra() {
+        const Py_ssize_t count = PyDict_GET_SIZE(run_);
+        Py_ssize_t position = 0;
+        PyObject *query, *ranked;
+        while (PyDict_Next(run_, &position, &query, &ranked)) {
+            const Ref hold_query = borrow(query), hold_ranked = borrow(ranked);
+            const int known = PyDict_Contains(truth_, query);
+            if (known < 0 || (!known && PyList_Append(extra_.get(), query))) throw PythonError();
+            if (!known && options_.extra_queries) {
+                output_.reserve_queries(at_ + 1);
+                align_query(query, nullptr, ranked);
+            }
+            check_size(run_, count, "the run");
+        }
+    }
+
+    // `judged` and `ranked` may be null: nothing judged, nothing returned.
+    void align_query(PyObject* query, PyObject* judged, PyObject* ranked) {
+        query_ = query;
+        if (judged && !PyDict_Check(judged) && !is_list(judged) && !PyAnySet_Check(judged) && !PyDictKeys_Check(judged))
+            fail(PyExc_TypeError, "query %R: the truth must be a dict {item: grade}, or a list or set of items, not %s",
+                 query, Py_TYPE(judged)->tp_name);
+        may_repeat_ = judged && is_list(judged);
+        // Immutable from here on, unless it is a dict, whose size is watched.
+        const Ref hold_judged = judged && !PyDict_Check(judged) ? Ref(PySequence_Tuple(judged)) : borrow(judged ? judged : Py_None);
+        if (judged) judged = hold_judged.get();
+        items_.clear();
+        all_grades_.clear();
+        grades_.clear();
+        hits_.clear();
+        int64_t retrieved = 0;
+        if (ranked) {
+            const Ref hold = borrow(ranked);
+            if (PyDict_Check(ranked))
+                retrieved = align_scores(judged, ranked);
+            else if (is_list(ranked))
+                retrieved = align_order(judged, Ref(PySequence_Tuple(ranked)).get());
+            else
+                fail(PyExc_TypeError, "query %R: the run must be a dict {item: score} or a list of items, not %s", query,
+                     Py_TYPE(ranked)->tp_name);
+        } else if (judged) {
+            read_truth(judged, nullptr, 0);
+        }
+        output_.reserve_truth(chunk_.truth_rows + static_cast<int64_t>(grades_.size()));
+        output_.reserve_hits(chunk_.hits + static_cast<int64_t>(hits_.size()));
+        output_.write(chunk_, at_++, ranked != nullptr, retrieved, grades_, hits_);
+        check_signals(static_cast<int64_t>(all_grades_.size()) + 10);
+    }
+
+    void check_signals(int64_t pairs) {
+        if ((since_check_ += pairs) < 100'000) return;
+        since_check_ = 0;
+        if (PyErr_CheckSignals()) throw PythonError();
+    }
+
+    // Calls `use(item, grade or null)` for each row of the truth, whatever its shape.
+    template <class Use>
+    void walk_truth(PyObject* judged, Use use) {
+        if (PyDict_Check(judged)) {
+            const Py_ssize_t count = PyDict_GET_SIZE(judged);
+            Py_ssize_t position = 0;
+            PyObject *item, *grade;
+            while (PyDict_Next(judged, &position, &item, &grade)) {
+                const Ref hold = borrow(item);
+                use(item, grade);
+                check_size(judged, count, "the truth");
+            }
+            return;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(judged); ++i) use(PyTuple_GET_ITEM(judged, i), nullptr);
+    }
+
+    // Reads the truth's grades. Finds the hits too if the run is a dict: one look-up for each judged item, not each row.
+    // Otherwise the items go into the table, which gets room for the rows of the run as well.
+    void read_truth(PyObject* judged, PyObject* scores, int64_t table_rows) {
+        const bool in_table = may_repeat_ || !scores;
+        if (in_table) table_.start(table_rows + (judged ? PyObject_Size(judged) : 0));
+        if (!judged) return;
+        walk_truth(judged, [&](PyObject* item, PyObject* graded) {
+            const double grade = graded ? read_number(graded, Value::grade, item) : 1.0;
+            const auto place = static_cast<int64_t>(all_grades_.size());
+            all_grades_.push_back(grade);
+            const bool first = !in_table || add_judged(item, place);
+            const bool counts = options_.zeros || grade != 0;
+            if (counts && (first || options_.truth_duplicates == TruthDuplicates::count)) grades_.push_back(grade);
+            if (!scores || !first || !counts) return;
+            PyObject* score = PyDict_GetItemWithError(scores, item);
+            if (!score && PyErr_Occurred()) throw PythonError();
+            if (score) hits_.push_back({-1, place + 1, grade, rounded(read_number(score, Value::score, item))});
+        });
+    }
+
+    // Puts an item of the truth in the table; false if an equal one is there.
+    bool add_judged(PyObject* item, int64_t place) {
+        const auto& slot = table_.find_or_add(hash(item), place, [&](int64_t n) { return same_item(items_[n], item); });
+        items_.push(item);
+        if (table_.number(slot) == place) return true;
+        if (options_.truth_duplicates == TruthDuplicates::error)
+            fail(PyExc_ValueError, "query %R: item %R appears twice in the truth", query_, item);
+        return false;
+    }
+
+    uint64_t hash(PyObject* item) {
+        const Py_hash_t value = PyObject_Hash(item);
+        if (value != -1) return static_cast<uint64_t>(value);
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+        fail_instead(PyExc_TypeError, "query %R: item %R of type %s cannot be hashed", query_, item, Py_TYPE(item)->tp_name);
+    }
+
+    enum class Value { grade, score };
+    static const char* name(Value what) { return what == Value::grade ? "grade" : "score"; }
+
+    double read_number(PyObject* object, Value what, PyObject* item) {
+        if (PyFloat_CheckExact(object)) return check_value(PyFloat_AS_DOUBLE(object), what, item);
+        const Ref hold = borrow(object), hold_item = borrow(item);
+        double value = 0;
+        switch (read_number_slowly(object, value)) {
+            case Number::ok: break;
+            case Number::not_a_number:
+                fail(PyExc_TypeError, "query %R, item %R: %s %R is not a number", query_, item, name(what), object);
+            case Number::inexact:
+                fail(PyExc_ValueError, "query %R, item %R: %s %R is too large to be exact as a float", query_, item,
+                     name(what), object);
+        }
+        return check_value(value, what, item);
+    }
+
+    double check_value(double value, Value what, PyObject* item) {
+        if (what == Value::grade ? std::isfinite(value) : value == value) return value;
+        const Ref shown(PyFloat_FromDouble(value));
+        fail(PyExc_ValueError, "query %R, item %R: %s is %R", query_, item, name(what), shown.get());
+    }
+
+    double rounded(double score) const { return options_.float32 ? static_cast<float>(score) : score; }
+
+    int64_t align_scores(PyObject* judged, PyObject* ranked) {
+        const Py_ssize_t rows = PyDict_GET_SIZE(ranked);
+        scores_.resize(static_cast<size_t>(rows));
+        Py_ssize_t position = 0, row = 0;
+        PyObject *item, *value;
+        while (PyDict_Next(ranked, &position, &item, &value)) {
+            const double score = read_number(value, Value::score, item);
+            check_size(ranked, rows, "the run");
+            if (row == rows) break;
+            scores_[static_cast<size_t>(row++)] = rounded(score);
+            check_signals(1);
+        }
+        if (row != rows || PyDict_GET_SIZE(ranked) != rows) fail(PyExc_RuntimeError, "the run changed while it was read");
+        read_truth(judged, ranked, 0);
+        check_size(ranked, rows, "the run");
+        if (Ranker::count(scores_.data(), rows, hits_)) break_ties(judged, ranked);
+        ranker_.sort(hits_, rows);
+        return rows;
+    }
+
+    void break_ties(PyObject* judged, PyObject* ranked) {
+        const auto rows = static_cast<Py_ssize_t>(scores_.size());
+        find_rows(judged, ranked);
+        ranker_.break_ties(scores_.data(), rows, hits_, options_.order,
+                           [&](int64_t a, int64_t b) { return compare(keys_[a], keys_[b]); });
+        keys_.clear();
+    }
+
+    // A look-up does not tell in which row it found the item. Ties need to know, so here the tied rows look for the hits.
+    void find_rows(PyObject* judged, PyObject* ranked) {
+        tied_row_.assign(scores_.size(), 0);
+        table_.start(static_cast<int64_t>(hits_.size()));
+        Refs wanted;
+        size_t next = 0;
+        int64_t place = 0;
+        walk_truth(judged, [&](PyObject* item, PyObject*) {
+            if (next == hits_.size() || hits_[next].place != ++place) return;
+            const Hit& hit = hits_[next++];
+            wanted.push(item);
+            if (hit.tied == 1) return;
+            table_.find_or_add(hash(item), wanted.size() - 1, [&](int64_t n) { return same_item(wanted[n], item); });
+            for (size_t row = 0; row < scores_.size(); ++row) tied_row_[row] |= scores_[row] == hit.score;
+        });
+
+        Py_ssize_t position = 0;
+        PyObject *item, *value;
+        keys_.clear();
+        for (size_t row = 0; row < scores_.size() && PyDict_Next(ranked, &position, &item, &value); ++row)
+            keys_.push(tied_row_[row] ? item : nullptr);
+        for (int64_t row = 0; row < keys_.size(); ++row) {
+            if (!keys_[row]) continue;
+            const int64_t hit = table_.find(hash(keys_[row]), [&](int64_t n) { return same_item(wanted[n], keys_[row]); });
+            if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row;
+        }
+        for (const Hit& hit : hits_)
+            if (hit.tied > 1 && hit.row < 0)
+                fail(PyExc_RuntimeError, "query %R: the items' __eq__ contradicts itself, or the run changed", query_);
+    }
+
+    int compare(PyObject* a, PyObject* b) {
+        if (is_text(a) && is_text(b)) return PyUnicode_Compare(a, b);
+        if (holds(a, b, Py_LT)) return -1;
+        if (holds(a, b, Py_GT)) return 1;
+        if (a == b || holds(a, b, Py_EQ)) return 0;
+        fail(PyExc_TypeError, "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
+             "comparison", query_, a, b);
+    }
+
+    // The run is a list of items, best first: the row is the rank.
+    int64_t align_order(PyObject* judged, PyObject* ranked) {
+        read_truth(judged, nullptr, PyTuple_GET_SIZE(ranked));
+        const auto judged_rows = static_cast<int64_t>(all_grades_.size());
+        seen_.assign(all_grades_.size(), 0);
+        int64_t dropped = 0;
+        for (Py_ssize_t row = 0; row < PyTuple_GET_SIZE(ranked); ++row) {
+            check_signals(1);
+            PyObject* item = PyTuple_GET_ITEM(ranked, row);
+            const auto same = [&](int64_t n) {
+                return same_item(n < judged_rows ? items_[n] : PyTuple_GET_ITEM(ranked, n - judged_rows), item);
+            };
+            const auto& slot = table_.find_or_add(hash(item), judged_rows + row, same);
+            const int64_t number = table_.number(slot);
+            if (number == judged_rows + row) continue;
+            const bool is_judged = number < judged_rows;
+            bool repeated = !is_judged;
+            if (is_judged) {
+                repeated = seen_[static_cast<size_t>(number)];
+                seen_[static_cast<size_t>(number)] = 1;
+            }
+            if (repeated) {
+                switch (options_.duplicates) {
+                    case Duplicates::error:
+                        fail(PyExc_ValueError, "query %R: item %R appears twice in the run", query_, item);
+                    case Duplicates::first:
+                    case Duplicates::best: ++dropped; continue;
+                    case Duplicates::once: continue;
+                    case Duplicates::count: break;
+                }
+            }
+            if (!is_judged) continue;
+            const double grade = all_grades_[static_cast<size_t>(number)];
+            if (!options_.zeros && grade == 0) continue;
+            const int64_t rank = row + 1 - dropped;
+            hits_.push_back({row, number + 1, grade, std::numeric_limits<double>::quiet_NaN(), rank, rank - 1, 1});
+        }
+        chunk_.dropped += dropped;
+        return PyTuple_GET_SIZE(ranked) - dropped;
+    }
+
+    PyObject* truth_;
+    PyObject* run_;
+    const Options& options_;
+    Ref queries_, extra_;
+    Output output_;
+    Chunk chunk_;
+    int64_t at_ = 0, since_check_ = 0;
+
+    // Of the query being aligned.
+    PyObject* query_ = nullptr;
+    std::vector<double> all_grades_, grades_, scores_;
+    std::vector<Hit> hits_;
+    std::vector<char> seen_, tied_row_;
+    Refs items_, keys_;
+    bool may_repeat_ = false;
+    Table table_;
+    Ranker ranker_;
+};
+
+}  // namespace
+
+DictResult align_dicts(PyObject* truth, PyObject* run, const Options& options) {
+    if (!PyDict_Check(truth)) fail(PyExc_TypeError, "the truth must be a dict, not %s", Py_TYPE(truth)->tp_name);
+    if (!PyDict_Check(run)) fail(PyExc_TypeError, "the run must be a dict, not %s", Py_TYPE(run)->tp_name);
+    return Aligner(truth, run, options).align();
+}
+
+}  // namespace rankstone

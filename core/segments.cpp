@@ -1,0 +1,280 @@
+#include "segments.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace rankstone {
+namespace {
+
+constexpr int64_t block = 256;  // rows read ahead at a time: enough to hide memory's latency, small enough for the cache
+
+// Calls use(i, row) for the positions first + i.
+template <class Use>
+void for_rows(const Permutation& rows, int64_t first, int64_t count, Use use) {
+    if (rows.empty())
+        for (int64_t i = 0; i < count; ++i) use(i, first + i);
+    else if (const uint32_t* narrow = rows.narrow.data())
+        for (int64_t i = 0; i < count; ++i) use(i, narrow[first + i]);
+    else
+        for (int64_t i = 0; i < count; ++i) use(i, static_cast<int64_t>(rows.wide.data()[first + i]));
+}
+
+// Aligns one query after the other, with buffers that stay.
+template <class Keys>
+class Worker {
+public:
+    using Key = typename Keys::Key;
+
+    Worker(const Side& truth, const Side& run, const Options& options, const Team& team, Output& output)
+        : truth_(truth), run_(run), options_(options), team_(team), output_(output) {}
+
+    void align(Chunk& chunk) {
+        for (int64_t query = chunk.first; query < chunk.last; ++query) {
+            query_ = query;
+            in_truth_ = truth_.ranges[static_cast<size_t>(query)];
+            in_run_ = run_.ranges[static_cast<size_t>(query)];
+            judged_ = in_truth_.size();
+            dropped_ = 0;
+            hits_.clear();
+            table_.start(judged_ + in_run_.size());
+            read_truth();
+            if (in_run_.present()) {
+                read_scores();
+                find_hits();
+                rank();
+            }
+            chunk.dropped += dropped_;
+            output_.write(chunk, query, in_run_.present(), in_run_.size() - dropped_, kept_grades_, hits_);
+            team_.check();
+        }
+    }
+
+private:
+    [[noreturn]] void fail(Problem::Kind kind, bool in_run, int64_t position) const {
+        throw Problem{kind, in_run, query_, (in_run ? run_ : truth_).rows[position]};
+    }
+
+    void read_truth() {
+        grades_.assign(static_cast<size_t>(judged_), 1.0);
+        if (truth_.values) {
+            gather_numbers(*truth_.values, truth_.rows, in_truth_.first, judged_, grades_.data());
+            for (int64_t i = 0; i < judged_; ++i)
+                if (!std::isfinite(grades_[static_cast<size_t>(i)])) fail(Problem::bad_value, false, in_truth_.first + i);
+        }
+        judged_keys_.resize(static_cast<size_t>(judged_));
+        gather_keys(truth_, in_truth_.first, judged_, judged_keys_.data());
+        first_row_.assign(static_cast<size_t>(judged_), -1);
+        hit_at_.assign(static_cast<size_t>(judged_), -1);
+        kept_grades_.clear();
+        for (int64_t i = 0; i < judged_; ++i) {
+            const Key& key = judged_keys_[static_cast<size_t>(i)];
+            const auto& slot = table_.find_or_add(Keys::tag(key), i, [&](int64_t number) {
+                return Keys::same(judged_keys_[static_cast<size_t>(number)], key);
+            });
+            if (table_.number(slot) != i) {
+                if (options_.truth_duplicates == TruthDuplicates::error) fail(Problem::twice, false, in_truth_.first + i);
+                if (options_.truth_duplicates == TruthDuplicates::first) continue;
+            }
+            const double grade = grades_[static_cast<size_t>(i)];
+            if (options_.zeros || grade != 0) kept_grades_.push_back(grade);
+        }
+    }
+
+    // Points `scores_` at the query's scores: in the column itself where that holds doubles in order.
+    void read_scores() {
+        scores_ = nullptr;
+        if (!run_.values) return;
+        const int64_t count = in_run_.size();
+        if (run_.values->type == Type::float64 && run_.rows.empty() && !options_.float32) {
+            scores_ = static_cast<const double*>(run_.values->values) + in_run_.first;
+        } else {
+            own_scores_.resize(static_cast<size_t>(count));
+            gather_numbers(*run_.values, run_.rows, in_run_.first, count, own_scores_.data());
+            if (options_.float32)
+                for (double& score : own_scores_) score = static_cast<float>(score);
+            scores_ = own_scores_.data();
+        }
+        bool bad = false;
+        for (int64_t i = 0; i < count; ++i) bad |= scores_[i] != scores_[i];
+        if (!bad) return;
+        for (int64_t i = 0; i < count; ++i)
+            if (scores_[i] != scores_[i]) fail(Problem::bad_value, true, in_run_.first + i);
+    }
+
+    static void gather_keys(const Side& side, int64_t first, int64_t count, Key* keys) {
+        Keys::with(side.items, [&](auto get) {
+            for_rows(side.rows, first, count, [&](int64_t i, int64_t row) { keys[i] = get(row); });
+        });
+    }
+
+    void find_hits() {
+        Key keys[block];
+        for (int64_t start = 0; start < in_run_.size(); start += block) {
+            const int64_t count = std::min(block, in_run_.size() - start);
+            gather_keys(run_, in_run_.first + start, count, keys);
+            if (table_.large()) {
+                team_.check();
+                for (int64_t i = 0; i < count; ++i) table_.prefetch(Keys::tag(keys[i]));
+            }
+            for (int64_t i = 0; i < count; ++i) probe(start + i, keys[i]);
+        }
+    }
+
+    // Judged items have the numbers of their places, all others of their first row, on top of those.
+    void probe(int64_t row, const Key& key) {
+        const auto same = [&](int64_t number) {
+            return Keys::same(number < judged_ ? judged_keys_[static_cast<size_t>(number)] : run_key(number - judged_), key);
+        };
+        if (options_.duplicates == Duplicates::count) {
+            const int64_t number = table_.find(Keys::tag(key), same);
+            if (number >= 0) add_hit(row, number);
+            return;
+        }
+        auto& slot = table_.find_or_add(Keys::tag(key), judged_ + row, same);
+        const int64_t number = table_.number(slot);
+        if (number == judged_ + row) return;
+        if (number < judged_ && first_row_[static_cast<size_t>(number)] < 0) {
+            first_row_[static_cast<size_t>(number)] = row;
+            add_hit(row, number);
+        } else {
+            repeat(row, number, slot);
+        }
+    }
+
+    Key run_key(int64_t row) const { return key_at<Keys>(run_.items, run_.rows[in_run_.first + row]); }
+
+    void add_hit(int64_t row, int64_t number) {
+        const double grade = grades_[static_cast<size_t>(number)];
+        if (!options_.zeros && grade == 0) return;
+        hit_at_[static_cast<size_t>(number)] = static_cast<int64_t>(hits_.size());
+        if (scores_) {
+            hits_.push_back({row, number + 1, grade, scores_[row]});
+        } else {
+            const int64_t rank = row + 1 - dropped_;
+            hits_.push_back({row, number + 1, grade, std::numeric_limits<double>::quiet_NaN(), rank, rank - 1, 1});
+        }
+    }
+
+    // An item that an earlier row has already shown.
+    void repeat(int64_t row, int64_t number, Table::Slot& slot) {
+        switch (options_.duplicates) {
+            case Duplicates::error: fail(Problem::twice, true, in_run_.first + row);
+            case Duplicates::count:
+            case Duplicates::once: return;
+            case Duplicates::first: drop(row); return;
+            case Duplicates::best: break;
+        }
+        const bool judged = number < judged_;
+        const int64_t kept = judged ? first_row_[static_cast<size_t>(number)] : number - judged_;
+        if (!scores_ || scores_[row] <= scores_[kept]) return drop(row);
+        if (judged) {
+            first_row_[static_cast<size_t>(number)] = row;
+            const int64_t hit = hit_at_[static_cast<size_t>(number)];
+            if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row, hits_[static_cast<size_t>(hit)].score = scores_[row];
+        } else {
+            table_.renumber(slot, judged_ + row);
+        }
+        drop(kept);
+    }
+
+    // A score that is NaN is neither above nor tied with anything, so the row is gone.
+    void drop(int64_t row) {
+        ++dropped_;
+        if (!scores_) return;
+        if (scores_ != own_scores_.data()) {
+            own_scores_.assign(scores_, scores_ + in_run_.size());
+            scores_ = own_scores_.data();
+        }
+        own_scores_[static_cast<size_t>(row)] = std::numeric_limits<double>::quiet_NaN();
+    }
+
+    void rank() {
+        if (!scores_) return;  // the rows are the ranks
+        const int64_t count = in_run_.size();
+        if (Ranker::count(scores_, count, hits_))
+            ranker_.break_ties(scores_, count, hits_, options_.order,
+                               [&](int64_t a, int64_t b) { return Keys::compare(run_key(a), run_key(b)); });
+        ranker_.sort(hits_, count);
+    }
+
+    const Side& truth_;
+    const Side& run_;
+    const Options& options_;
+    const Team& team_;
+    Output& output_;
+
+    // Of the query being aligned. By place in the truth: the grade, the key, the row and the hit that showed it.
+    int64_t query_ = 0, judged_ = 0, dropped_ = 0;
+    Range in_truth_, in_run_;
+    std::vector<double> grades_, kept_grades_, own_scores_;
+    std::vector<Key> judged_keys_;
+    std::vector<int64_t> first_row_, hit_at_;
+    const double* scores_ = nullptr;
+    std::vector<Hit> hits_;
+    Table table_;
+    Ranker ranker_;
+};
+
+}  // namespace
+
+void gather_numbers(const Column& column, const Permutation& rows, int64_t first, int64_t count, double* out) {
+    with_numbers(column, [&](auto get) {
+        for_rows(rows, first, count, [&](int64_t i, int64_t row) { out[i] = static_cast<double>(get(row)); });
+        using T = decltype(get(0));
+        if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+            constexpr double exact = 1LL << 53;  // below it every integer is a double
+            bool large = false;
+            for (int64_t i = 0; i < count; ++i) large |= std::abs(out[i]) >= exact;
+            if (!large) return;
+            const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);  // the first double that is no T
+            for_rows(rows, first, count, [&](int64_t i, int64_t row) {
+                if (out[i] >= limit || static_cast<T>(out[i]) != get(row)) out[i] = std::numeric_limits<double>::quiet_NaN();
+            });
+        }
+    });
+}
+
+Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_t)>& cost,
+                    const std::function<void(Chunk&, Output&)>& align) {
+    int64_t total = 0;
+    for (int64_t query = 0; query < queries; ++query) total += cost(query).work;
+    const int64_t size = std::max(Team::few_rows, total / (16 * team.threads()) + 1);
+    std::vector<Chunk> chunks(1);
+    int64_t work = 0, truth_rows = 0, hits = 0;
+    for (int64_t query = 0; query < queries; ++query) {
+        if (work >= size) {
+            chunks.push_back({query, query, truth_rows, hits});
+            work = 0;
+        }
+        const Cost each = cost(query);
+        work += each.work;
+        truth_rows += each.truth_rows;
+        hits += each.hits;
+        chunks.back().last = query + 1;
+    }
+    Output output;
+    output.reserve_queries(queries);
+    output.reserve_truth(truth_rows);
+    output.reserve_hits(hits);
+    team.each(std::ssize(chunks), total, [&](int64_t i) { align(chunks[static_cast<size_t>(i)], output); });
+    output.finish(chunks);
+    return output;
+}
+
+Output align_segments(const Side& truth, const Side& run, const Options& options, Team& team) {
+    const auto cost = [&](int64_t query) -> Cost {
+        const int64_t judged = truth.ranges[static_cast<size_t>(query)].size();
+        const int64_t rows = run.ranges[static_cast<size_t>(query)].size();
+        const bool counts = options.duplicates == Duplicates::count;
+        return {16 + 2 * judged + rows, judged, counts && judged ? rows : std::min(judged, rows)};
+    };
+    Output output;
+    with_keys(truth.items, run.items, [&]<class Keys>(Keys) {
+        output = align_chunks(std::ssize(truth.ranges), team, cost, [&](Chunk& chunk, Output& written) {
+            Worker<Keys>(truth, run, options, team, written).align(chunk);
+        });
+    });
+    return output;
+}
+
+}  // namespace rankstone

@@ -1,0 +1,82 @@
+"""rankstone measures ranked lists, and says which definition of the number it used."""
+
+from rankstone.conventions import CHOICES, Convention, convention, conventions
+from rankstone.evaluate import evaluate
+from rankstone.inputs.columns import columns
+from rankstone.inputs.lists import lists
+from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
+from rankstone.metrics.cascade import err, nerr, rbp
+from rankstone.metrics.errors import logloss, mae, mse, pearson, r2, rmse
+from rankstone.metrics.gains import cg, dcg, ndcg
+from rankstone.metrics.judged import judged
+from rankstone.metrics.pairs import auc, bpref, infap
+from rankstone.metrics.precision import ap, gmap, iprec, iprec11, rr
+from rankstone.metrics.registry import Metric, metric, parse
+from rankstone.metrics.sets import (
+    f,
+    f1,
+    fallout,
+    hit_rate,
+    num_rel,
+    num_rel_ret,
+    num_ret,
+    precision,
+    r_precision,
+    recall,
+)
+from rankstone.ranked import NoExpectedValue, Ranked, Ratio
+from rankstone.result import Result
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CHOICES",
+    "Convention",
+    "Metric",
+    "NoExpectedValue",
+    "Ranked",
+    "Ratio",
+    "Result",
+    "ap",
+    "auc",
+    "bpref",
+    "cg",
+    "columns",
+    "convention",
+    "conventions",
+    "dcg",
+    "err",
+    "evaluate",
+    "f",
+    "f1",
+    "fallout",
+    "gmap",
+    "hit_rate",
+    "infap",
+    "iprec",
+    "iprec11",
+    "judged",
+    "kendall",
+    "lists",
+    "logloss",
+    "mae",
+    "metric",
+    "mse",
+    "ndcg",
+    "nerr",
+    "num_rel",
+    "num_rel_ret",
+    "num_ret",
+    "parse",
+    "pearson",
+    "precision",
+    "r2",
+    "r_precision",
+    "rbo",
+    "rbp",
+    "recall",
+    "rmse",
+    "rr",
+    "spearman",
+    "tau_ap",
+]

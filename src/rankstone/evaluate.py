@@ -1,0 +1,269 @@
+"""`evaluate`: a truth, a run and some metrics in; a `Result` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rankstone.conventions import CHOICES, Convention, check_choices, decide
+from rankstone.conventions import convention as find_convention
+from rankstone.inputs import Aligned, Source, open_source
+from rankstone.metrics.registry import Metric, parse
+from rankstone.ranked import Bools, Floats, NoExpectedValue, Ranked, Ratio, Relevance
+from rankstone.result import Outcome, Result
+
+DEFAULT_METRICS = ("ndcg@10", "ap", "rr", "precision@10", "recall@10")
+
+# Orders that the core can count with; the others are derived from how many items share a score.
+_COUNTED = ("item_desc", "item_asc", "input", "reverse_input")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One metric with every choice made."""
+
+    metric: Metric
+    label: str
+    arguments: Mapping[str, Any]
+    relevance: Relevance
+    choices: Mapping[str, Any]
+    align: tuple[tuple[str, Any], ...]  # options of the alignment it reads
+    zeros: bool  # must items judged 0 be kept
+
+
+def evaluate(
+    truth: Any,
+    run: Any,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    *,
+    convention: str | Convention = "rankstone",
+    weights: Any = None,
+    mask: Any = None,
+    threads: int = 0,
+    **choices: Any,
+) -> Result:
+    """Measure a run against a truth.
+
+    truth, run: `{query: {item: grade}}` and `{query: {item: score}}` (or lists of items, the run's best first),
+    tables with a query and an item column, `rs.columns(...)`, `rs.lists(...)`, or two matrices, labels and scores,
+    with an optional `mask`. metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose
+    definitions to follow. weights: one a query, a dict or an array in the truth's order. threads: how many cores
+    to use, 0 for all. Any choice can be made by name: `threshold=2`, `gain="exp2"`, `ap_divisor="k"`,
+    `ties="expected"`, `missing="skip"`, `averaging="micro"`; see `rs.CHOICES`.
+
+    >>> result = rs.evaluate({"u1": {"i1": 1, "i2": 1, "i4": 1}}, {"u1": {"i1": 10.0, "i3": 8.0, "i2": 6.0}}, "ap")
+    >>> result["ap"]
+    0.5555555555555555
+    """
+    if weights is not None:
+        choices.setdefault("averaging", "weighted")
+    return evaluate_source(open_source(truth, run, mask=mask), metrics, convention, weights, threads, choices)
+
+
+def evaluate_source(
+    source: Source,
+    metrics: Any,
+    convention: str | Convention,
+    weights: Any,
+    threads: int,
+    choices: dict[str, Any],
+) -> Result:
+    plans = plan(metrics, convention, choices)
+    zeros: dict[Any, bool] = {}
+    for one in plans:
+        zeros[one.align] = zeros.get(one.align, False) or one.zeros
+    aligned = {align: source.align(**dict(align), zeros=zeros[align], threads=threads) for align in zeros}
+    weighing = None if weights is None else _weights(weights, aligned[plans[0].align])
+    outcomes = {}
+    for one in plans:
+        _refuse(one, aligned[one.align])
+        outcomes[one.label] = outcome(one, aligned[one.align].ranked, weighing)
+    return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+
+
+def _refuse(one: Plan, aligned: Aligned) -> None:
+    """Stop where the convention calls a missing or an extra query an error."""
+    if one.choices["missing"] == "error" and not aligned.ranked.present.all():
+        missing = [aligned.queries[int(at)] for at in np.flatnonzero(~aligned.ranked.present)]
+        raise ValueError(f"the run lacks {len(missing)} judged queries: {_some(missing)}")
+    if one.choices["extra"] == "error" and aligned.extra_count:
+        raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {_some(aligned.extra)}")
+
+
+def _some(queries: Any) -> str:
+    return ", ".join(repr(query) for query in list(queries)[:5]) + (" ..." if len(queries) > 5 else "")
+
+
+def plan(metrics: Any, convention: str | Convention, choices: Mapping[str, Any]) -> tuple[Plan, ...]:
+    """Make every choice for every metric."""
+    asked = (metrics,) if isinstance(metrics, (str, Metric)) else tuple(metrics)
+    try:
+        return _plan(asked, convention, tuple(sorted(choices.items())))
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return _plan.__wrapped__(asked, convention, tuple(sorted(choices.items())))
+
+
+@lru_cache(maxsize=512)
+def _plan(asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Any], ...]) -> tuple[Plan, ...]:
+    named = find_convention(name)
+    over = check_choices(dict(choices))
+    found: dict[Metric, None] = {}
+    for one in asked:
+        if isinstance(one, Metric):
+            found[one] = None
+        elif isinstance(one, str):
+            found.update(dict.fromkeys(parse(one)))
+        else:
+            raise TypeError(f"a metric is a name such as 'ndcg@10' or a value such as rs.ndcg @ 10, not {one!r}")
+    if not found:
+        raise ValueError("no metric was asked for")
+    return tuple(_decided(metric, over, named) for metric in found)
+
+
+def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan:
+    row, given = metric.row, dict(metric.params)
+    choices = {name: decide(row, name, given, over, named) for name in CHOICES}
+    arguments = {name: decide(row, name, given, over, named) for name in row.defaults}
+    if row.takes_k:
+        arguments["k"] = metric.k
+    ties = choices["ties"]
+    if ties == "expected" and not row.expected:
+        raise NoExpectedValue(
+            f"{metric} has no closed form over all orders of tied items; choose ties= another of "
+            f"{', '.join(one for one in CHOICES['ties'].allowed if one != 'expected')}"
+        )
+    relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
+    every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
+    zeros = row.zeros(arguments) or every_row or choices["both_empty"] is not None
+    align = (
+        ("order", ties if ties in _COUNTED else "input"),
+        ("float32", choices["score_precision"] == "float32"),
+        ("duplicates", choices["duplicates"]),
+        ("truth_duplicates", choices["truth_duplicates"]),
+        ("extra_queries", choices["extra"] == "zero"),
+    )
+    return Plan(metric, str(metric), arguments, relevance, choices, align, zeros)
+
+
+def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None = None) -> Outcome:
+    """One metric's values and mean."""
+    ties = ties or one.choices["ties"]
+    ranked = (aligned if ties in _COUNTED else aligned.with_ties(ties)).judged_by(one.relevance)
+    ratio = _apply(one, ranked)
+    counted = _counted(one, ranked)
+    values, counted = _values(one, ranked, ratio, counted)
+    mean = _mean(one, ranked, ratio, values, counted, weights)
+    return Outcome(one, ratio, values, counted, mean)
+
+
+def _apply(one: Plan, ranked: Ranked) -> Ratio:
+    try:
+        return one.metric.row.function(ranked, **one.arguments)
+    except NoExpectedValue as error:
+        raise NoExpectedValue(f"{one.metric} {error}; choose another order for ties=") from None
+
+
+def _counted(one: Plan, ranked: Ranked) -> Bools | None:
+    """Which queries enter the mean; None for all."""
+    if one.choices["missing"] == "skip" and not ranked.present.all():
+        return ranked.present.copy()
+    return None
+
+
+def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> tuple[Floats, Bools | None]:
+    earned, possible = ratio.numerator, ratio.denominator
+    undefined = one.choices["undefined"]
+    defined = possible != 0
+    if defined.all():
+        values = earned / possible
+    else:
+        values = np.divide(earned, possible, out=np.full(len(earned), np.nan), where=defined)
+    if ratio.finish is not None:
+        values = ratio.finish(values)
+    k = one.metric.k
+    if k is not None and one.choices["short_list"] == "zero":
+        values = np.where(ranked.retrieved < k, 0.0, values)
+        defined = defined | (ranked.retrieved < k)
+    if not defined.all():
+        empty = one.choices["both_empty"]
+        if empty is not None:
+            both = ~defined & (ranked.retrieved == 0) & (ranked.judged == 0)
+            values[both] = empty
+            defined = defined | both
+        if isinstance(undefined, (int, float)):
+            values[~defined] = undefined
+        elif undefined == "skip":
+            counted = defined if counted is None else counted & defined
+        elif undefined == "error" and one.choices["averaging"] not in ("micro", "pooled"):
+            at = int(np.argmin(defined))
+            raise ValueError(f"{one.metric}: nothing could be earned in query number {at + 1} (no relevant item)")
+    if counted is not None:
+        values = np.where(counted, values, np.nan)
+    return values, counted
+
+
+def _mean(
+    one: Plan, ranked: Ranked, ratio: Ratio, values: Floats, counted: Bools | None, weights: Floats | None
+) -> float:
+    averaging, digits = one.choices["averaging"], one.choices["digits"]
+    chosen = values if counted is None else values[counted]
+    if averaging == "pooled":
+        whole = ranked.pooled()
+        pooled = _apply(one, whole)
+        mean = _divided(one, float(pooled.numerator[0]), float(pooled.denominator[0]), pooled)
+    elif len(chosen) == 0:
+        mean = _nothing(one)
+    elif averaging == "micro":
+        keep = slice(None) if counted is None else counted
+        mean = _divided(one, float(ratio.numerator[keep].sum()), float(ratio.denominator[keep].sum()), ratio)
+    elif averaging == "weighted":
+        if weights is None:
+            raise ValueError("averaging='weighted' needs weights=, one a query")
+        shares = weights if counted is None else weights[counted]
+        total = float(shares.sum())
+        mean = float((shares * chosen).sum() / total) if total else _nothing(one)
+    elif averaging == "geometric":
+        mean = float(np.exp(np.log(np.maximum(chosen, 1e-5)).mean()))
+    else:
+        mean = float(np.add.reduce(chosen)) / (1 if averaging == "sum" else len(chosen))
+    return mean if digits is None else round(mean, digits)
+
+
+def _divided(one: Plan, earned: float, possible: float, ratio: Ratio) -> float:
+    """One division for all queries together."""
+    if possible == 0:
+        undefined = one.choices["undefined"]
+        if undefined == "error":
+            raise ValueError(f"{one.metric}: nothing could be earned in any query")
+        return float("nan") if isinstance(undefined, str) else float(undefined)
+    value = earned / possible
+    return float(value if ratio.finish is None else ratio.finish(value))
+
+
+def _nothing(one: Plan) -> float:
+    if one.choices["no_queries"] == "error":
+        raise ValueError(f"{one.metric}: there is no query to average over")
+    return float(one.choices["no_queries"])
+
+
+def _weights(weights: Any, aligned: Aligned) -> Floats:
+    queries = aligned.queries
+    if isinstance(weights, Mapping):
+        missing = [query for query in queries if query not in weights]
+        if missing:
+            raise ValueError(f"weights has no entry for query {missing[0]!r}")
+        out = np.array([weights[query] for query in queries], dtype=np.float64)
+    else:
+        out = np.asarray(weights, dtype=np.float64)
+        if out.shape != (len(aligned.ranked),):
+            raise ValueError(f"weights has shape {out.shape}; there are {len(aligned.ranked)} queries")
+    if not np.isfinite(out).all() or (out < 0).any():
+        at = int(np.argmax(~np.isfinite(out) | (out < 0)))
+        raise ValueError(f"weight {out[at]} of query {queries[at]!r} is not a number from 0")
+    return out

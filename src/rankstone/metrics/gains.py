@@ -1,0 +1,175 @@
+"""Metrics of graded relevance: what the items are worth, discounted by how far down they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from rankstone.metrics.registry import metric
+from rankstone.ranked import Depth, Floats, Ranked, Ratio, lengths
+
+Negative = Literal["zero", "signed"]
+Discount = Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"]
+Ideal = Literal["judged", "retrieved", "ones", "given"]
+IdealDepth = Literal["k", "min(k,retrieved)", "all"]
+
+DISCOUNTS: dict[str, Callable[[Floats], Floats]] = {
+    "log2(rank+1)": lambda rank: 1.0 / np.log2(rank + 1.0),
+    "log2(max(rank,2))": lambda rank: 1.0 / np.log2(np.maximum(rank, 2.0)),
+    "ln(rank+1)": lambda rank: 1.0 / np.log(rank + 1.0),
+    "rank": lambda rank: 1.0 / rank,
+}
+
+
+def worth(ranked: Ranked, grades: Floats, gain: Any, negative: Negative) -> Floats:
+    """What items of these grades are worth under a named gain."""
+    if gain == "binary":
+        return ranked.relevance(grades)
+    if isinstance(gain, tuple):
+        return _looked_up(grades, gain)
+    if gain == "linear":
+        values = grades
+    else:
+        match = re.fullmatch(r"exp(\d+(?:\.\d+)?)", gain) if isinstance(gain, str) else None
+        if match is None or not float(match[1]) > 1:
+            raise ValueError(f"gain {gain!r}; choose from 'linear', 'exp2', 'binary' or a table such as {{0: 0, 1: 3}}")
+        with np.errstate(over="ignore"):
+            values = np.power(float(match[1]), grades) - 1.0
+        if not np.isfinite(values).all():
+            raise ValueError(f"grade {grades.max():g} is too large for gain {gain!r}")
+    return np.maximum(values, 0.0) if negative == "zero" and len(values) and values.min() < 0 else values
+
+
+def _looked_up(grades: Floats, table: tuple[tuple[float, float], ...]) -> Floats:
+    keys = np.array([key for key, _ in table], dtype=np.float64)
+    values = np.array([value for _, value in table], dtype=np.float64)
+    order = np.argsort(keys)
+    at = np.searchsorted(keys[order], grades).clip(max=len(keys) - 1)
+    unknown = keys[order][at] != grades
+    if unknown.any():
+        raise ValueError(f"the gain table has no entry for grade {grades[unknown][0]:g}")
+    return values[order][at]
+
+
+def _earned(ranked: Ranked, k: Depth, gain: Any, discount: str | None, negative: Negative) -> Floats:
+    gains = ranked.remember(("gain", gain, negative), lambda: worth(ranked, ranked.grade, gain, negative))
+    return ranked.discounted(gains, DISCOUNTS[discount] if discount else None, k)
+
+
+def _values_zero(parameters: Mapping[str, Any]) -> bool:
+    """A table may give a gain to grade 0."""
+    return isinstance(parameters["gain"], tuple)
+
+
+def _places_zero(parameters: Mapping[str, Any]) -> bool:
+    """In some ideal lists an item judged 0 holds a place before others that count."""
+    return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
+
+
+@metric("cg", formula="sum of gain(grade)", expected=True, zeros=_values_zero, bounds=(0, np.inf))
+def cg(ranked: Ranked, *, k: Depth = None, gain: Any = "linear", negative: Negative = "zero") -> Ratio:
+    """Total gain of the first k items, wherever they stand.
+
+    Jarvelin and Kekalainen, 2002.
+
+    >>> rs.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
+    11.0
+    """
+    return Ratio(_earned(ranked, k, gain, None, negative), np.ones(len(ranked)))
+
+
+@metric("dcg", formula="sum of gain(grade) / log2(rank + 1)", expected=True, zeros=_values_zero, bounds=(0, np.inf))
+def dcg(
+    ranked: Ranked,
+    *,
+    k: Depth = None,
+    gain: Any = "linear",
+    discount: Discount = "log2(rank+1)",
+    negative: Negative = "zero",
+) -> Ratio:
+    """Total gain of the first k items, each discounted by its rank.
+
+    Jarvelin and Kekalainen, 2002.
+
+    >>> rs.dcg(labels=[3, 2, 3, 0, 1, 2], k=6)
+    6.861126688593502
+    """
+    return Ratio(_earned(ranked, k, gain, discount, negative), np.ones(len(ranked)))
+
+
+@metric("ndcg", formula="dcg(k) / dcg(k) of the ideal list", expected=True, zeros=_places_zero)
+def ndcg(
+    ranked: Ranked,
+    *,
+    k: Depth = None,
+    gain: Any = "linear",
+    discount: Discount = "log2(rank+1)",
+    negative: Negative = "zero",
+    ideal: Ideal = "judged",
+    ideal_depth: IdealDepth = "k",
+) -> Ratio:
+    """Discounted gain of the first k items, over that of the best possible list.
+
+    Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005.
+
+    >>> rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)
+    0.6131471927654584
+    """
+    earned = _earned(ranked, k, gain, discount, negative)
+    depth = k
+    if ideal_depth == "min(k,retrieved)":
+        depth = ranked.retrieved if k is None else np.minimum(k, ranked.retrieved)
+    elif ideal_depth == "all":
+        depth = None
+    return Ratio(earned, _ideal(ranked, depth, gain, DISCOUNTS[discount], negative, ideal))
+
+
+def _ideal(
+    ranked: Ranked,
+    k: Depth,
+    gain: Any,
+    discount: Callable[[Floats], Floats],
+    negative: Negative,
+    ideal: Ideal,
+) -> Floats:
+    if ideal == "ones":
+        depth = np.broadcast_to(ranked.retrieved if k is None else k, len(ranked))
+        table = np.concatenate(([0.0], np.cumsum(discount(np.arange(1.0, depth.max(initial=0) + 1)))))
+        return table[depth]
+    if ideal == "retrieved":
+        return _ideal_of_hits(ranked, k, gain, discount, negative)
+    if isinstance(k, int) and k >= ranked.longest_truth:
+        k = None
+
+    def sums() -> Floats:
+        worths = ranked.remember(("ideal", gain, discount, negative, ideal), discounted)
+        if k is None:
+            return ranked.sum_truth(worths)
+        limit = np.repeat(k, lengths(ranked.truth_offsets)) if isinstance(k, np.ndarray) else k
+        return ranked.sum_truth(np.where(ranked.ideal_rank <= limit, worths, 0.0))
+
+    def discounted() -> Floats:
+        gains = worth(ranked, ranked.grades if ideal == "given" else ranked.ideal, gain, negative)
+        if isinstance(gain, tuple) and ideal != "given":  # a table need not grow with the grade
+            gains = -_sorted_within(-gains, ranked.truth_offsets)
+        positions = np.arange(1.0, ranked.longest_truth + 1)
+        return gains * discount(positions)[ranked.ideal_rank - 1]
+
+    return sums() if isinstance(k, np.ndarray) else ranked.remember(("ideal", gain, discount, negative, ideal, k), sums)
+
+
+def _ideal_of_hits(
+    ranked: Ranked, k: Depth, gain: Any, discount: Callable[[Floats], Floats], negative: Negative
+) -> Floats:
+    gains = -_sorted_within(-worth(ranked, ranked.grade, gain, negative), ranked.hit_offsets)
+    position = np.arange(1, len(gains) + 1) - ranked.hit_offsets[ranked.query]
+    limit = np.inf if k is None else k[ranked.query] if isinstance(k, np.ndarray) else k
+    return ranked.sum(np.where(position <= limit, gains * discount(position.astype(np.float64)), 0.0))
+
+
+def _sorted_within(values: Floats, offsets: Any) -> Floats:
+    segment = np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
+    return values[np.lexsort((values, segment))]

@@ -1,0 +1,261 @@
+"""A metric is declared once, by `@metric`. Names, parameters, help and checks are all read from that row."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from rankstone.ranked import Ratio
+
+Kind = Literal["ranking", "count", "ratings", "agreement"]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One metric's declaration."""
+
+    name: str
+    function: Callable[..., Ratio]
+    aliases: tuple[str, ...]
+    formula: str
+    kind: Kind
+    choices: Mapping[str, Any]  # choices this metric makes differently from the rest, e.g. how it is averaged
+    expected: bool  # has a closed form over all orders of tied items
+    zeros: Callable[[Mapping[str, Any]], bool]  # does it read items judged with grade 0, given its parameters
+    extremes: tuple[str, str]  # the orders of tied items that bound its value
+    bounds: tuple[float, float]
+    better: Literal["higher", "lower", "neither"]
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (self.function.__doc__ or "").strip().split("\n", 1)[0]
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Parameters besides k, with their defaults."""
+        found = inspect.signature(self.function).parameters
+        return {
+            name: parameter.default
+            for name, parameter in found.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
+        }
+
+    @cached_property
+    def takes_k(self) -> bool:
+        """Does it have a place for @k."""
+        return "k" in inspect.signature(self.function).parameters
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        """Types of the parameters, where the function names them."""
+        return get_type_hints(self.function)
+
+    def check(self, parameter: str, value: Any) -> None:
+        """Refuse a value that the parameter cannot take."""
+        hint = self.hints.get(parameter)
+        words = get_args(hint) if get_origin(hint) is Literal else None
+        if words is not None and value not in words:
+            raise ValueError(f"{self.name}: {parameter}={value!r}; choose from {', '.join(map(repr, words))}")
+        types = {hint, *get_args(hint)} if words is None else set()
+        if value is None and type(None) in types:
+            return
+        if types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise TypeError(f"{self.name}: {parameter}={value!r} is not a number")
+
+
+_ROWS: dict[str, Row] = {}
+_NAMES: dict[str, str] = {}  # lower-case name or alias -> name
+
+
+def metric(
+    name: str,
+    *,
+    aliases: Iterable[str] = (),
+    formula: str = "",
+    kind: Kind = "ranking",
+    choices: Mapping[str, Any] | None = None,
+    expected: bool = False,
+    zeros: bool | Callable[[Mapping[str, Any]], bool] = True,
+    extremes: tuple[str, str] = ("pessimistic", "optimistic"),
+    bounds: tuple[float, float] = (0.0, 1.0),
+    better: Literal["higher", "lower", "neither"] = "higher",
+) -> Callable[[Callable[..., Ratio]], Metric]:
+    """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
+
+    It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
+    `expected=True` only if the function uses nothing but `hits`, `chance` and `discounted` to read ranks, and
+    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value.
+    """
+    names = (name, *aliases)
+    for one in names:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", one):
+            raise ValueError(f"{one!r} cannot be a metric's name: use letters, digits and _")
+
+    def declare(function: Callable[..., Ratio]) -> Metric:
+        row = Row(
+            name, function, tuple(aliases), formula, kind, MappingProxyType(dict(choices or {})),
+            expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better,
+        )  # fmt: skip
+        for one in names:
+            taken = _NAMES.get(one.lower())
+            if taken not in (None, name):
+                raise ValueError(f"metric name {one!r} is already an alias of {taken!r}")
+            _NAMES[one.lower()] = name
+        _ROWS[name] = row
+        parse.cache_clear()
+        return Metric(name)
+
+    return declare
+
+
+def rows() -> dict[str, Row]:
+    """Every declared metric, by name."""
+    return dict(_ROWS)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Metric:
+    """A metric as a value: hashable, and `parse(str(m)) == m`.
+
+    `ndcg @ 10` cuts it at 10, `ndcg(gain="exp2")` sets a parameter, `ndcg(ranked, truth, k=10)` measures one list.
+    """
+
+    name: str
+    k: int | None = None
+    params: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in _ROWS:
+            raise ValueError(_unknown(self.name))
+        if self.k is not None:
+            object.__setattr__(self, "k", depth(self.k))
+            if not self.row.takes_k:
+                raise ValueError(f"{self.name} has no place for a cutoff: write {self.name!r} without @{self.k}")
+
+    @property
+    def row(self) -> Row:
+        return _ROWS[self.name]
+
+    def __matmul__(self, k: int) -> Metric:
+        return Metric(self.name, k, self.params)
+
+    def given(self, **params: Any) -> Metric:
+        """The same metric with parameters or choices set."""
+        from rankstone.conventions import check_choice
+
+        merged = dict(self.params)
+        for name, value in params.items():
+            merged[name] = check_choice(self.row, name, value)
+        return Metric(self.name, self.k, tuple(sorted(merged.items())))
+
+    def __call__(self, *lists: Any, k: int | None = None, **options: Any) -> Any:
+        """Measure one list, or (without any data) set parameters.
+
+        `ndcg([1, 3, 2, 6], [1, 2, 4], k=2)`: items best first, and the relevant ones (or {item: grade}).
+        `ndcg(labels=[3, 0, 2])`: the grades in ranked order; with `scores=`, in any order;
+        with `truth=`, the grades of all judged items if the list does not hold them all.
+        """
+        if lists or {"labels", "scores"} & options.keys():
+            from rankstone.one import measure
+
+            return measure(self if k is None else self @ k, *lists, **options)
+        given = self.given(**options)
+        return given if k is None else given @ k
+
+    def __str__(self) -> str:
+        params = ", ".join(f"{name}={_show(value)}" for name, value in self.params)
+        return f"{self.name}{f'({params})' if params else ''}{'' if self.k is None else f'@{self.k}'}"
+
+    __repr__ = __str__
+
+
+def depth(k: Any) -> int:
+    """A cutoff: a whole number from 1."""
+    try:
+        if isinstance(k, bool):
+            raise TypeError
+        number = operator.index(k)
+    except TypeError:
+        raise TypeError(f"k must be a whole number from 1, not {k!r}") from None
+    if number < 1:
+        raise ValueError(f"k must be a whole number from 1, not {number}")
+    return number
+
+
+_SHAPE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(\(.*\))?\s*(?:@\s*(\{[^}]*\}|[^{}\s]+))?\s*", re.DOTALL)
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> tuple[Metric, ...]:
+    """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`, `ndcg(gain="exp2")@10`."""
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        raise ValueError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
+    word, arguments, cutoffs = shape.groups()
+    name = _NAMES.get(word.lower())
+    if name is None:
+        raise ValueError(_unknown(text, word))
+    found = Metric(name)
+    if arguments:
+        found = found.given(**_arguments(text, found.row, arguments))
+    if cutoffs is None:
+        return (found,)
+    ks = []
+    for part in cutoffs.strip("{}").split(","):
+        if not re.fullmatch(r"\s*[+-]?\d+\s*", part):
+            raise ValueError(f"{text!r}: cutoff {part.strip()!r} is not a whole number")
+        ks.append(depth(int(part)))
+    return tuple(found @ k for k in ks)
+
+
+def _arguments(text: str, row: Row, arguments: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f{arguments}", mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'") from None
+    if not isinstance(call, ast.Call):
+        raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'")
+    if len(call.args) > len(row.defaults):
+        raise ValueError(f"{text!r}: {row.name} takes {_list_or_none(row.defaults)}")
+    pairs = [*zip(row.defaults, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
+    out: dict[str, Any] = {}
+    for parameter, node in pairs:
+        if parameter is None or parameter in out:
+            raise ValueError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
+        if isinstance(node, ast.Name):  # a bare word stands for itself
+            out[parameter] = node.id
+            continue
+        try:
+            out[parameter] = ast.literal_eval(node)
+        except ValueError:
+            raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
+    return out
+
+
+def _unknown(text: str, word: str | None = None) -> str:
+    word = word or text
+    close = difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.5)
+    if close:
+        rest = text.replace(word, _NAMES[close[0]], 1)
+        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_ROWS))}"
+    return f"unknown metric {text!r}; known: {', '.join(sorted(_ROWS))}"
+
+
+def _list_or_none(names: Iterable[str]) -> str:
+    return ", ".join(names) or "no parameters"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, tuple):  # a gain table
+        return repr(dict(value))
+    return repr(value)

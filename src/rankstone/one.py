@@ -1,0 +1,98 @@
+"""One list, one number: `rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+
+from rankstone.evaluate import evaluate, evaluate_source
+from rankstone.inputs import Aligned, Source
+from rankstone.inputs.dense import Dense
+from rankstone.metrics.registry import Metric
+
+
+def measure(
+    metric: Metric,
+    ranked: Any = None,
+    truth: Any = None,
+    *,
+    labels: Any = None,
+    scores: Any = None,
+    convention: Any = "rankstone",
+    **choices: Any,
+) -> float:
+    """Measure one list.
+
+    Either items and a truth (`ranked`, `truth`), or grades: `labels` in ranked order, or beside `scores` in any
+    order. With labels, `truth` may give the grades of all judged items, best first. For prediction errors,
+    `ranked` holds the predictions and `truth` the actual values.
+    """
+    name = metric.name
+    if labels is not None:
+        if ranked is not None:
+            raise TypeError(f"{name}: give items or labels, not both")
+        source: Source = _Labels(name, labels, scores, truth)
+        return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
+    if scores is not None:
+        raise TypeError(f"{name}: scores need labels beside them")
+    if truth is None:
+        raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, relevant)")
+    if metric.row.kind == "ratings" and not isinstance(ranked, Mapping):
+        predicted, actual = (
+            _numbers(f"{name}: predictions", ranked),
+            _numbers(f"{name}: actual values", truth),
+        )
+        if predicted.shape != actual.shape:
+            raise ValueError(f"{name}: {predicted.size} predictions but {actual.size} actual values")
+        source = Dense(predicted.reshape(1, -1), actual.reshape(1, -1))
+        return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
+    pair = {0: _items(truth, "truth")}, {0: _items(ranked, "list")}
+    return float(evaluate(*pair, [metric], convention=convention, **choices)[metric])
+
+
+def _items(items: Any, what: str) -> Any:
+    if isinstance(items, (Mapping, Set, list, tuple)):
+        return items
+    if isinstance(items, np.ndarray):
+        return items.tolist()
+    if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
+        raise TypeError(f"the {what} is {items!r}; give a list of items or a dict")
+    return list(items)
+
+
+def _numbers(what: str, values: Any) -> Any:
+    out = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if out.ndim != 1:
+        raise ValueError(f"{what} of one list, not an array of shape {out.shape}; see evaluate")
+    bad = ~np.isfinite(out)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ValueError(f"{what}: {out[at]} at position {at + 1}")
+    return out
+
+
+class _Labels:
+    """The grades of one list, in ranked order or beside scores."""
+
+    def __init__(self, name: str, labels: Any, scores: Any, truth: Any) -> None:
+        grades = _numbers(f"{name}: labels", labels)
+        n = len(grades)
+        self.ordered = scores is None
+        values = np.arange(n, 0, -1) if scores is None else np.atleast_1d(np.asarray(scores))
+        if values.shape != grades.shape:
+            raise ValueError(f"{name}: {n} labels but {values.size} scores")
+        self.dense = Dense(values.reshape(1, n), grades.reshape(1, n))
+        self.truth = None if truth is None else _numbers(f"{name}: truth", truth)
+
+    def align(self, **options: Any) -> Aligned:
+        aligned = self.dense.align(**options)
+        ranked = aligned.ranked
+        if self.ordered:
+            ranked.score = np.full(len(ranked.score), np.nan)
+        if self.truth is not None:
+            ranked.grades = self.truth
+            ranked.ideal = -np.sort(-self.truth)
+            ranked.truth_offsets = np.array([0, len(self.truth)])
+        return aligned

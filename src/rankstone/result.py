@@ -1,0 +1,302 @@
+"""What `evaluate` returns: means, values a query, definitions, and an account of what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankstone.definitions import definition
+from rankstone.inputs import Aligned
+from rankstone.metrics.registry import Metric, parse
+from rankstone.ranked import Bools, Floats, Ratio
+
+if TYPE_CHECKING:
+    from rankstone.conventions import Convention
+    from rankstone.evaluate import Plan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outcome:
+    """One metric's part of a result."""
+
+    plan: Plan
+    ratio: Ratio
+    values: Floats  # one a query; NaN where the query does not enter the mean
+    counted: Bools | None  # which queries enter the mean; None for all
+    mean: float
+
+
+@dataclass(frozen=True)
+class TieRange:
+    """What another order of tied items could have made of a mean."""
+
+    lowest: float
+    highest: float
+    queries: int  # how many queries' values depend on that order
+
+
+@dataclass(frozen=True)
+class Account:
+    """What happened to the queries."""
+
+    judged: int
+    missing: int  # judged, but not in the run
+    extra: int  # in the run, but not judged
+    nothing_relevant: int
+    dropped_rows: int  # rows of the run that the rule for duplicates removed
+    tied: int  # queries for which the order of tied items changes any of the metrics
+
+
+class Result(Mapping[str, float]):
+    """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
+
+    def __init__(
+        self,
+        outcomes: dict[str, Outcome],
+        aligned: dict[Any, Aligned],
+        convention: Convention,
+        choices: Mapping[str, Any],
+        weights: Floats | None,
+    ) -> None:
+        self._outcomes = outcomes
+        self._aligned = aligned
+        self._first = next(iter(aligned.values()))
+        self.convention = convention
+        self.choices = dict(choices)
+        self._weights = weights
+
+    # -- means -----------------------------------------------------------------------------------------------
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        return self._outcomes[self._label(metric)].mean
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outcomes)
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def __contains__(self, metric: object) -> bool:
+        try:
+            return self._label(metric) in self._outcomes  # type: ignore[arg-type]
+        except (KeyError, ValueError):
+            return False
+
+    def _label(self, metric: str | Metric) -> str:
+        if metric in self._outcomes:
+            return str(metric)
+        label = str(metric)
+        if label not in self._outcomes and isinstance(metric, str):
+            label = str(parse(metric)[0])
+        if label not in self._outcomes:
+            raise KeyError(f"{label!r} was not evaluated; there are {', '.join(self._outcomes)}")
+        return label
+
+    # -- queries ---------------------------------------------------------------------------------------------
+
+    @property
+    def queries(self) -> Sequence[Any]:
+        """The queries' ids, in the truth's order."""
+        return self._first.queries
+
+    @cached_property
+    def per_query(self) -> _PerQuery:
+        """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
+        return _PerQuery(self)
+
+    def ratio(self, metric: str | Metric) -> Ratio:
+        """What each query earned and could have earned."""
+        return self._outcomes[self._label(metric)].ratio
+
+    # -- what it means ---------------------------------------------------------------------------------------
+
+    def define(self, metric: str | Metric) -> str:
+        """Which definition the number follows, in words."""
+        return definition(self._outcomes[self._label(metric)].plan, self.convention)
+
+    @cached_property
+    def account(self) -> Account:
+        """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
+        ranked = self._first.ranked
+        truths = len(ranked) - (self._first.extra_count if self._appended else 0)
+        relevance = next(iter(self._outcomes.values())).plan.relevance
+        relevant = ranked.judged_by(relevance).relevant[:truths]
+        tied = np.zeros(len(ranked), dtype=bool)
+        for decided in self._tied.values():
+            tied |= decided[2]
+        return Account(
+            judged=truths,
+            missing=int((~ranked.present[:truths]).sum()),
+            extra=self._first.extra_count,
+            nothing_relevant=int((relevant == 0).sum()),
+            dropped_rows=self._first.dropped,
+            tied=int(tied.sum()),
+        )
+
+    @property
+    def _appended(self) -> bool:
+        return next(iter(self._outcomes.values())).plan.choices["extra"] == "zero"
+
+    @cached_property
+    def ties(self) -> dict[str, TieRange]:
+        """By metric: the lowest and highest mean that another order of the tied items would give."""
+        return {label: TieRange(low, high, int(moved.sum())) for label, (low, high, moved) in self._tied.items()}
+
+    @cached_property
+    def _tied(self) -> dict[str, tuple[float, float, Bools]]:
+        from rankstone.evaluate import outcome
+
+        out = {}
+        for label, one in self._outcomes.items():
+            ranked = self._aligned[one.plan.align].ranked
+            if ranked.tied is None or one.plan.metric.row.kind in ("count", "ratings"):
+                out[label] = (one.mean, one.mean, np.zeros(len(ranked), dtype=bool))
+                continue
+            ends = [outcome(one.plan, ranked, self._weights, ties) for ties in one.plan.metric.row.extremes]
+            moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
+            means = sorted([one.mean, *(end.mean for end in ends)])
+            out[label] = (means[0], means[-1], moved)
+        return out
+
+    # -- tables ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: convention, means, definitions, account, and the values of each query."""
+        return {
+            "convention": self.convention.name,
+            "choices": dict(self.choices),
+            "means": dict(self),
+            "definitions": {label: self.define(label) for label in self},
+            "account": {name: getattr(self.account, name) for name in Account.__dataclass_fields__},
+            "queries": list(self.queries),
+            "per_query": {label: one.values.tolist() for label, one in self._outcomes.items()},
+        }
+
+    def to_arrow(self) -> Any:
+        """Values a query as a pyarrow table: a query column, then one a metric."""
+        import pyarrow
+
+        ids = list(self.queries)
+        try:
+            query = pyarrow.array(ids)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):  # ids of several kinds, or objects
+            query = pyarrow.array([str(one) for one in ids])
+        return pyarrow.table({"query": query, **{label: one.values for label, one in self._outcomes.items()}})
+
+    def to_pandas(self) -> Any:
+        """Values a query as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(
+            {"query": list(self.queries), **{label: one.values for label, one in self._outcomes.items()}}
+        )
+
+    def to_polars(self) -> Any:
+        """Values a query as a polars frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The table of values a query, by the Arrow PyCapsule protocol."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    # -- looks -----------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+        rule = "-" * len(lines[0])
+        return "\n".join([lines[0], rule, *lines[1:], rule, *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head, *body = self._rows()
+        cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        rows = "".join(
+            f"<tr><td title='{escape(self.define(row[0]), quote=True)}'><code>{escape(row[0])}</code></td>"
+            + "".join(f"<td style='text-align:right'>{escape(cell)}</td>" for cell in row[1:])
+            + "</tr>"
+            for row in body
+        )
+        remarks = "<br>".join(escape(line) for line in self._remarks())
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table><p><small>{remarks}</small></p>"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        ties = self.account.tied > 0
+        rows = [("metric", "mean", *(("lowest", "highest") if ties else ()))]
+        for label, one in self._outcomes.items():
+            range_ = self.ties[label]
+            rows.append(
+                (
+                    label,
+                    _number(one.mean),
+                    *((_number(range_.lowest), _number(range_.highest)) if ties else ()),
+                )
+            )
+        return rows
+
+    def _remarks(self) -> list[str]:
+        account = self.account
+        made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
+        lines = [f"convention {self.convention.name}{made}; {_count(account.judged, 'judged query', 'judged queries')}"]
+        missing = _fate(self._outcomes, "missing")
+        undefined = _fate(self._outcomes, "undefined")
+        if account.missing:
+            lines.append(f"{account.missing} missing from the run ({missing})")
+        if account.nothing_relevant:
+            lines.append(f"{account.nothing_relevant} with nothing relevant ({undefined})")
+        if account.extra:
+            lines.append(f"{account.extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
+        if account.dropped_rows:
+            lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
+        if account.tied:
+            lines.append(
+                f"{account.tied} decided by the order of tied items; lowest and highest are the means "
+                "that another order would give"
+            )
+        return lines
+
+
+class _PerQuery(Mapping[str, Floats]):
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def __getitem__(self, metric: str | Metric) -> Floats:
+        return self._result._outcomes[self._result._label(metric)].values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._result)
+
+    def __len__(self) -> int:
+        return len(self._result)
+
+    def __repr__(self) -> str:
+        return f"per-query values of {', '.join(self._result)} for {len(self._result.queries)} queries"
+
+
+def _fate(outcomes: Mapping[str, Outcome], choice: str) -> str:
+    fates = {str(one.plan.choices[choice]) for one in outcomes.values()}
+    words = {
+        "zero": "counted as empty lists",
+        "skip": "left out of the mean",
+        "error": "an error",
+        "nan": "NaN",
+    }
+    return " or ".join(sorted(words.get(fate, f"counted as {fate}") for fate in fates))
+
+
+def _number(value: float) -> str:
+    if value == int(value) and abs(value) < 1e15 if np.isfinite(value) else False:
+        return f"{value:.4f}" if abs(value) <= 1 else f"{value:.0f}"
+    return f"{value:.4f}"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"

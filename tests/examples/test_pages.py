@@ -1,0 +1,128 @@
+"""Every Python block of the README and the docs runs, and says the truth.
+
+The blocks of a page run from top to bottom in one namespace. Two marks are checked:
+
+- `expression  # -> value`: the expression has this value. A number is compared to the digits written.
+- A `text` block right after a Python block is what that block printed, word for word.
+"""
+
+import ast
+import contextlib
+import io
+import re
+import textwrap
+import tokenize
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple
+
+import pytest
+
+import rankstone as rs
+from rankstone.metrics import registry
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+FENCE = re.compile(r"^ *```(?P<language>[^\n]*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"# -> (.*)$")
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int  # the page's line before the text, so that errors name lines of the page
+
+
+def blocks(page: str) -> list[Block]:
+    return [
+        Block(fence["language"], textwrap.dedent(fence["text"]), page.count("\n", 0, fence.start("text")))
+        for fence in FENCE.finditer(page)
+    ]
+
+
+def run_block(block: Block, page: str, namespace: dict[str, Any]) -> str:
+    """Run one block, check its `# ->` marks, and return what it printed."""
+    expected = {}
+    for token in tokenize.generate_tokens(io.StringIO(block.text).readline):
+        if token.type == tokenize.COMMENT and (mark := MARK.search(token.string)):
+            expected[token.start[0] + block.line] = mark[1]
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for statement in ast.increment_lineno(ast.parse(block.text), block.line).body:
+            line = statement.end_lineno
+            if isinstance(statement, ast.Expr) and line in expected:
+                value = eval(code(ast.Expression(statement.value), page), namespace)
+                check(value, expected.pop(line), f"{page}:{line}")
+            else:
+                exec(code(ast.Module([statement], []), page), namespace)
+    assert not expected, f"{page}: `# ->` does not follow an expression on lines {sorted(expected)}"
+    return printed.getvalue()
+
+
+def code(tree: ast.Expression | ast.Module, page: str) -> CodeType:
+    return compile(tree, page, "eval" if isinstance(tree, ast.Expression) else "exec")
+
+
+def check(value: Any, expected: str, where: str) -> None:
+    if re.fullmatch(r"-?\d+\.\d+", expected):
+        digits = len(expected.partition(".")[2])
+        assert f"{value:.{digits}f}" == expected, f"{where}: the page says {expected}, it is {value!r}"
+    else:
+        assert value == ast.literal_eval(expected), f"{where}: the page says {expected}, it is {value!r}"
+
+
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A metric that a page declares is gone after the page."""
+    for name in ("_ROWS", "_NAMES"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_page_runs(path: Path, own_registry: None) -> None:
+    page = path.name
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    printed = None
+    for block in blocks(path.read_text(encoding="utf-8")):
+        if block.language == "python":
+            printed = run_block(block, page, namespace)
+        elif block.language == "text" and printed is not None:
+            assert printed.split() == block.text.split(), f"{page}:{block.line}: it prints\n{printed}"
+            printed = None
+        else:
+            assert block.language in {"text", "sh"}, f"{page}:{block.line}: unknown language {block.language!r}"
+            printed = None
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_make_targets_exist(path: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:^|`)make ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{path.name}: no target {target!r} in the Makefile"
+
+
+def test_readme_lists_every_metric_and_convention() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("## Metrics")[2].partition("`@10`")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(registry.rows())
+    names = readme.partition("A convention is")[2].partition("```")[0]
+    assert set(re.findall(r"`([^`]+)`", names)) == set(rs.conventions())
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("1 / 3  # -> 0.3334\n", "the page says 0.3334, it is 0.333"),
+        ("[1, 2]  # -> [2, 1]\n", "the page says"),
+        ("x = 1  # -> 1\n", "does not follow an expression"),
+        ("max(  # -> 3\n    1,\n    2,\n)\n", "does not follow an expression"),
+    ],
+)
+def test_a_false_mark_fails(text: str, error: str) -> None:
+    with pytest.raises(AssertionError, match=re.escape(error)):
+        run_block(Block("python", text, 10), "page.md", {})
+
+
+def test_a_true_mark_passes() -> None:
+    assert run_block(Block("python", "x = 2\nx / 3  # -> 0.667\nprint(x)\n[x]  # -> [2]\n", 10), "page.md", {}) == "2\n"

@@ -1,0 +1,79 @@
+"""Generated truths and runs, and every metric's parameters, read from the registry."""
+
+from typing import Literal, get_args, get_origin
+
+from hypothesis import strategies as st
+
+import rankstone as rs
+from rankstone.metrics import rows
+
+# Ids whose order as text, as numbers and as written all differ.
+TEXT = ("a", "b", "B", "10", "9", "é", "zz", "z", "", "\U0001f600")
+NUMBERS = (10, 9, -3, 0, 7, 2**40, 100, 1, 5)
+GRADES = {
+    "binary": (0, 1),
+    "graded": (0, 1, 2, 3, 4),
+    "any": (-2, -1, 0, 1, 2, 0.5, 0.25, 1.5),
+    "probability": (0, 1),
+}
+SCORES = {
+    "tied": (2.0, 1.0, 0.5, -1.0),
+    "close": (1.0, 1.0 + 1e-9, 1.0 - 1e-9, 0.5, -0.5, -0.5 - 1e-9),  # equal as float32
+    "many": (3, 2.5, 2, 1.5, 1, 0.5, 0, -0.5, -1, -2.5),
+    "probability": (0.0, 0.125, 0.25, 0.5, 0.75, 0.875, 1.0),
+}
+
+
+@st.composite
+def pairs(draw, grades=None, scores=None, items=8, queries=3, lists=True):
+    """A truth and a run: some queries in both, some in one of them, some empty."""
+    ids = st.sampled_from(draw(st.sampled_from((TEXT, NUMBERS))))
+    grades = st.sampled_from(GRADES[grades or draw(st.sampled_from(("binary", "graded", "any")))])
+    scores = st.sampled_from(SCORES[scores or draw(st.sampled_from(("tied", "close", "many")))])
+    truth_of = st.dictionaries(ids, grades, max_size=items)
+    run_of = st.dictionaries(ids, scores, max_size=items)
+    if lists and draw(st.integers(0, 4)) == 0:
+        run_of = st.lists(ids, unique=True, max_size=items)
+    if lists and draw(st.integers(0, 9)) == 0:
+        truth_of = st.lists(ids, unique=True, max_size=items)
+    names = draw(st.sampled_from((("q1", "q10", "q2", "q3"), (3, 1, 20, 10))))[: queries + 1]
+    where = draw(st.lists(st.sampled_from(("both", "both", "both", "truth", "run")), min_size=1, max_size=queries))
+    truth, run = {}, {}
+    for name, side in zip(names, where, strict=False):
+        if side != "run":
+            truth[name] = draw(truth_of)
+        if side != "truth":
+            run[name] = draw(run_of)
+    return truth, run
+
+
+GAIN_TABLE = {-2: -1.0, -1: 0.0, 0: 0.0, 0.25: 2.0, 0.5: 1.0, 1: 1.0, 1.5: 0.0, 2: 3.0, 3: 2.5, 4: 8.0}
+# Values for parameters that are not one of a few words. A new parameter needs a line here.
+VALUES = {
+    "beta": (0.5, 1.0, 2.0),
+    "catalogue": (None, 100),
+    "gain": ("linear", "exp2", "exp1.5", "binary", GAIN_TABLE),
+    "max_grade": (None, 4, 5.5),
+    "p": (0.1, 0.5, 0.8, 0.95),
+    "recall": (0.0, 0.1, 0.3, 0.5, 0.75, 1.0),
+    "term_digits": (None, 6),
+}
+
+
+def parameter_values(row):
+    """For each parameter of a metric the values to try."""
+    words = {name: get_args(hint) for name, hint in row.hints.items() if get_origin(hint) is Literal}
+    return {name: words.get(name) or VALUES[name] for name in row.defaults}
+
+
+@st.composite
+def metrics(draw, name, most=10, only=None):
+    """A metric with some of its parameters set, and perhaps a cutoff."""
+    row = rows()[name]
+    params = {}
+    for parameter, values in parameter_values(row).items():
+        if (only is None or parameter in only) and draw(st.booleans()):
+            params[parameter] = draw(st.sampled_from(values))
+    k = draw(st.sampled_from((None, 1, 2, 3, 5, most))) if row.takes_k else None
+    metric = rs.Metric(name).given(**params)
+    return (metric if k is None else metric @ k), params, k

@@ -1,0 +1,663 @@
+"""Every metric and every choice, slowly and plainly: lists are sorted, sums are loops, all orders of tied items are tried.
+
+This is the second opinion that the package is compared with, so it shares nothing with it: it imports only the
+standard library, has its own list of metrics, parameters and defaults, and works on one query at a time.
+
+A query's truth is `{item: grade}` (or a list of items, best first), its run `{item: score}` (or a list of items, best
+first). A metric is a function of one `List` that returns what was earned and what could have been earned.
+"""
+
+import itertools
+import math
+import struct
+from dataclasses import dataclass
+from fractions import Fraction
+
+# -- one ranked list -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class List:
+    """One query's list, with every choice made."""
+
+    items: list  # best first
+    scores: dict  # item -> score; empty if the run is only an order
+    truth: dict  # item -> grade, in the order given
+    k: int | None
+    options: dict  # the metric's parameters and the choices
+    top: float  # the highest grade of the whole truth, all queries
+    ordered_truth: bool = False
+    ties_as_pairs: bool = True  # do equal scores stay equal, where a metric looks at pairs
+
+    def __getitem__(self, option):
+        return self.options[option]
+
+    @property
+    def shown(self):
+        """The first k items."""
+        return self.items if self.k is None else self.items[: self.k]
+
+    def rank(self, item):
+        return self.items.index(item) + 1
+
+    def place(self, item):
+        """Position in the truth as given, from 1."""
+        return list(self.truth).index(item) + 1
+
+    def credit_of(self, grade):
+        """What an item of this grade counts as a relevant one."""
+        if self["credit"] == "clamp":
+            return min(max(grade, 0.0), 1.0)
+        threshold = self["threshold"]
+        if isinstance(threshold, str):
+            if threshold.startswith(">="):
+                return float(grade >= float(threshold[2:]))
+            return float(grade > float(threshold[1:]))
+        return float(grade >= threshold)
+
+    def credit(self, item):
+        return self.credit_of(self.truth[item]) if item in self.truth else 0.0
+
+    def is_bad(self, item):
+        """Is it judged, and judged not relevant. A negative grade is no judgement."""
+        return item in self.truth and self.truth[item] >= 0 and self.credit(item) == 0
+
+    @property
+    def relevant(self):
+        return sum(self.credit_of(grade) for grade in self.truth.values())
+
+    @property
+    def nonrelevant(self):
+        return sum(self.is_bad(item) for item in self.truth)
+
+    @property
+    def retrieved(self):
+        return len(self.items)
+
+    def hits(self, depth=None):
+        """Relevant items among the first `depth`."""
+        found = 0.0
+        for item in self.items if depth is None else self.items[:depth]:
+            beyond = self["truth_depth"] == "k" and depth is not None and item in self.truth and self.place(item) > depth
+            found += 0.0 if beyond else self.credit(item)
+        return found
+
+    def places(self, divisor):
+        if self.k is None:
+            places = self.retrieved
+        elif divisor == "min(k,retrieved)":
+            places = min(self.k, self.retrieved)
+        else:
+            places = self.k
+        return min(places, self.relevant) if divisor == "min(k,relevant)" else places
+
+    def nth(self, item):
+        """Relevant items down to this one, itself included."""
+        return sum(self.credit(other) for other in self.items[: self.rank(item)])
+
+
+# -- sets ----------------------------------------------------------------------------------------------------
+
+
+def precision(one):
+    return one.hits(one.k), one.places(one["divisor"])
+
+
+def recall(one):
+    return one.hits(one.k), _all_relevant(one, one["divisor"])
+
+
+def _all_relevant(one, divisor):
+    if divisor == "grades":
+        return sum(max(grade, 0) for grade in one.truth.values())
+    if divisor == "min(relevant,k)" and one.k is not None:
+        return min(one.relevant, one.k)
+    return one.relevant
+
+
+def f(one):
+    square = one["beta"] ** 2
+    below = square * _all_relevant(one, one["recall_divisor"]) + one.places(one["precision_divisor"])
+    return (1 + square) * one.hits(one.k), below
+
+
+def f1(one):
+    below = _all_relevant(one, one["recall_divisor"]) + one.places(one["precision_divisor"])
+    return 2 * one.hits(one.k), below
+
+
+def hit_rate(one):
+    return float(one.hits(one.k) > 0), 1
+
+
+def r_precision(one):
+    return one.hits(int(one.relevant)), one.relevant
+
+
+def fallout(one):
+    if one["catalogue"] is not None:
+        return len(one.shown) - one.hits(one.k), one["catalogue"] - one.relevant
+    return sum(one.is_bad(item) for item in one.shown), one.nonrelevant
+
+
+def num_ret(one):
+    return len(one.shown), 1
+
+
+def num_rel(one):
+    return one.relevant, 1
+
+
+def num_rel_ret(one):
+    return one.hits(one.k), 1
+
+
+# -- gains ---------------------------------------------------------------------------------------------------
+
+
+def _gain(one, grade):
+    gain = one["gain"]
+    if gain == "binary":
+        return one.credit_of(grade)
+    if isinstance(gain, dict):
+        return gain[grade]
+    worth = grade if gain == "linear" else float(gain.removeprefix("exp")) ** grade - 1
+    return max(worth, 0) if one["negative"] == "zero" else worth
+
+
+def _discount(one, rank):
+    return {
+        "log2(rank+1)": lambda: math.log2(rank + 1),
+        "log2(max(rank,2))": lambda: math.log2(max(rank, 2)),
+        "ln(rank+1)": lambda: math.log(rank + 1),
+        "rank": lambda: rank,
+    }[one["discount"]]()
+
+
+def cg(one):
+    return sum(_gain(one, one.truth[item]) for item in one.shown if item in one.truth), 1
+
+
+def dcg(one):
+    gains = [_gain(one, one.truth[item]) if item in one.truth else 0 for item in one.shown]
+    return _discounted(one, gains), 1
+
+
+def _discounted(one, gains):
+    return math.fsum(gain / _discount(one, rank) for rank, gain in enumerate(gains, 1))
+
+
+def ndcg(one):
+    depth = {
+        "k": one.k,
+        "min(k,retrieved)": one.retrieved if one.k is None else min(one.k, one.retrieved),
+        "all": None,
+    }[one["ideal_depth"]]
+    if one["ideal"] == "ones":
+        ideal = [1] * (one.retrieved if depth is None else depth)
+    elif one["ideal"] == "given":
+        ideal = [_gain(one, grade) for grade in one.truth.values()]
+    else:
+        held = one.truth if one["ideal"] == "judged" else [item for item in one.items if item in one.truth]
+        ideal = sorted((_gain(one, one.truth[item]) for item in held), reverse=True)
+    return dcg(one)[0], _discounted(one, ideal[:depth])
+
+
+# -- precision down the list -----------------------------------------------------------------------------------
+
+
+def ap(one):
+    total = 0.0
+    for item in one.shown:
+        step = one.nth(item) / one.rank(item)
+        if one["term_digits"] is not None:
+            step = round(step, one["term_digits"])
+        total += step * one.credit(item)
+    return total, _ap_divisor(one)
+
+
+def gmap(one):
+    return sum(one.nth(item) / one.rank(item) * one.credit(item) for item in one.shown), _ap_divisor(one)
+
+
+def _ap_divisor(one):
+    k = math.inf if one.k is None else one.k
+    return {
+        "relevant": one.relevant,
+        "min(relevant,k)": min(one.relevant, k),
+        "min(relevant,retrieved)": min(one.relevant, one.retrieved),
+        "min(relevant,k,retrieved)": min(one.relevant, k, one.retrieved),
+        "found": one.hits(one.k),
+        "k": one.retrieved if one.k is None else one.k,
+        "none": 1,
+    }[one["divisor"]]
+
+
+def rr(one):
+    found = [item for item in one.shown if one.credit(item) > 0]
+    if one["over"] == "all":
+        return sum(one.truth[item] / one.rank(item) for item in found), 1
+    return (1 / one.rank(found[0]) if found else 0.0), 1
+
+
+def iprec(one):
+    return _highest_precision(one, Fraction(str(one["recall"]))), 1
+
+
+def iprec11(one):
+    return sum(_highest_precision(one, Fraction(level, 10)) for level in range(11)) / 11, 1
+
+
+def _highest_precision(one, recall):
+    """At any rank by which so much of the relevant has been found; a count, so in whole items."""
+    needed = math.ceil(recall * Fraction(one.relevant))
+    found = [one.hits(depth) for depth in range(1, one.retrieved + 1)]
+    return max((hits / depth for depth, hits in enumerate(found, 1) if hits >= needed and hits > 0), default=0.0)
+
+
+# -- readers who stop --------------------------------------------------------------------------------------------
+
+
+def _cascade(one, grades):
+    top = one.top if one["max_grade"] is None else one["max_grade"]
+    total, reading = 0.0, 1.0
+    for rank, grade in enumerate(grades, 1):
+        stop = max((2**grade - 1) / 2**top, 0) if grade is not None else 0
+        total += reading * stop / rank
+        reading *= 1 - stop
+    return total
+
+
+def err(one):
+    return _cascade(one, [one.truth.get(item) for item in one.shown]), 1
+
+
+def nerr(one):
+    return err(one)[0], _cascade(one, sorted(one.truth.values(), reverse=True)[: one.k])
+
+
+def rbp(one):
+    p, total = one["p"], 0.0
+    for item in one.shown:
+        if one.credit(item) > 0:
+            gain = one.credit(item) if one["gain"] == "binary" else one.truth[item]
+            total += (1 - p) * p ** (one.rank(item) - 1) * gain
+    return total, 1
+
+
+# -- pairs -------------------------------------------------------------------------------------------------------
+
+
+def auc(one):
+    if one["pairs"] == "list":
+        good = [item for item in one.shown if one.credit(item) > 0]
+        other = [item for item in one.shown if one.credit(item) == 0]
+        right = sum(one.rank(g) < one.rank(o) for g in good for o in other)
+        return right, len(good) * (one.places(one["divisor"]) - len(good))
+    good = [item for item in one.truth if one.credit(item) > 0]
+    bad = [item for item in one.truth if one.is_bad(item)]
+    right = sum(_goes_right(one, g, b) for g in good for b in bad)
+    return right, len(good) * len(bad)
+
+
+def _goes_right(one, good, bad):
+    """1 if the good one stands above, 0.5 if both are out of sight or have one score."""
+    seen = (good in one.shown, bad in one.shown)
+    if seen != (True, True):
+        return {(True, False): 1.0, (False, True): 0.0, (False, False): 0.5}[seen]
+    if one.ties_as_pairs and one.scores and one.scores[good] == one.scores[bad]:
+        return 0.5
+    return float(one.rank(good) < one.rank(bad))
+
+
+def bpref(one):
+    total, bad_above = 0.0, 0
+    for item in one.items:
+        if one.is_bad(item):
+            bad_above += 1
+        elif one.credit(item) > 0:
+            total += 1 if bad_above == 0 else 1 - min(bad_above, one.relevant) / min(one.relevant, one.nonrelevant)
+    return total, one.relevant
+
+
+def infap(one):
+    total, epsilon = 0.0, 0.00001
+    for item in one.items:
+        if one.credit(item) == 0:
+            continue
+        above = one.items[: one.rank(item) - 1]
+        good = sum(one.credit(other) for other in above)
+        bad = sum(one.is_bad(other) for other in above)
+        pooled = good + bad + sum(one.truth.get(other, 0) < 0 for other in above)
+        if not above:
+            total += 1
+            continue
+        estimate = (good + epsilon) / (good + bad + 2 * epsilon)
+        total += 1 / one.rank(item) + len(above) / one.rank(item) * (pooled / len(above)) * estimate
+    return total, one.relevant
+
+
+def judged(one):
+    return sum(item in one.truth for item in one.shown), one.places(one["divisor"])
+
+
+# -- predicted ratings ---------------------------------------------------------------------------------------------
+
+
+def _pairs(one):
+    """Predicted and actual ratings of the items that have both."""
+    return [(one.scores[item], one.truth[item]) for item in one.items if item in one.truth]
+
+
+def mae(one):
+    return sum(abs(score - grade) for score, grade in _pairs(one)), len(_pairs(one))
+
+
+def mse(one):
+    return sum((score - grade) ** 2 for score, grade in _pairs(one)), len(_pairs(one))
+
+
+def rmse(one):
+    return mse(one)
+
+
+def r2(one):
+    if not _pairs(one):
+        return 0, 0
+    mean = sum(grade for _, grade in _pairs(one)) / len(_pairs(one))
+    spread = sum((grade - mean) ** 2 for _, grade in _pairs(one))
+    return spread - mse(one)[0], spread
+
+
+def logloss(one):
+    total = 0.0
+    for score, grade in _pairs(one):
+        score = min(max(score, 1e-15), 1 - 1e-15)
+        total -= grade * math.log(score) + (1 - grade) * math.log(1 - score)
+    return total, len(_pairs(one))
+
+
+def pearson(one):
+    return _correlation([score for score, _ in _pairs(one)], [grade for _, grade in _pairs(one)])
+
+
+def _correlation(x, y):
+    if not x:
+        return 0, 0
+    x = [value - sum(x) / len(x) for value in x]
+    y = [value - sum(y) / len(y) for value in y]
+    square = sum(a * a for a in x) * sum(b * b for b in y)
+    return sum(a * b for a, b in zip(x, y, strict=True)), math.sqrt(square)
+
+
+# -- agreement -----------------------------------------------------------------------------------------------------
+
+
+def _opinions(one):
+    """What the run and the truth think of each item they share, in the run's order."""
+    common = [item for item in one.items if item in one.truth]
+    run = [one.scores[item] if one.scores else -one.rank(item) for item in common]
+    truth = [-one.place(item) if one.ordered_truth else one.truth[item] for item in common]
+    return run, truth
+
+
+def spearman(one):
+    return _correlation(*(_mean_ranks(values) for values in _opinions(one)))
+
+
+def _mean_ranks(values):
+    return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
+
+
+def kendall(one):
+    run, truth = _opinions(one)
+    pairs = list(itertools.combinations(range(len(run)), 2))
+    agree = sum((run[i] - run[j]) * (truth[i] - truth[j]) > 0 for i, j in pairs)
+    oppose = sum((run[i] - run[j]) * (truth[i] - truth[j]) < 0 for i, j in pairs)
+    if one["variant"] == "a":
+        return agree - oppose, len(pairs)
+    if one["variant"] == "ties_agree":
+        return len(pairs) - 2 * oppose, len(pairs)
+    in_run = sum(run[i] != run[j] for i, j in pairs)
+    in_truth = sum(truth[i] != truth[j] for i, j in pairs)
+    return agree - oppose, math.sqrt(in_run * in_truth)
+
+
+def tau_ap(one):
+    _, truth = _opinions(one)
+    n = len(truth)
+    if n < 2:
+        return 0, 0
+    shares = [sum(1.0 if up > here else 0.5 if up == here else 0.0 for up in truth[:i]) / i
+              for i, here in enumerate(truth) if i]  # fmt: skip
+    return 2 / (n - 1) * sum(shares) - 1, 1
+
+
+def rbo(one):
+    """Webber, Moffat and Zobel, 2010, equation 32, with the overlaps counted from the lists themselves."""
+    p = one["p"]
+    by_grade = list(one.truth) if one.ordered_truth else sorted(one.truth, key=lambda item: -one.truth[item])
+    short, long = sorted((one.shown, by_grade[: one.k]), key=len)
+    s, n = len(short), len(long)
+    if s == 0:
+        return float(n == 0), 1
+    overlap = [len(set(short[:d]) & set(long[:d])) for d in range(n + 1)]
+    first = sum(overlap[d] / d * p**d for d in range(1, n + 1))
+    second = sum(overlap[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+    return (1 - p) / p * (first + second) + ((overlap[n] - overlap[s]) / n + overlap[s] / s) * p**n, 1
+
+
+# -- the list of them ----------------------------------------------------------------------------------------------
+
+_F = {"precision_divisor": "k", "recall_divisor": "relevant"}
+_GAIN = {"gain": "linear", "negative": "zero"}
+_DCG = {**_GAIN, "discount": "log2(rank+1)"}
+_SUM = {"averaging": "sum"}
+_POOLED = {"averaging": "pooled", "undefined": "skip", "missing": "skip"}
+_SKIP = {"undefined": "skip", "missing": "skip"}
+
+# name: (function, has a cutoff, parameters with defaults, choices it makes otherwise than the rest)
+METRICS = {
+    "ap": (ap, True, {"divisor": "relevant", "term_digits": None}, {}),
+    "auc": (auc, True, {"pairs": "judged", "divisor": "min(k,retrieved)"}, {"undefined": 0.5}),
+    "bpref": (bpref, False, {}, {}),
+    "cg": (cg, True, _GAIN, {}),
+    "dcg": (dcg, True, _DCG, {}),
+    "err": (err, True, {"max_grade": None}, {}),
+    "f": (f, True, {"beta": 1.0, **_F}, {}),
+    "f1": (f1, True, _F, {}),
+    "fallout": (fallout, True, {"catalogue": None}, {}),
+    "gmap": (gmap, True, {"divisor": "relevant"}, {"averaging": "geometric"}),
+    "hit_rate": (hit_rate, True, {}, {}),
+    "infap": (infap, False, {}, {}),
+    "iprec": (iprec, False, {"recall": 0.0}, {}),
+    "iprec11": (iprec11, False, {}, {}),
+    "judged": (judged, True, {"divisor": "min(k,retrieved)"}, {}),
+    "kendall": (kendall, False, {"variant": "b"}, _SKIP),
+    "logloss": (logloss, False, {}, _POOLED),
+    "mae": (mae, False, {}, _POOLED),
+    "mse": (mse, False, {}, _POOLED),
+    "ndcg": (ndcg, True, {**_DCG, "ideal": "judged", "ideal_depth": "k"}, {}),
+    "nerr": (nerr, True, {"max_grade": None}, {}),
+    "num_rel": (num_rel, False, {}, _SUM),
+    "num_rel_ret": (num_rel_ret, True, {}, _SUM),
+    "num_ret": (num_ret, True, {}, _SUM),
+    "pearson": (pearson, False, {}, _POOLED),
+    "precision": (precision, True, {"divisor": "k"}, {}),
+    "r2": (r2, False, {}, _POOLED),
+    "r_precision": (r_precision, False, {}, {}),
+    "rbo": (rbo, True, {"p": 0.9}, {"missing": "zero"}),
+    "rbp": (rbp, True, {"p": 0.8, "gain": "binary"}, {}),
+    "recall": (recall, True, {"divisor": "relevant"}, {}),
+    "rmse": (rmse, False, {}, _POOLED),
+    "rr": (rr, True, {"over": "first"}, {}),
+    "spearman": (spearman, False, {}, _SKIP),
+    "tau_ap": (tau_ap, False, {}, _SKIP),
+}
+CHOICES = {
+    "ties": "item_desc",
+    "score_precision": "float64",
+    "threshold": 1,
+    "credit": "whole",
+    "truth_depth": "all",
+    "undefined": 0,
+    "both_empty": None,
+    "short_list": "count",
+    "missing": "zero",
+    "extra": "skip",
+    "averaging": "macro",
+    "no_queries": "nan",
+    "digits": None,
+}
+
+# -- the order of a list -------------------------------------------------------------------------------------------
+
+
+def rounded(score, precision):
+    return struct.unpack("f", struct.pack("f", score))[0] if precision == "float32" else score
+
+
+def orders(run, truth, ties):
+    """The items best first: one order, or all orders of tied items if ties is "expected"."""
+    if not isinstance(run, dict):
+        return [list(run)]
+    groups = []
+    for score in sorted(set(run.values()), reverse=True):
+        groups.append([item for item in run if run[item] == score])
+    if ties == "expected":
+        return [list(itertools.chain(*parts)) for parts in itertools.product(*map(itertools.permutations, groups))]
+    return [[item for group in groups for item in _tie_order(group, truth, ties)]]
+
+
+def _tie_order(group, truth, ties):
+    if ties == "input":
+        return group
+    if ties == "reverse_input":
+        return group[::-1]
+    if ties == "item_desc":
+        return sorted(group, reverse=True)
+    if ties == "item_asc":
+        return sorted(group)
+    best_first = sorted(group, key=lambda item: -truth.get(item, 0))
+    above = [item for item in best_first if truth.get(item, 0) > 0]
+    unjudged = [item for item in group if item not in truth]
+    below = [item for item in best_first if item in truth and truth[item] <= 0]
+    if ties == "optimistic":
+        return above + unjudged + below
+    return sorted(below, key=truth.get) + unjudged + sorted(above, key=truth.get)
+
+
+# -- many queries --------------------------------------------------------------------------------------------------
+
+
+class Refused(Exception):
+    """The choices call this input an error."""
+
+
+@dataclass
+class Outcome:
+    values: list  # one a query; NaN where it does not count
+    mean: float
+    queries: list
+
+
+def evaluate(name, k, params, truth, run, choices):
+    """What `rankstone.evaluate` should say of one metric."""
+    function, _, defaults, own = METRICS[name]
+    options = {**CHOICES, **own, **defaults, **choices, **params}
+    if options["missing"] == "error" and any(query not in run for query in truth):
+        raise Refused
+    if options["extra"] == "error" and any(query not in truth for query in run):
+        raise Refused
+    queries = list(truth)
+    if options["extra"] == "zero":
+        queries += [query for query in run if query not in truth]
+    graded = {query: as_grades(truth.get(query, {})) for query in queries}
+    top = max([0.0, *(grade for grades in graded.values() for grade in grades.values())])
+    lists = {query: _lists(run.get(query), truth.get(query, {}), k, options, top) for query in queries}
+    ratios, values, counted = [], [], []
+    for query in queries:
+        earned, possible = _mean_ratio(function, lists[query])
+        retrieved, asked = len(run.get(query, ())), query in run or options["missing"] != "skip"
+        if k is not None and options["short_list"] == "zero" and retrieved < k:
+            value, earned = 0.0, 0.0
+        elif possible != 0:
+            value = _finished(name, earned / possible)
+        elif options["both_empty"] is not None and retrieved == 0 and not graded[query]:
+            value = options["both_empty"]
+        elif options["undefined"] == "skip":
+            value, asked = math.nan, False
+        elif options["undefined"] == "error" and asked and options["averaging"] not in ("micro", "pooled"):
+            raise Refused
+        else:
+            value = math.nan if isinstance(options["undefined"], str) else options["undefined"]
+        ratios.append((earned, possible))
+        values.append(float(value) if asked else math.nan)
+        counted.append(asked)
+    mean = _mean(name, function, options, lists, ratios, values, counted)
+    if options["digits"] is not None:
+        mean = round(mean, options["digits"])
+    return Outcome(values, mean, queries)
+
+
+def as_grades(truth):
+    return truth if isinstance(truth, dict) else dict.fromkeys(truth, 1)
+
+
+def _lists(run, truth, k, options, top):
+    run = () if run is None else run
+    if isinstance(run, dict):
+        run = {item: rounded(score, options["score_precision"]) for item, score in run.items()}
+    grades, ties = as_grades(truth), options["ties"]
+    scores = run if isinstance(run, dict) else {}
+    by_score = ties not in ("optimistic", "pessimistic")
+    ordered = isinstance(truth, (list, tuple))
+    return [List(items, scores, grades, k, options, top, ordered, by_score) for items in orders(run, grades, ties)]
+
+
+def _mean_ratio(function, lists):
+    ratios = [function(one) for one in lists]
+    assert len({possible for _, possible in ratios}) == 1, "what could be earned depends on the order of tied items"
+    return math.fsum(earned for earned, _ in ratios) / len(ratios), ratios[0][1]
+
+
+def _finished(name, value):
+    return math.sqrt(value) if name == "rmse" else value
+
+
+def _mean(name, function, options, lists, ratios, values, counted):
+    averaging = options["averaging"]
+    chosen = [value for value, counts in zip(values, counted, strict=True) if counts]
+    if averaging == "pooled":
+        return _pooled(name, function, options, lists)
+    if not chosen:
+        if options["no_queries"] == "error":
+            raise Refused
+        return float(options["no_queries"])
+    if averaging == "micro":
+        earned = math.fsum(earned for (earned, _), counts in zip(ratios, counted, strict=True) if counts)
+        possible = math.fsum(possible for (_, possible), counts in zip(ratios, counted, strict=True) if counts)
+        return _divided(name, options, earned, possible)
+    if averaging == "geometric":
+        if any(math.isnan(value) for value in chosen):
+            return math.nan
+        return math.exp(math.fsum(math.log(max(value, 0.00001)) for value in chosen) / len(chosen))
+    return math.fsum(chosen) / (1 if averaging == "sum" else len(chosen))
+
+
+def _pooled(name, function, options, lists):
+    """All rated items of all queries as one list."""
+    first = [one[0] for one in lists.values()]
+    scores = {(query, item): one.scores[item] for query, one in enumerate(first) for item in one.scores}
+    truth = {(query, item): grade for query, one in enumerate(first) for item, grade in one.truth.items()}
+    items = sorted(scores, key=lambda item: -scores[item])
+    earned, possible = function(List(items, scores, truth, None, options, 0.0))
+    return _divided(name, options, earned, possible)
+
+
+def _divided(name, options, earned, possible):
+    if possible == 0:
+        if options["undefined"] == "error":
+            raise Refused
+        return math.nan if isinstance(options["undefined"], str) else float(options["undefined"])
+    return _finished(name, earned / possible)

@@ -1,0 +1,209 @@
+"""The fast path equals the slow definition: every metric, its parameters and the choices, on generated data."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankstone as rs
+from rankstone.metrics import rows
+
+from . import slow
+from .cases import metrics, pairs, parameter_values
+
+ORDERS = ("item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic")
+BUILT_IN = sorted(slow.METRICS)
+RATINGS = [name for name in BUILT_IN if rows()[name].kind == "ratings"]
+RANKED = [name for name in BUILT_IN if name not in RATINGS]
+SETS = ("precision", "recall", "f", "f1", "hit_rate", "num_rel_ret")
+# Where a grade between 0 and 1 can count as part of a relevant item.
+IN_PART = (*SETS, "ap", "gmap", "r_precision", "rr", "dcg", "cg", "ndcg", "rbp", "num_rel")
+GENERAL = {
+    "score_precision": ("float64", "float32"),
+    "threshold": (0, -1, 2, 0.5, ">0", ">=2", ">1"),
+    "undefined": (1, 0.5, 0.25, "nan", "skip", "error"),
+    "both_empty": (1, 0),
+    "short_list": ("zero",),
+    "missing": ("zero", "skip", "error"),
+    "extra": ("skip", "zero", "error"),
+    "averaging": ("macro", "micro", "geometric", "sum"),
+    "no_queries": (0, "nan", "error"),
+    "digits": (3,),
+}
+
+
+def choices(**values):
+    """Some choices made, each in about a quarter of the examples."""
+    made = {name: st.sampled_from((None, None, None, "made")) for name in values}
+    return st.fixed_dictionaries(made).flatmap(
+        lambda which: st.fixed_dictionaries(
+            {name: st.sampled_from(values[name]) for name, is_made in which.items() if is_made}
+        )
+    )
+
+
+def fast(metric, truth, run, chosen):
+    result = rs.evaluate(truth, run, metric, **chosen)
+    return result.per_query[metric], result[metric], list(result.queries)
+
+
+def agree(metric, params, k, truth, run, chosen):
+    """Both say the same, or both refuse."""
+    try:
+        expected = slow.evaluate(metric.name, k, params, truth, run, chosen)
+    except slow.Refused:
+        with pytest.raises(ValueError, match=r"lacks|nothing could be earned|no query"):
+            rs.evaluate(truth, run, metric, **chosen)
+        return
+    values, mean, queries = fast(metric, truth, run, chosen)
+    assert queries == expected.queries
+    np.testing.assert_allclose(values, expected.values, rtol=1e-12, atol=1e-12)
+    tolerance = 1e-12 if chosen.get("digits") is None else 10.0 ** -chosen["digits"]  # a half may round either way
+    np.testing.assert_allclose(mean, expected.mean, rtol=1e-12, atol=tolerance)
+
+
+def test_slow_definition_is_complete():
+    """The second opinion knows every built-in metric, with the same parameters, defaults and choices."""
+    for name, (_, takes_k, defaults, own) in slow.METRICS.items():
+        row = rows()[name]
+        assert (row.takes_k, row.defaults, dict(row.choices)) == (takes_k, defaults, own), name
+    built_in = {name for name, row in rows().items() if row.function.__module__.startswith("rankstone.")}
+    assert built_in == set(slow.METRICS)
+    known = {**slow.CHOICES, "duplicates": "error", "truth_duplicates": "error"}
+    assert {name: choice.default for name, choice in rs.CHOICES.items()} == known
+
+
+@pytest.mark.parametrize("name", RANKED)
+@given(data=st.data())
+def test_parameters(name, data):
+    truth, run = data.draw(pairs())
+    metric, params, k = data.draw(metrics(name))
+    agree(metric, params, k, truth, run, {"ties": data.draw(st.sampled_from(ORDERS))})
+
+
+@pytest.mark.parametrize("name", RANKED)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_choices(name, data):
+    truth, run = data.draw(pairs())
+    metric, params, k = data.draw(metrics(name))
+    values = dict(GENERAL, ties=ORDERS)
+    if name in SETS:
+        values["truth_depth"] = ("k",)
+    if name in IN_PART:
+        values["credit"] = ("clamp",)
+    agree(metric, params, k, truth, run, data.draw(choices(**values)))
+
+
+@pytest.mark.parametrize("name", RATINGS)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_ratings(name, data):
+    kind = "probability" if name == "logloss" else None
+    truth, run = data.draw(pairs(grades=kind, scores=kind or data.draw(st.sampled_from(("tied", "many"))), lists=False))
+    metric, params, k = data.draw(metrics(name))
+    kept = ("undefined", "missing", "extra", "averaging", "no_queries")
+    values = {one: GENERAL[one] for one in kept} | {"averaging": ("macro", "micro", "pooled"), "ties": ORDERS}
+    agree(metric, params, k, truth, run, data.draw(choices(**values)))
+
+
+# -- the mean over all orders of tied items ------------------------------------------------------------------------
+
+EXACT = [name for name in RANKED if rows()[name].expected]
+PROMISED = ("precision recall f f1 ap rr ndcg hit_rate r_precision dcg cg rbp auc judged fallout").split()
+
+
+def test_expected_value_is_known_where_promised():
+    assert set(PROMISED) <= set(EXACT)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(data=st.data())
+@settings(max_examples=50)
+def test_expected(name, data):
+    truth, run = data.draw(pairs(scores="tied", items=5, queries=2))
+    metric, params, k = data.draw(metrics(name))
+    threshold = data.draw(st.sampled_from((1, 2, ">0", 0, -1)))
+    chosen = {"ties": "expected", "threshold": threshold}
+    try:
+        rs.evaluate(truth, run, metric, **chosen)
+    except rs.NoExpectedValue:
+        impossible = (name == "auc" and k is not None) or params.get("divisor") == "found" or "term_digits" in params
+        assert impossible, f"{metric} has a closed form"
+        return
+    agree(metric, params, k, truth, run, chosen)
+
+
+@pytest.mark.parametrize("name", [name for name in RANKED if not rows()[name].expected])
+def test_no_expected_value(name):
+    with pytest.raises(rs.NoExpectedValue, match=f"{name} has no closed form .* ties= another of item_desc"):
+        rs.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, name, ties="expected")
+
+
+# -- what another order could have made of it ------------------------------------------------------------------------
+
+BOUNDED = {
+    "precision": ("divisor",), "recall": ("divisor",), "ap": (), "rr": (), "ndcg": ("discount", "ideal", "ideal_depth"),
+    "err": ("max_grade",), "rbp": ("p", "gain"), "judged": ("divisor",), "hit_rate": (), "r_precision": (), "dcg": (),
+    "cg": (), "num_rel_ret": (), "f1": (), "nerr": (), "iprec": ("recall",), "iprec11": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_tie_range(name, data):
+    """The lowest and highest mean equal those over every order of every query's tied items."""
+    truth, run = data.draw(pairs(scores="tied", items=5, queries=2))
+    metric, params, k = data.draw(metrics(name, only=BOUNDED[name]))
+    chosen = {"threshold": data.draw(st.sampled_from((1, 2, 0)))}
+    lowest, highest, moved = brute_range(metric, params, k, truth, run, chosen)
+    found = rs.evaluate(truth, run, metric, **chosen).ties[str(metric)]
+    np.testing.assert_allclose((found.lowest, found.highest), (lowest, highest), rtol=1e-12, atol=1e-12)
+    assert found.queries == moved
+
+
+def brute_range(metric, params, k, truth, run, chosen):
+    """Sums of the queries' lowest and of their highest values, and how many of these differ."""
+    lowest, highest, moved = [], [], 0
+    top_keeper = {query: {item: 0.0 for item in slow.as_grades(grades)} for query, grades in truth.items()}
+    for query, grades in truth.items():
+        some = run.get(query, [])
+        values = []
+        for order in slow.orders(some, slow.as_grades(grades), "expected"):
+            # The other queries stay, as they decide the highest grade; their lists are empty.
+            one = slow.evaluate(metric.name, k, params, truth, {query: order}, chosen)
+            values.append(one.values[one.queries.index(query)])
+        lowest.append(min(values))
+        highest.append(max(values))
+        moved += not math.isclose(min(values), max(values), rel_tol=1e-12, abs_tol=1e-15)
+    del top_keeper
+    total = math.fsum if rs.Metric(metric.name).row.kind == "count" else lambda v: math.fsum(v) / len(v) if v else math.nan
+    if not truth:
+        return math.nan, math.nan, 0
+    return total(lowest), total(highest), moved
+
+
+# -- long lists ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", ORDERS)
+@pytest.mark.parametrize("judged", [40, 300, 700])
+def test_long_lists(ties, judged):
+    """Enough hits that ranks are found by search, with every score shared by some."""
+    random = np.random.default_rng(judged)
+    items = [f"d{number}" for number in random.permutation(1000)]
+    truth = {"q": {item: int(grade) for item, grade in zip(items[:judged], random.integers(-1, 4, judged), strict=True)}}
+    rows_ = random.permutation(items)[:600]
+    run = {"q": {str(item): float(score) for item, score in zip(rows_, random.integers(0, 60, 600) / 4, strict=True)}}
+    for text in ("ndcg@100", "ap", "rr", "precision@250", "bpref", "rbp", "err@500"):
+        (metric,) = rs.parse(text)
+        agree(metric, {}, metric.k, truth, run, {"ties": ties})
+
+
+def test_every_parameter_is_tried():
+    for name in BUILT_IN:
+        for values in parameter_values(rows()[name]).values():
+            assert len(set(map(str, values))) > 1
