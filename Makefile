@@ -36,12 +36,12 @@ types: $(VENV)/.extras ## Check types
 	$(BIN)/mypy
 
 # The preloaded libstdc++ lets the sanitizer see C++ exceptions. CPython does not free everything
-# at exit, so leaks are not reported.
+# at exit, so leaks are not reported. With --capture=sys a report of the sanitizer reaches the terminal.
 sanitize: $(SANITIZE)/.package $(VENV)/.extras ## Run the tests of the C++ core under sanitizers
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) \
-	$(BIN)/python -m pytest -m "not slow" tests/core tests/table
+	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table
 
 check: lint types test sanitize ## Run lint, types, test and sanitize, as CI does
 

@@ -55,7 +55,7 @@ def integers(queries: int, items: int, judged: int, *, retrieved: float = 0.5, s
     pool = (start + step * np.arange(items + judged)) % CATALOGUE
     returned, others = pool[:, :items], pool[:, items:]
     scores = -np.sort(-rng.random((queries, items)), axis=1)
-    scores -= np.arange(items) * 1e-6  # no ties, in single precision either
+    scores += 1 - np.arange(items) * 1e-6  # above 0 and without ties, in single precision too
     places = np.argpartition(rng.random((queries, items)), judged - 1, axis=1)[:, :judged]
     found = rng.random((queries, judged)) < retrieved
     known = np.where(found, np.take_along_axis(returned, places, axis=1), others)

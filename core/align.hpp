@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rankstone {
@@ -39,6 +40,16 @@ struct Hit {
 // Sets `above` and `tied` of every hit. Rows whose score is NaN count nowhere: that is how rows are dropped.
 void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits);
 
+// How many of the levels, which go from high to low, are above the score.
+inline size_t find_level(const std::vector<double>& levels, double score) {
+    if (levels.empty()) return 0;
+    const double* level = levels.data();
+    for (size_t size = levels.size(); size > 1; size -= size / 2) level += level[size / 2 - 1] > score ? size / 2 : 0;
+    return static_cast<size_t>(level - levels.data()) + (*level > score);
+}
+
+bool any_nan(const double* scores, int64_t rows);
+
 // Ranks the hits of one query. Keeps its buffers from one query to the next.
 class Ranker {
 public:
@@ -56,14 +67,38 @@ public:
     // Ranks tied hits. `compare(a, b)` says how the items in rows a and b compare: negative, 0 or positive.
     template <class Compare>
     void break_ties(const double* scores, int64_t rows, std::vector<Hit>& hits, Order order, Compare compare) {
+        collect_ties(scores, rows, hits);
+        rank_ties(hits, order, compare);
+    }
+
+    // The same in two steps, for who must look at the tied rows in between. The first sorts the hits by score.
+    void collect_ties(const double* scores, int64_t rows, std::vector<Hit>& hits) {
         sort(hits, rows);
+        levels_.clear();
+        ends_.clear();
+        int64_t count = 0;
+        for (const Hit& hit : hits)
+            if (hit.tied > 1 && (levels_.empty() || levels_.back() != hit.score)) {
+                levels_.push_back(hit.score);
+                ends_.push_back(count);
+                count += hit.tied;
+            }
+        tied_rows_.resize(static_cast<size_t>(count));
+        for (int64_t row = 0; row < rows; ++row) {
+            const size_t level = find_level(levels_, scores[row]);
+            if (level < levels_.size() && levels_[level] == scores[row]) tied_rows_[static_cast<size_t>(ends_[level]++)] = row;
+        }
+    }
+    const std::vector<int64_t>& tied_rows() const { return tied_rows_; }
+
+    template <class Compare>
+    void rank_ties(std::vector<Hit>& hits, Order order, Compare compare) {
+        int64_t* rows = tied_rows_.data();
         for (size_t first = 0, last = 0; first < hits.size(); first = last) {
             while (last < hits.size() && hits[last].above == hits[first].above) ++last;
             if (hits[first].tied == 1) continue;
-            tied_rows_.clear();
-            for (int64_t row = 0; row < rows; ++row)
-                if (scores[row] == hits[first].score) tied_rows_.push_back(row);
-            rank_group(hits.data() + first, hits.data() + last, order, compare);
+            rank_group(hits.data() + first, hits.data() + last, {rows, rows + hits[first].tied}, order, compare);
+            rows += hits[first].tied;
         }
     }
 
@@ -92,49 +127,48 @@ private:
         return true;
     }
 
-    // Ranks the hits of one score; tied_rows_ holds the rows with that score in input order.
+    // Ranks the hits of one score, given the rows with that score in input order.
     template <class Compare>
-    void rank_group(Hit* first, Hit* last, Order order, Compare compare) {
+    void rank_group(Hit* first, Hit* last, std::span<int64_t> rows, Order order, Compare compare) {
         const auto before = [&](int64_t a, int64_t b) {
             const int c = compare(a, b);
             return c ? (c < 0) == (order == Order::item_asc) : a < b;
         };
         const bool by_item = order == Order::item_asc || order == Order::item_desc;
-        if (by_item && last - first <= static_cast<int64_t>(std::bit_width(tied_rows_.size()))) {
+        if (by_item && last - first <= static_cast<int64_t>(std::bit_width(rows.size()))) {
             for (Hit* hit = first; hit != last; ++hit)
-                for (int64_t row : tied_rows_)
+                for (int64_t row : rows)
                     if (row != hit->row) hit->rank += before(row, hit->row);
             return;
         }
         std::sort(first, last, [](const Hit& a, const Hit& b) { return a.row < b.row; });
-        if (by_item) merge_sort(before);
-        const auto count = static_cast<int64_t>(tied_rows_.size());
-        for (int64_t i = 0; i < count; ++i) {
-            const int64_t row = tied_rows_[static_cast<size_t>(i)];
-            Hit* hit = std::lower_bound(first, last, row, [](const Hit& h, int64_t r) { return h.row < r; });
-            if (hit != last && hit->row == row)
-                hit->rank += order == Order::reverse_input ? count - 1 - i : i;
+        if (by_item) merge_sort(rows, before);
+        for (size_t i = 0; i < rows.size(); ++i) {
+            Hit* hit = std::lower_bound(first, last, rows[i], [](const Hit& h, int64_t row) { return h.row < row; });
+            for (; hit != last && hit->row == rows[i]; ++hit)
+                hit->rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
         }
     }
 
     // Not std::sort: that may leave its range when a user's own `<` contradicts itself.
     template <class Before>
-    void merge_sort(Before before) {
-        const size_t count = tied_rows_.size();
-        merged_.resize(count);
-        for (size_t width = 1; width < count; width *= 2) {
-            for (size_t left = 0; left < count; left += 2 * width) {
-                const size_t middle = std::min(left + width, count), right = std::min(middle + width, count);
+    void merge_sort(std::span<int64_t> rows, Before before) {
+        merged_.resize(rows.size());
+        for (size_t width = 1; width < rows.size(); width *= 2) {
+            for (size_t left = 0; left < rows.size(); left += 2 * width) {
+                const size_t middle = std::min(left + width, rows.size()), right = std::min(middle + width, rows.size());
                 size_t a = left, b = middle;
                 for (size_t out = left; out < right; ++out) {
-                    const bool take_b = a == middle || (b < right && before(tied_rows_[b], tied_rows_[a]));
-                    merged_[out] = tied_rows_[take_b ? b++ : a++];
+                    const bool take_b = a == middle || (b < right && before(rows[b], rows[a]));
+                    merged_[out] = rows[take_b ? b++ : a++];
                 }
             }
-            tied_rows_.swap(merged_);
+            std::copy(merged_.begin(), merged_.end(), rows.begin());
         }
     }
 
+    std::vector<double> levels_;      // the tied scores, high to low
+    std::vector<int64_t> ends_;       // where the rows of each end in the next
     std::vector<int64_t> tied_rows_, merged_, slots_;
     std::vector<Hit> sorted_;
 };

@@ -351,10 +351,10 @@ NB_MODULE(_core, m) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
     });
-    m.def("align_dicts", &bind_dicts, "truth"_a, "run"_a, nb::kw_only(), RANKSTONE_OPTIONS);
-    m.def("align_columns", &bind_columns, "truth_query"_a, "truth_item"_a, "truth_grade"_a.none(), "run_query"_a, "run_item"_a,
+    m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(), "run_query"_a.none(), "run_item"_a.none(),
           "run_score"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
-    m.def("align_lists", &bind_lists, "truth_offsets"_a, "truth_items"_a, "truth_grades"_a.none(), "run_offsets"_a, "run_items"_a,
+    m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(), "run_offsets"_a.none(), "run_items"_a.none(),
           "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(), RANKSTONE_OPTIONS);
-    m.def("align_dense", &bind_dense, "scores"_a, "labels"_a, "mask"_a = nb::none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(), RANKSTONE_OPTIONS);
 }

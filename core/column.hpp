@@ -27,6 +27,7 @@ struct ColumnValueError : std::runtime_error {
 enum class Type { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, bytes, bits, utf8, large_utf8, view, none };
 
 uint64_t hash_text(std::string_view text);
+bool same_text(std::string_view a, std::string_view b);
 
 // The distinct values of a dictionary-encoded column, made quick to reach.
 struct Dictionary {
@@ -90,6 +91,7 @@ struct IntKeys {
     using Key = int64_t;
 
     static uint64_t tag(Key key) { return static_cast<uint64_t>(key); }
+    static constexpr bool tag_is_key = true;
     static bool same(Key a, Key b) { return a == b; }
     static int compare(Key a, Key b) { return (a > b) - (a < b); }
 
@@ -112,7 +114,8 @@ struct TextKeys {
     };
 
     static uint64_t tag(const Key& key) { return key.hash; }
-    static bool same(const Key& a, const Key& b) { return a.text == b.text; }
+    static constexpr bool tag_is_key = false;
+    static bool same(const Key& a, const Key& b) { return same_text(a.text, b.text); }
     // By unsigned bytes of UTF-8, which is the order of the code points.
     static int compare(const Key& a, const Key& b) { return a.text.compare(b.text); }
 
@@ -165,23 +168,34 @@ void with_keys(const Column& a, const Column& b, Use use) {
         use(IntKeys{});
 }
 
+inline uint64_t load(const char* from, size_t bytes) {
+    uint64_t value = 0;
+    std::memcpy(&value, from, bytes);
+    return value;
+}
+
 inline uint64_t hash_text(std::string_view text) {
-    const auto word = [](const char* from, size_t bytes) {
-        uint64_t value = 0;
-        std::memcpy(&value, from, bytes);
-        return value;
-    };
     constexpr uint64_t k0 = 0xA0761D6478BD642Fu, k1 = 0xE7037ED1A0B428DBu;
     const char* p = text.data();
     size_t size = text.size();
     uint64_t state = size * k0;
-    // Two words that overlap cover any end from 4 to 16 bytes.
-    for (; size > 16; p += 16, size -= 16) state = mix(word(p, 8) ^ k1, word(p + 8, 8) ^ state);
-    if (size >= 8) return mix(word(p, 8) ^ k1, word(p + size - 8, 8) ^ state ^ k0);
-    if (size >= 4) return mix(word(p, 4) ^ k1, word(p + size - 4, 4) ^ state ^ k0);
+    for (; size > 16; p += 16, size -= 16) state = mix(load(p, 8) ^ k1, load(p + 8, 8) ^ state);
+    // Two words that overlap cover whatever is left, from 4 to 16 bytes.
+    if (size >= 8) return mix(load(p, 8) ^ k1, load(p + size - 8, 8) ^ state ^ k0);
+    if (size >= 4) return mix(load(p, 4) ^ k1, load(p + size - 4, 4) ^ state ^ k0);
     uint64_t last = 0;
     for (size_t i = 0; i < size; ++i) last = last << 8 | static_cast<unsigned char>(p[i]);
     return mix(last ^ k1, state ^ k0);
+}
+
+// The same two words; a call of memcmp would take longer than the comparison of a usual id.
+inline bool same_text(std::string_view a, std::string_view b) {
+    const size_t size = a.size();
+    if (size != b.size()) return false;
+    const char *p = a.data(), *q = b.data();
+    if (size > 16 || size < 4) return size == 0 || std::memcmp(p, q, size) == 0;
+    if (size >= 8) return load(p, 8) == load(q, 8) && load(p + size - 8, 8) == load(q + size - 8, 8);
+    return load(p, 4) == load(q, 4) && load(p + size - 4, 4) == load(q + size - 4, 4);
 }
 
 }  // namespace rankstone

@@ -14,34 +14,40 @@ public:
     Numbering(const Column& truth, const Column& run) : truth_(truth), run_(run) { table_.start(room_); }
 
     int64_t find(const Key& key) {
-        return table_.find(Keys::tag(key), [&](int64_t number) { return Keys::same(key_of(number), key); });
+        return table_.view().find(Keys::tag(key), [&](int64_t number) { return is(number, key); });
+    }
+    // Often the run has the queries in the truth's order, so the next number is tried first.
+    int64_t next_or_add(const Key& key, int64_t row, bool in_run) {
+        const bool guessed = next_ < std::ssize(queries) && Keys::same(key_at<Keys>(truth_, queries[static_cast<size_t>(next_)]), key);
+        const int64_t number = guessed ? next_ : find_or_add(key, row, in_run);
+        next_ = number + 1;
+        return number;
     }
     int64_t find_or_add(const Key& key, int64_t row, bool in_run) {
         if (count() == room_) table_.grow(room_ *= 2);
-        const auto& slot = table_.find_or_add(Keys::tag(key), count(), [&](int64_t number) {
-            return Keys::same(key_of(number), key);
-        });
-        const int64_t number = table_.number(slot);
+        const auto& slot = table_.view().find_or_add(Keys::tag(key), count(), [&](int64_t number) { return is(number, key); });
+        const int64_t number = table_.view().number(slot);
         if (number == count()) (in_run ? extra : queries).push_back(row);
         return number;
     }
     void prefetch(const Key& key) const {
-        if (table_.large()) table_.prefetch(Keys::tag(key));
+        if (table_.view().beyond_cache()) table_.view().prefetch(Keys::tag(key));
     }
     int64_t count() const { return std::ssize(queries) + std::ssize(extra); }
 
     std::vector<int64_t> queries, extra;  // first rows
 
 private:
-    Key key_of(int64_t number) const {
+    bool is(int64_t number, const Key& key) const {
+        if (Keys::tag_is_key) return true;
         const auto i = static_cast<size_t>(number);
-        return i < queries.size() ? key_at<Keys>(truth_, queries[i]) : key_at<Keys>(run_, extra[i - queries.size()]);
+        return Keys::same(i < queries.size() ? key_at<Keys>(truth_, queries[i]) : key_at<Keys>(run_, extra[i - queries.size()]), key);
     }
 
     const Column& truth_;
     const Column& run_;
     Table table_;
-    int64_t room_ = 64;
+    int64_t room_ = 64, next_ = 0;
 };
 
 // Finds the rows of each query in one column.
@@ -57,7 +63,7 @@ public:
         const std::vector<int64_t> starts = find_starts(rows);
         for (size_t i = 0; i + 1 < starts.size(); ++i) {
             if (i % Team::few_rows == 0) team_.listen();
-            const int64_t number = numbering_.find_or_add(key_at<Keys>(column_, starts[i]), starts[i], in_run_);
+            const int64_t number = numbering_.next_or_add(key_at<Keys>(column_, starts[i]), starts[i], in_run_);
             Range& range = range_of(number);
             if (range.present()) return false;
             range = {starts[i], starts[i + 1]};

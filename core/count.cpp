@@ -28,6 +28,13 @@ void count_each(const double* scores, int64_t rows, Hit* hits, int64_t count) {
     }
 }
 
+RANKSTONE_CLONES
+int64_t count_nan(const double* scores, int64_t rows) {
+    int64_t count = 0;
+    for (int64_t row = 0; row < rows; ++row) count += scores[row] != scores[row];
+    return count;
+}
+
 // The other way round, for many hits: the hits' distinct scores, high to low, and one binary search a row.
 void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits) {
     std::vector<double> levels;
@@ -39,13 +46,10 @@ void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits)
     std::vector<int64_t> tied(count + 1), above(count + 1);
     for (int64_t row = 0; row < rows; ++row) {
         const double score = scores[row];
-        const double* level = levels.data();
-        for (size_t size = count; size > 1; size -= size / 2) level += level[size / 2 - 1] > score ? size / 2 : 0;
-        const auto at = static_cast<size_t>(level - levels.data()) + (*level > score);
-        // A NaN is neither: it must not count as above the lowest level, where the search leaves it.
+        const size_t at = find_level(levels, score);
         const bool equal = at < count && levels[at] == score;
         tied[at] += equal;
-        above[at + equal] += score == score;
+        above[at + equal] += score == score;  // the search takes a NaN for the highest score, which it is not
     }
     for (size_t i = 1; i < count; ++i) above[i] += above[i - 1];
     for (Hit& hit : hits) {
@@ -57,6 +61,8 @@ void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits)
 }
 
 }  // namespace
+
+bool any_nan(const double* scores, int64_t rows) { return count_nan(scores, rows) > 0; }
 
 void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits) {
     // Measured: a vectorised pass over the rows for each hit costs less than a search for each row until there are

@@ -182,6 +182,8 @@ private:
         const Ref hold_judged = judged && !PyDict_Check(judged) ? Ref(PySequence_Tuple(judged)) : borrow(judged ? judged : Py_None);
         if (judged) judged = hold_judged.get();
         items_.clear();
+        hit_items_.clear();
+        keys_.clear();
         all_grades_.clear();
         grades_.clear();
         hits_.clear();
@@ -243,15 +245,18 @@ private:
             if (!scores || !first || !counts) return;
             PyObject* score = PyDict_GetItemWithError(scores, item);
             if (!score && PyErr_Occurred()) throw PythonError();
-            if (score) hits_.push_back({-1, place + 1, grade, rounded(read_number(score, Value::score, item))});
+            if (!score) return;
+            // Not the row, which the look-up does not tell; it is found later if it matters.
+            hits_.push_back({hit_items_.size(), place + 1, grade, rounded(read_number(score, Value::score, item))});
+            hit_items_.push(item);
         });
     }
 
     // Puts an item of the truth in the table; false if an equal one is there.
     bool add_judged(PyObject* item, int64_t place) {
-        const auto& slot = table_.find_or_add(hash(item), place, [&](int64_t n) { return same_item(items_[n], item); });
+        const auto& slot = table_.view().find_or_add(hash(item), place, [&](int64_t n) { return same_item(items_[n], item); });
         items_.push(item);
-        if (table_.number(slot) == place) return true;
+        if (table_.view().number(slot) == place) return true;
         if (options_.truth_duplicates == TruthDuplicates::error)
             fail(PyExc_ValueError, "query %R: item %R appears twice in the truth", query_, item);
         return false;
@@ -305,45 +310,44 @@ private:
         if (row != rows || PyDict_GET_SIZE(ranked) != rows) fail(PyExc_RuntimeError, "the run changed while it was read");
         read_truth(judged, ranked, 0);
         check_size(ranked, rows, "the run");
-        if (Ranker::count(scores_.data(), rows, hits_)) break_ties(judged, ranked);
+        if (Ranker::count(scores_.data(), rows, hits_)) break_ties(ranked);
         ranker_.sort(hits_, rows);
         return rows;
     }
 
-    void break_ties(PyObject* judged, PyObject* ranked) {
-        const auto rows = static_cast<Py_ssize_t>(scores_.size());
-        find_rows(judged, ranked);
-        ranker_.break_ties(scores_.data(), rows, hits_, options_.order,
-                           [&](int64_t a, int64_t b) { return compare(keys_[a], keys_[b]); });
+    void break_ties(PyObject* ranked) {
+        ranker_.collect_ties(scores_.data(), std::ssize(scores_), hits_);
+        find_rows(ranked);
+        ranker_.rank_ties(hits_, options_.order, [&](int64_t a, int64_t b) { return compare(keys_[a], keys_[b]); });
         keys_.clear();
     }
 
     // A look-up does not tell in which row it found the item. Ties need to know, so here the tied rows look for the hits.
-    void find_rows(PyObject* judged, PyObject* ranked) {
-        tied_row_.assign(scores_.size(), 0);
-        table_.start(static_cast<int64_t>(hits_.size()));
-        Refs wanted;
-        size_t next = 0;
-        int64_t place = 0;
-        walk_truth(judged, [&](PyObject* item, PyObject*) {
-            if (next == hits_.size() || hits_[next].place != ++place) return;
-            const Hit& hit = hits_[next++];
-            wanted.push(item);
-            if (hit.tied == 1) return;
-            table_.find_or_add(hash(item), wanted.size() - 1, [&](int64_t n) { return same_item(wanted[n], item); });
-            for (size_t row = 0; row < scores_.size(); ++row) tied_row_[row] |= scores_[row] == hit.score;
-        });
-
+    void find_rows(PyObject* ranked) {
+        is_tied_.assign(scores_.size(), false);
+        for (int64_t row : ranker_.tied_rows()) is_tied_[static_cast<size_t>(row)] = true;
         Py_ssize_t position = 0;
         PyObject *item, *value;
-        keys_.clear();
         for (size_t row = 0; row < scores_.size() && PyDict_Next(ranked, &position, &item, &value); ++row)
-            keys_.push(tied_row_[row] ? item : nullptr);
-        for (int64_t row = 0; row < keys_.size(); ++row) {
-            if (!keys_[row]) continue;
-            const int64_t hit = table_.find(hash(keys_[row]), [&](int64_t n) { return same_item(wanted[n], keys_[row]); });
+            keys_.push(is_tied_[row] ? item : nullptr);
+        if (keys_.size() != std::ssize(scores_)) fail(PyExc_RuntimeError, "the run changed while it was read");
+
+        table_.start(std::ssize(hits_));
+        for (int64_t i = 0; i < std::ssize(hits_); ++i) {
+            Hit& hit = hits_[static_cast<size_t>(i)];
+            item = hit_items_[std::exchange(hit.row, -1)];
+            if (hit.tied > 1) {
+                const auto same = [&](int64_t n) { return same_item(found_items_[n], item); };
+                table_.view().find_or_add(hash(item), i, same);
+            }
+            found_items_.push(item);
+        }
+        for (int64_t row : ranker_.tied_rows()) {
+            item = keys_[row];
+            const int64_t hit = table_.view().find(hash(item), [&](int64_t n) { return same_item(found_items_[n], item); });
             if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row;
         }
+        found_items_.clear();
         for (const Hit& hit : hits_)
             if (hit.tied > 1 && hit.row < 0)
                 fail(PyExc_RuntimeError, "query %R: the items' __eq__ contradicts itself, or the run changed", query_);
@@ -370,8 +374,8 @@ private:
             const auto same = [&](int64_t n) {
                 return same_item(n < judged_rows ? items_[n] : PyTuple_GET_ITEM(ranked, n - judged_rows), item);
             };
-            const auto& slot = table_.find_or_add(hash(item), judged_rows + row, same);
-            const int64_t number = table_.number(slot);
+            const auto& slot = table_.view().find_or_add(hash(item), judged_rows + row, same);
+            const int64_t number = table_.view().number(slot);
             if (number == judged_rows + row) continue;
             const bool is_judged = number < judged_rows;
             bool repeated = !is_judged;
@@ -411,8 +415,9 @@ private:
     PyObject* query_ = nullptr;
     std::vector<double> all_grades_, grades_, scores_;
     std::vector<Hit> hits_;
-    std::vector<char> seen_, tied_row_;
-    Refs items_, keys_;
+    std::vector<char> seen_, is_tied_;
+    Refs items_;                            // of the truth, by place, if the table needs them
+    Refs hit_items_, found_items_, keys_;  // of the hits as found and as sorted; of the tied rows
     bool may_repeat_ = false;
     Table table_;
     Ranker ranker_;

@@ -36,7 +36,6 @@ public:
             judged_ = in_truth_.size();
             dropped_ = 0;
             hits_.clear();
-            table_.start(judged_ + in_run_.size());
             read_truth();
             if (in_run_.present()) {
                 read_scores();
@@ -63,15 +62,16 @@ private:
         }
         judged_keys_.resize(static_cast<size_t>(judged_));
         gather_keys(truth_, in_truth_.first, judged_, judged_keys_.data());
+        const Table::View table = table_.start(judged_ + in_run_.size());
         first_row_.assign(static_cast<size_t>(judged_), -1);
         hit_at_.assign(static_cast<size_t>(judged_), -1);
         kept_grades_.clear();
         for (int64_t i = 0; i < judged_; ++i) {
             const Key& key = judged_keys_[static_cast<size_t>(i)];
-            const auto& slot = table_.find_or_add(Keys::tag(key), i, [&](int64_t number) {
-                return Keys::same(judged_keys_[static_cast<size_t>(number)], key);
+            const auto& slot = table.find_or_add(Keys::tag(key), i, [&](int64_t number) {
+                return Keys::tag_is_key || Keys::same(judged_keys_[static_cast<size_t>(number)], key);
             });
-            if (table_.number(slot) != i) {
+            if (table.number(slot) != i) {
                 if (options_.truth_duplicates == TruthDuplicates::error) fail(Problem::twice, false, in_truth_.first + i);
                 if (options_.truth_duplicates == TruthDuplicates::first) continue;
             }
@@ -94,9 +94,7 @@ private:
                 for (double& score : own_scores_) score = static_cast<float>(score);
             scores_ = own_scores_.data();
         }
-        bool bad = false;
-        for (int64_t i = 0; i < count; ++i) bad |= scores_[i] != scores_[i];
-        if (!bad) return;
+        if (!any_nan(scores_, count)) return;
         for (int64_t i = 0; i < count; ++i)
             if (scores_[i] != scores_[i]) fail(Problem::bad_value, true, in_run_.first + i);
     }
@@ -108,37 +106,41 @@ private:
     }
 
     void find_hits() {
+        const Table::View table = table_.view();
+        const bool counting = options_.duplicates == Duplicates::count;
         Key keys[block];
         for (int64_t start = 0; start < in_run_.size(); start += block) {
             const int64_t count = std::min(block, in_run_.size() - start);
             gather_keys(run_, in_run_.first + start, count, keys);
-            if (table_.large()) {
+            if (table.beyond_cache()) {
                 team_.check();
-                for (int64_t i = 0; i < count; ++i) table_.prefetch(Keys::tag(keys[i]));
+                for (int64_t i = 0; i < count; ++i) table.prefetch(Keys::tag(keys[i]));
             }
-            for (int64_t i = 0; i < count; ++i) probe(start + i, keys[i]);
+            for (int64_t i = 0; i < count; ++i) {
+                // Judged items have the numbers of their places, all others that of their first row, on top of those.
+                const int64_t fresh = judged_ + start + i;
+                const auto same = [&](int64_t number) { return Keys::tag_is_key || Keys::same(key_of(number), keys[i]); };
+                if (counting) {
+                    const int64_t number = table.find(Keys::tag(keys[i]), same);
+                    if (number >= 0) add_hit(start + i, number);
+                    continue;
+                }
+                Table::Slot& slot = table.find_or_add(Keys::tag(keys[i]), fresh, same);
+                if (table.number(slot) != fresh) meet(start + i, slot);
+            }
         }
     }
 
-    // Judged items have the numbers of their places, all others of their first row, on top of those.
-    void probe(int64_t row, const Key& key) {
-        const auto same = [&](int64_t number) {
-            return Keys::same(number < judged_ ? judged_keys_[static_cast<size_t>(number)] : run_key(number - judged_), key);
-        };
-        if (options_.duplicates == Duplicates::count) {
-            const int64_t number = table_.find(Keys::tag(key), same);
-            if (number >= 0) add_hit(row, number);
-            return;
-        }
-        auto& slot = table_.find_or_add(Keys::tag(key), judged_ + row, same);
-        const int64_t number = table_.number(slot);
-        if (number == judged_ + row) return;
-        if (number < judged_ && first_row_[static_cast<size_t>(number)] < 0) {
-            first_row_[static_cast<size_t>(number)] = row;
-            add_hit(row, number);
-        } else {
-            repeat(row, number, slot);
-        }
+    Key key_of(int64_t number) const {
+        return number < judged_ ? judged_keys_[static_cast<size_t>(number)] : run_key(number - judged_);
+    }
+
+    // A row whose item the table knows: judged, or seen in an earlier row, or both.
+    void meet(int64_t row, Table::Slot& slot) {
+        const int64_t number = table_.view().number(slot);
+        if (number >= judged_ || first_row_[static_cast<size_t>(number)] >= 0) return repeat(row, number, slot);
+        first_row_[static_cast<size_t>(number)] = row;
+        add_hit(row, number);
     }
 
     Key run_key(int64_t row) const { return key_at<Keys>(run_.items, run_.rows[in_run_.first + row]); }
@@ -172,7 +174,7 @@ private:
             const int64_t hit = hit_at_[static_cast<size_t>(number)];
             if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row, hits_[static_cast<size_t>(hit)].score = scores_[row];
         } else {
-            table_.renumber(slot, judged_ + row);
+            table_.view().renumber(slot, judged_ + row);
         }
         drop(kept);
     }

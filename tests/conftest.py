@@ -1,12 +1,28 @@
-"""How hard Hypothesis tries. `HYPOTHESIS_PROFILE=thorough` looks much longer."""
+"""How hard Hypothesis tries (`HYPOTHESIS_PROFILE=thorough` looks much longer), and where real data is."""
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
-settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
-settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=400)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Callable[[str], Path]:
+    """Finds a file beside the project, in ../shared; skips the test where there is none."""
+    root = Path(__file__).parents[2] / "shared"
+
+    def find(name: str) -> Path:
+        if not (root / name).exists():
+            pytest.skip(f"needs ../shared/{name}")
+        return root / name
+
+    return find

@@ -3,6 +3,7 @@
 from rankstone.conventions import CHOICES, Convention, convention, conventions
 from rankstone.evaluate import evaluate
 from rankstone.inputs.columns import columns
+from rankstone.inputs.files import read_run, read_truth
 from rankstone.inputs.lists import lists
 from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
 from rankstone.metrics.cascade import err, nerr, rbp
@@ -74,6 +75,8 @@ __all__ = [
     "r_precision",
     "rbo",
     "rbp",
+    "read_run",
+    "read_truth",
     "recall",
     "rmse",
     "rr",

@@ -88,8 +88,9 @@ def check_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
         owners = [row for row in known.values() if name in row.defaults]
         if name in CHOICES:
             out[name] = check_choice(None, name, value)
-        elif owners:
-            out[name] = check_choice(owners[0], name, value)
+        elif owners:  # one that some metric can take; the others keep their own or refuse it when asked for
+            takers = [row for row in owners if row.takes(name, value)]
+            out[name] = check_choice((takers or owners)[0], name, value)
         else:
             metric = max((m for m in known if name.startswith(f"{m}_")), key=len, default=None)
             if metric is None:
@@ -131,12 +132,12 @@ def decide(row: Row, name: str, given: Mapping[str, Any], over: Mapping[str, Any
     if own in over:
         return over[own]
     if name in over:
-        return over[name]
+        return check_choice(row, name, over[name])
     if own in convention.choices:
         return convention.choices[own]
     if name in row.choices:
         return row.choices[name]
-    if name in convention.choices:
+    if name in convention.choices and row.takes(name, convention.choices[name]):
         return convention.choices[name]
     return row.defaults[name] if name in row.defaults else CHOICES[name].default
 
@@ -182,6 +183,7 @@ _preset(
     "trec_eval 9 and pytrec_eval: scores compared as float32, judged queries missing from the run left out",
     score_precision="float32",
     missing="skip",
+    needed="floor(x+0.9)",
 )
 
 # The five documents that rankstone grew out of. Where a document disagrees with its own code, both are here.
@@ -199,6 +201,10 @@ _HIVEMALL = {
     "auc_divisor": "k",
     "auc_undefined": 0.5,
     "r2_undefined": 1,
+    "mae_undefined": 0,
+    "mse_undefined": 0,
+    "rmse_undefined": 0,
+    "logloss_undefined": 0,
     "no_queries": 0,
 }
 _preset("hivemall", "Hivemall's ranking measures as its manual prints them", **_HIVEMALL)
@@ -220,22 +226,24 @@ _preset(
     precision_short_list="zero",
     ap_short_list="zero",
     err_short_list="zero",
+    ndcg_short_list="zero",
     ndcg_undefined="nan",
 )
 _preset(
     "ptranking-head",
-    "PT-Ranking today: average precision over min(k, relevant), labels below 1 count in part",
+    "PT-Ranking today: average precision over the sum of the k highest labels, labels below 1 count in part",
     ties="input",
     threshold=">0",
     gain="exp2",
     negative="signed",
     precision_credit="clamp",
     ap_credit="clamp",
-    ap_divisor="min(relevant,k)",
+    ap_divisor="grades",
     precision_short_list="zero",
     ap_short_list="zero",
     ndcg_short_list="zero",
     nerr_short_list="zero",
+    ap_undefined="nan",
     ndcg_undefined="nan",
     nerr_undefined="nan",
     kendall_variant="ties_agree",
@@ -269,8 +277,11 @@ _preset(
 _preset(
     "python-recsys",
     "python-recsys: results rounded to 6 decimals, average precision over the hits found",
-    duplicates="count",
+    duplicates="once",
+    truth_duplicates="count",
     undefined="error",
+    mae_undefined="error",
+    rmse_undefined="error",
     ap_divisor="found",
     ap_term_digits=6,
     ap_undefined=0,

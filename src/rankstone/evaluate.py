@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -37,23 +37,30 @@ class Plan:
 
 def evaluate(
     truth: Any,
-    run: Any,
+    run: Any = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     convention: str | Convention = "rankstone",
     weights: Any = None,
+    columns: Mapping[str, Any] | None = None,
     mask: Any = None,
+    lengths: Any = None,
+    groups: Any = None,
     threads: int = 0,
     **choices: Any,
 ) -> Result:
     """Measure a run against a truth.
 
-    truth, run: `{query: {item: grade}}` and `{query: {item: score}}` (or lists of items, the run's best first),
-    tables with a query and an item column, `rs.columns(...)`, `rs.lists(...)`, or two matrices, labels and scores,
-    with an optional `mask`. metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose
-    definitions to follow. weights: one a query, a dict or an array in the truth's order. threads: how many cores
-    to use, 0 for all. Any choice can be made by name: `threshold=2`, `gain="exp2"`, `ap_divisor="k"`,
-    `ties="expected"`, `missing="skip"`, `averaging="micro"`; see `rs.CHOICES`.
+    truth, run: `{query: {item: grade}}` and `{query: {item: score}}` (or lists of items, the run's best first), tables
+    with a query and an item column (or a column of lists), files, `rs.columns(...)`, `rs.lists(...)`, SciPy sparse
+    matrices, or two matrices, labels and scores, with a `mask` or `lengths`. One table with a label and a score in each
+    row is both; it has a query column, or `groups`: the number of rows of each query. `columns` names a table's
+    columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`.
+
+    metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
+    weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
+    can be made by name: `threshold=2`, `gain="exp2"`, `ap_divisor="k"`, `ties="expected"`, `missing="skip"`,
+    `averaging="micro"`; see `rs.CHOICES`.
 
     >>> result = rs.evaluate({"u1": {"i1": 1, "i2": 1, "i4": 1}}, {"u1": {"i1": 10.0, "i3": 8.0, "i2": 6.0}}, "ap")
     >>> result["ap"]
@@ -61,7 +68,8 @@ def evaluate(
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
-    return evaluate_source(open_source(truth, run, mask=mask), metrics, convention, weights, threads, choices)
+    source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
+    return evaluate_source(source, metrics, convention, weights, threads, choices)
 
 
 def evaluate_source(
@@ -154,8 +162,11 @@ def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan
 def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None = None) -> Outcome:
     """One metric's values and mean."""
     ties = ties or one.choices["ties"]
-    ranked = (aligned if ties in _COUNTED else aligned.with_ties(ties)).judged_by(one.relevance)
+    ranked = aligned.judged_by(one.relevance)  # first, as it says which tied items are the better ones
+    ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)
     ratio = _apply(one, ranked)
+    if one.metric.k is not None and one.choices["short_list"] == "zero":
+        ratio = replace(ratio, numerator=np.where(ranked.retrieved < one.metric.k, 0.0, ratio.numerator))
     counted = _counted(one, ranked)
     values, counted = _values(one, ranked, ratio, counted)
     mean = _mean(one, ranked, ratio, values, counted, weights)
@@ -201,8 +212,10 @@ def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> t
         elif undefined == "skip":
             counted = defined if counted is None else counted & defined
         elif undefined == "error" and one.choices["averaging"] not in ("micro", "pooled"):
-            at = int(np.argmin(defined))
-            raise ValueError(f"{one.metric}: nothing could be earned in query number {at + 1} (no relevant item)")
+            wrong = ~defined if counted is None else ~defined & counted
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                raise ValueError(f"{one.metric}: nothing could be earned in query number {at + 1} (no relevant item)")
     if counted is not None:
         values = np.where(counted, values, np.nan)
     return values, counted

@@ -149,9 +149,10 @@ class Ranked:
         sizes = np.diff(np.append(starts, len(order)))
         nth = np.arange(1, len(order) + 1) - np.repeat(starts, sizes)
         from_end = tied - np.repeat(sizes, sizes) + nth
+        good = (grade > 0) | (self.relevance(grade) > 0)  # a threshold of 0 makes grade 0 relevant
         at_front = {
-            "optimistic": grade > 0,
-            "pessimistic": grade <= 0,
+            "optimistic": good,
+            "pessimistic": ~good,
             "judged_first": np.ones(len(order), dtype=bool),
             "judged_last": np.zeros(len(order), dtype=bool),
         }[ties]

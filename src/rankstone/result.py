@@ -153,7 +153,7 @@ class Result(Mapping[str, float]):
         out = {}
         for label, one in self._outcomes.items():
             ranked = self._aligned[one.plan.align].ranked
-            if ranked.tied is None or one.plan.metric.row.kind in ("count", "ratings"):
+            if ranked.tied is None or one.plan.metric.row.kind == "ratings":
                 out[label] = (one.mean, one.mean, np.zeros(len(ranked), dtype=bool))
                 continue
             ends = [outcome(one.plan, ranked, self._weights, ties) for ties in one.plan.metric.row.extremes]

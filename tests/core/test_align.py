@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from rankstone._core import align_columns, align_dense, align_dicts, align_lists
 
 from .slow_align import Aligned, Run, Truth, slow_align
@@ -34,7 +33,9 @@ OPTIONS = st.fixed_dictionaries(
 """The options of the slow definition; `threads` must change nothing."""
 
 
-def check(actual: tuple[Any, ...], expected: Aligned, queries: Iterable[Any] | None, extra: Iterable[Any] | None) -> None:
+def check(
+    actual: tuple[Any, ...], expected: Aligned, queries: Iterable[Any] | None, extra: Iterable[Any] | None
+) -> None:
     """`queries` and `extra` are what the door names its queries by."""
     assert (None if actual[0] is None else list(actual[0])) == queries
     assert (None if actual[1] is None else list(actual[1])) == extra
@@ -320,11 +321,10 @@ def test_dense(data: st.DataObject, options: dict[str, Any], threads: int) -> No
             scores = np.where(mask, scores, math.nan)  # whatever is masked is never read
     kept = np.ones(shape, bool) if mask is None else mask
     options["extra_queries"] = False
-    truth = {i: [(j, labels[i, j] if kept[i, j] else None) for j in range(shape[1])] for i in range(shape[0])}
-    # The place is the matrix's column, so the slow definition sees every column and the masked ones are taken out after.
+    truth = {i: [(j, labels[i, j]) for j in range(shape[1]) if kept[i, j]] for i in range(shape[0])}
     run = {i: [(j, scores[i, j]) for j in range(shape[1]) if kept[i, j]] for i in range(shape[0])}
-    compact = {i: [pair for pair in truth[i] if pair[1] is not None] for i in truth}
-    expected = slow_align(compact, run, **options)
+    expected = slow_align(truth, run, **options)
+    # The place is the matrix's column; the slow definition has counted only those that the mask leaves.
     places = [[j + 1 for j in range(shape[1]) if kept[i, j]] for i in range(shape[0])]
     for i in range(shape[0]):
         for hit in range(expected.hit_offsets[i], expected.hit_offsets[i + 1]):

@@ -229,6 +229,7 @@ def _ap_divisor(one):
         "min(relevant,k,retrieved)": min(one.relevant, k, one.retrieved),
         "found": one.hits(one.k),
         "k": one.retrieved if one.k is None else one.k,
+        "grades": sum(sorted((max(grade, 0) for grade in one.truth.values()), reverse=True)[: one.k]),
         "none": 1,
     }[one["divisor"]]
 
@@ -241,16 +242,20 @@ def rr(one):
 
 
 def iprec(one):
-    return _highest_precision(one, Fraction(str(one["recall"]))), 1
+    return _highest_precision(one, one["recall"]), 1
 
 
 def iprec11(one):
-    return sum(_highest_precision(one, Fraction(level, 10)) for level in range(11)) / 11, 1
+    return sum(_highest_precision(one, level / 10) for level in range(11)) / 11, 1
 
 
 def _highest_precision(one, recall):
     """At any rank by which so much of the relevant has been found; a count, so in whole items."""
-    needed = math.ceil(recall * Fraction(one.relevant))
+    needed = {
+        "ceil(x)": lambda: math.ceil(Fraction(str(recall)) * Fraction(one.relevant)),
+        "floor(x+0.9)": lambda: int(recall * one.relevant + 0.9),
+        "round(x)": lambda: int(recall * one.relevant + 0.5),
+    }[one["needed"]]()
     found = [one.hits(depth) for depth in range(1, one.retrieved + 1)]
     return max((hits / depth for depth, hits in enumerate(found, 1) if hits >= needed and hits > 0), default=0.0)
 
@@ -430,7 +435,7 @@ def tau_ap(one):
         return 0, 0
     shares = [sum(1.0 if up > here else 0.5 if up == here else 0.0 for up in truth[:i]) / i
               for i, here in enumerate(truth) if i]  # fmt: skip
-    return 2 / (n - 1) * sum(shares) - 1, 1
+    return 2 * sum(shares) - (n - 1), n - 1  # 2 / (n - 1) * sum - 1, as one fraction
 
 
 def rbo(one):
@@ -470,8 +475,8 @@ METRICS = {
     "gmap": (gmap, True, {"divisor": "relevant"}, {"averaging": "geometric"}),
     "hit_rate": (hit_rate, True, {}, {}),
     "infap": (infap, False, {}, {}),
-    "iprec": (iprec, False, {"recall": 0.0}, {}),
-    "iprec11": (iprec11, False, {}, {}),
+    "iprec": (iprec, False, {"recall": 0.0, "needed": "ceil(x)"}, {}),
+    "iprec11": (iprec11, False, {"needed": "ceil(x)"}, {}),
     "judged": (judged, True, {"divisor": "min(k,retrieved)"}, {}),
     "kendall": (kendall, False, {"variant": "b"}, _SKIP),
     "logloss": (logloss, False, {}, _POOLED),
@@ -517,7 +522,7 @@ def rounded(score, precision):
     return struct.unpack("f", struct.pack("f", score))[0] if precision == "float32" else score
 
 
-def orders(run, truth, ties):
+def orders(run, truth, ties, is_relevant=lambda grade: False):
     """The items best first: one order, or all orders of tied items if ties is "expected"."""
     if not isinstance(run, dict):
         return [list(run)]
@@ -526,10 +531,10 @@ def orders(run, truth, ties):
         groups.append([item for item in run if run[item] == score])
     if ties == "expected":
         return [list(itertools.chain(*parts)) for parts in itertools.product(*map(itertools.permutations, groups))]
-    return [[item for group in groups for item in _tie_order(group, truth, ties)]]
+    return [[item for group in groups for item in _tie_order(group, truth, ties, is_relevant)]]
 
 
-def _tie_order(group, truth, ties):
+def _tie_order(group, truth, ties, is_relevant):
     if ties == "input":
         return group
     if ties == "reverse_input":
@@ -538,10 +543,10 @@ def _tie_order(group, truth, ties):
         return sorted(group, reverse=True)
     if ties == "item_asc":
         return sorted(group)
-    best_first = sorted(group, key=lambda item: -truth.get(item, 0))
-    above = [item for item in best_first if truth.get(item, 0) > 0]
+    judged = sorted((item for item in group if item in truth), key=lambda item: -truth[item])
+    above = [item for item in judged if truth[item] > 0 or is_relevant(truth[item])]
+    below = [item for item in judged if item not in above]
     unjudged = [item for item in group if item not in truth]
-    below = [item for item in best_first if item in truth and truth[item] <= 0]
     if ties == "optimistic":
         return above + unjudged + below
     return sorted(below, key=truth.get) + unjudged + sorted(above, key=truth.get)
@@ -612,7 +617,11 @@ def _lists(run, truth, k, options, top):
     scores = run if isinstance(run, dict) else {}
     by_score = ties not in ("optimistic", "pessimistic")
     ordered = isinstance(truth, (list, tuple))
-    return [List(items, scores, grades, k, options, top, ordered, by_score) for items in orders(run, grades, ties)]
+
+    def as_list(items):
+        return List(items, scores, grades, k, options, top, ordered, by_score)
+
+    return [as_list(items) for items in orders(run, grades, ties, lambda grade: as_list([]).credit_of(grade) > 0)]
 
 
 def _mean_ratio(function, lists):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -42,36 +42,55 @@ def ranked_from(core: tuple[Any, ...], *, ordered_truth: bool = False) -> Ranked
     return Ranked(*core[2:14], ordered_truth=ordered_truth)
 
 
-def open_source(truth: Any, run: Any, *, mask: Any = None) -> Source:
+def open_source(
+    truth: Any, run: Any, *, mask: Any = None, lengths: Any = None, groups: Any = None, columns: Any = None
+) -> Source:
     """Find the door that fits."""
     if type(truth) is dict and type(run) is dict:  # the common case, first
         from rankstone.inputs.dicts import Dicts
 
         return Dicts(truth, run)
-    from rankstone.inputs.columns import ColumnPair, Columns, as_columns, is_table
+    from rankstone.inputs.columns import ColumnPair, Columns
     from rankstone.inputs.dense import Dense, is_matrix
-    from rankstone.inputs.dicts import Dicts, is_mapping
+    from rankstone.inputs.dicts import Dicts
+    from rankstone.inputs.files import is_path, read_run, read_truth, same_ids
     from rankstone.inputs.lists import ListPair, Lists
+    from rankstone.inputs.sparse import from_sparse, is_sparse
+    from rankstone.inputs.tables import as_columns, from_table, is_table, predictions
 
     if is_matrix(truth) and is_matrix(run):
-        return Dense(run, truth, mask)
-    if mask is not None:
-        raise TypeError("mask goes with matrices of labels and scores")
-    if isinstance(truth, Lists) and isinstance(run, Lists):
-        return ListPair(truth, run)
-    sides = [
-        Columns if isinstance(one, Columns) or is_table(one) else dict if is_mapping(one) else type(one)
-        for one in (truth, run)
-    ]
-    if sides == [Columns, Columns]:
-        return ColumnPair(as_columns(truth, "truth"), as_columns(run, "run"))
-    if sides == [dict, dict]:
-        return Dicts(truth, run)
-    kinds = " and ".join(_kind(one) for one in (truth, run))
-    raise TypeError(
-        f"cannot evaluate {kinds} together; give two dicts ({{query: {{item: grade}}}}), two tables with a query and "
-        "an item column, two rs.columns(...), two rs.lists(...), or two matrices of labels and scores"
-    )
+        return Dense(run, truth, mask, lengths)
+    if is_sparse(truth) and is_matrix(run):
+        return Dense(run, truth.toarray(), mask, lengths)
+    if mask is not None or lengths is not None:
+        raise TypeError("mask= and lengths= go with matrices of labels and scores")
+    if run is None and is_table(truth):
+        pair: Any = predictions(truth, columns, groups)
+    elif groups is not None:
+        raise TypeError("groups= goes with one table that has a label and a score in each row")
+    else:
+        pair = []
+        for one, what, read in ((truth, "truth", read_truth), (run, "run", read_run)):
+            if is_path(one):
+                pair.append(read(one, columns=columns))
+            elif is_sparse(one):
+                pair.append(from_sparse(one))
+            else:
+                pair.append(from_table(one, what, columns) if is_table(one) else one)
+    kinds = [next((kind for kind in (Mapping, Columns, Lists) if isinstance(one, kind)), None) for one in pair]
+    if None in kinds:
+        raise TypeError(
+            f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
+            "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
+        )
+    if kinds == [Mapping, Mapping]:
+        return Dicts(*pair)
+    if kinds == [Lists, Lists]:
+        return ListPair(*pair)
+    judged, returned = as_columns(pair[0], "truth"), as_columns(pair[1], "run")
+    if is_path(truth) or is_path(run):  # a file's ids are text, whatever they look like
+        judged, returned = same_ids(judged, returned)
+    return ColumnPair(judged, returned)
 
 
 def _kind(one: Any) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,18 @@ from rankstone.inputs import Aligned, ranked_from
 # What people call them, by what they are.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "user", "user_id", "userid", "qid", "query_id", "q_id", "topic"),
-    "item": ("item", "item_id", "itemid", "docno", "doc_id", "docid", "product_id"),
-    "grade": ("grade", "relevance", "rel", "label", "relscore", "rating"),
-    "score": ("score", "prediction", "sim", "rating"),
+    "item": ("item", "item_id", "itemid", "docno", "doc_id", "docid", "product_id", "items"),
+    "grade": ("grade", "relevance", "rel", "label", "relscore", "rating", "grades", "labels"),
+    "score": ("score", "prediction", "sim", "rating", "scores"),
     "rank": ("rank",),
 }
+
+
+class BadLine(NamedTuple):
+    """A line of a file that was left out, and why."""
+
+    line: int
+    problem: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +36,8 @@ class Columns:
     item: Any
     grade: Any = None
     score: Any = None
+    skipped: int = 0  # bad rows of a file that were left out
+    bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
 
 
 def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> Columns:
@@ -40,7 +49,7 @@ def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> C
     >>> rs.evaluate(truth, rs.columns(query=[1, 1], item=[9, 7], score=[0.9, 0.8]), "rr")["rr"]
     0.5
     """
-    found = {name: _column(name, values) for name, values in
+    found = {name: as_column(name, values) for name, values in
              (("query", query), ("item", item), ("grade", grade), ("score", score)) if values is not None}  # fmt: skip
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
@@ -48,51 +57,26 @@ def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> C
     return Columns(**found)
 
 
-def is_table(one: Any) -> bool:
-    """Does it hand over its columns by the Arrow protocol."""
-    return hasattr(one, "__arrow_c_stream__")
-
-
-def as_columns(side: Any, what: str) -> Columns:
-    """A table's query, item and grade or score columns, found by name."""
-    if isinstance(side, Columns):
-        if what == "truth" and side.grade is None and side.score is not None:
-            raise ValueError("the truth has scores but no grades; name the column grade=")
-        if what == "run" and side.score is None and side.grade is not None:
-            raise ValueError("the run has grades but no scores; name the column score=")
-        return side
-    import pyarrow
-
-    table = pyarrow.table(side)
-    value = "grade" if what == "truth" else "score"
-    query, item = _find(table, "query", what), _find(table, "item", what)
-    named = _find(table, value, what, needed=False)
-    score = None
-    if what == "run" and named is None:
-        rank = _find(table, "rank", what, needed=False)
-        score = None if rank is None else -np.asarray(_column("rank", table[rank])).astype(np.float64)
-    elif named is not None:
-        score = table[named]
-    return columns(query=table[query], item=table[item], **{value: score})
-
-
-def _find(table: Any, role: str, what: str, *, needed: bool = True) -> str | None:
-    by_lower = {str(name).lower(): name for name in table.column_names}
+def find_name(
+    names: Sequence[str], role: str, what: str, *, needed: bool = True, otherwise: str = "use rs.columns"
+) -> str | None:
+    """The name of the column that plays a role; `otherwise` is advice for errors."""
+    by_lower = {str(name).lower(): name for name in names}
     if role in by_lower:
         return by_lower[role]
     found = [by_lower[name] for name in NAMES[role] if name in by_lower]
     if len(found) == 1:
         return found[0]
-    have = ", ".join(map(repr, table.column_names))
+    have = ", ".join(map(repr, names))
     if found:
-        raise ValueError(f"the {what}'s {role} could be {' or '.join(map(repr, found))}; rename one, or use rs.columns")
+        raise ValueError(f"the {what}'s {role} could be {' or '.join(map(repr, found))}; rename one, or {otherwise}")
     if needed:
         usual = ", ".join(NAMES[role])
-        raise ValueError(f"the {what} has no {role} column among {have}; usual names are {usual}; or use rs.columns")
+        raise ValueError(f"the {what} has no {role} column among {have}; usual names are {usual}; or {otherwise}")
     return None
 
 
-def _column(name: str, values: Any) -> Any:
+def as_column(name: str, values: Any) -> Any:
     """A NumPy array of numbers, or an Arrow array in one piece."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         if values.ndim != 1:
@@ -125,21 +109,22 @@ class ColumnPair:
         truth, run = self.truth, self.run
         core = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, **options)
         first, extra = core[0], core[1]
-        extra_ids = _ids(run.query, extra)
-        truth_ids = _ids(truth.query, first)
 
         def queries() -> Sequence[Any]:
-            return [*truth_ids(), *extra_ids()] if options.get("extra_queries") else truth_ids()
+            ids = plain_ids(truth.query, first)
+            return [*ids, *extra_queries()] if options["extra_queries"] else ids
 
-        return Aligned(ranked_from(core), queries, extra_ids, len(extra), core[14])
+        def extra_queries() -> Sequence[Any]:
+            return plain_ids(run.query, extra)
+
+        return Aligned(ranked_from(core), queries, extra_queries, len(extra), core[14])
 
 
-def _ids(column: Any, at: Any) -> Callable[[], list[Any]]:
-    def take() -> list[Any]:
-        if isinstance(column, np.ndarray):
-            return column[at].tolist()
-        import pyarrow
+def plain_ids(column: Any, at: Any = None) -> list[Any]:
+    """Ids as Python values: all of a column's, or those of some rows."""
+    if isinstance(column, np.ndarray):
+        return (column if at is None else column[at]).tolist()
+    import pyarrow
 
-        return pyarrow.array(column).take(pyarrow.array(at)).to_pylist()
-
-    return take
+    ids = pyarrow.array(column)
+    return (ids if at is None else ids.take(pyarrow.array(at))).to_pylist()

@@ -12,15 +12,31 @@ from rankstone.inputs import Aligned, ranked_from
 
 def is_matrix(one: Any) -> bool:
     """Is it a two-dimensional array, of NumPy or of a library that hands its arrays over."""
-    return getattr(one, "ndim", None) == 2 and (hasattr(one, "__array__") or hasattr(one, "__dlpack__"))
+    frame = hasattr(one, "__arrow_c_stream__")
+    return getattr(one, "ndim", None) == 2 and not frame and (hasattr(one, "__array__") or hasattr(one, "__dlpack__"))
+
+
+def _array(one: Any) -> Any:
+    """A NumPy array; a tensor is taken off its device and out of its graph."""
+    if hasattr(one, "detach"):
+        one = one.detach().cpu()
+    return np.asarray(one)
 
 
 class Dense:
-    """Scores and labels of the same items; a mask says which cells are real."""
+    """Scores and labels of the same items; a mask says which cells are real, or `lengths` how many of each row."""
 
-    def __init__(self, scores: Any, labels: Any, mask: Any = None) -> None:
-        self.scores, self.labels = np.asarray(scores), np.asarray(labels)
-        self.mask = None if mask is None else np.asarray(mask)
+    def __init__(self, scores: Any, labels: Any, mask: Any = None, lengths: Any = None) -> None:
+        self.scores, self.labels = _array(scores), _array(labels)
+        if mask is not None and lengths is not None:
+            raise TypeError("give a mask or lengths, not both")
+        self.mask = None if mask is None else _array(mask)
+        if lengths is not None:
+            sizes = _array(lengths)
+            rows, width = self.scores.shape
+            if sizes.shape != (rows,) or sizes.dtype.kind not in "iu" or (sizes < 0).any() or (sizes > width).any():
+                raise ValueError(f"lengths must be {rows} whole numbers from 0 to {width}")
+            self.mask = np.arange(width) < sizes[:, None]
         if self.scores.shape != self.labels.shape:
             raise ValueError(f"scores have shape {self.scores.shape} but labels {self.labels.shape}")
         if self.mask is not None:

@@ -13,10 +13,6 @@ from rankstone.inputs import Aligned, ranked_from
 _WALKED = (dict, list, tuple, set, frozenset)  # what the core walks by itself
 
 
-def is_mapping(one: Any) -> bool:
-    return isinstance(one, Mapping)
-
-
 class Dicts:
     """A truth and a run as nested dicts."""
 
@@ -26,11 +22,28 @@ class Dicts:
 
     def align(self, **options: Any) -> Aligned:
         core = _core.align_dicts(self.truth, self.run, **options)
+        if len(core[8]) == 0:
+            _refuse_mixed(self.truth, self.run)
         queries, extra = core[0], core[1]
         if options.get("extra_queries"):
             queries = [*queries, *extra]
         ordered = bool(self.truth) and isinstance(next(iter(self.truth.values())), (list, tuple))
         return Aligned(ranked_from(core, ordered_truth=ordered), lambda: queries, lambda: extra, len(extra), core[14])
+
+
+def _refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any]) -> None:
+    """Where nothing matches at all, 1 was perhaps meant to be "1"."""
+    sides = [(truth, run, "queries")]
+    shared = [query for query in truth if query in run]
+    sides += [(truth[query], run[query], "items") for query in shared[:100]]
+    for judged, returned, what in sides:
+        kinds = [{_id_kind(one) for one in side} for side in (judged, returned)]
+        if kinds in ([{"integers"}, {"strings"}], [{"strings"}, {"integers"}]):
+            raise TypeError(f"truth {what} are {kinds[0].pop()} but run {what} are {kinds[1].pop()}")
+
+
+def _id_kind(one: Any) -> str:
+    return "integers" if isinstance(one, (int, np.integer)) else "strings" if isinstance(one, str) else "others"
 
 
 def _plain(side: Mapping[Any, Any], what: str) -> dict[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.inputs import Aligned, ranked_from
+from rankstone.inputs.columns import as_column, plain_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,13 +20,18 @@ class Lists:
     offsets: Any
     items: Any
     values: Any = None  # grades of a truth, scores of a run
+    query: Any = None  # the queries' ids
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
 
-def lists(items: Any, *, grades: Any = None, scores: Any = None, offsets: Any = None) -> Lists:
+def lists(items: Any, *, grades: Any = None, scores: Any = None, offsets: Any = None, query: Any = None) -> Lists:
     """A truth or a run as list columns: an Arrow list array, a list of lists, or flat `items` with `offsets`.
 
-    Row i of the truth belongs with row i of the run. `grades` or `scores` have the same shape as `items`; without
-    them, every item of a truth is relevant and a run's items are in ranked order.
+    Row i of the truth belongs with row i of the run, unless both have a `query` column to go by. `grades` or `scores`
+    have the same shape as `items`; without them, every item of a truth is relevant and a run's items are in ranked
+    order.
 
     >>> rs.evaluate(rs.lists([[7, 8], [9]]), rs.lists([[7, 1], [2, 3, 9]]), "rr")["rr"]
     0.6666666666666666
@@ -33,24 +40,23 @@ def lists(items: Any, *, grades: Any = None, scores: Any = None, offsets: Any = 
         raise ValueError("a list column has grades (a truth) or scores (a run), not both")
     name = "grades" if grades is not None else "scores"
     given = grades if grades is not None else scores
+    ids = None if query is None else as_column("query", query)
     if offsets is not None:
         starts = np.asarray(offsets)
         if starts.ndim != 1 or starts.dtype.kind not in "iu" or len(starts) == 0:
             raise ValueError("offsets must be whole numbers: where each list starts, and where the last one ends")
-        from rankstone.inputs.columns import _column
-
-        return Lists(starts, _column("items", items), None if given is None else _column(name, given))
-    starts, flat = _flattened("items", items)
-    if given is None:
-        return Lists(starts, flat)
-    other, values = _flattened(name, given)
-    if len(other) != len(starts) or (np.diff(other) != np.diff(starts)).any():
-        raise ValueError(f"items and {name} differ in the lengths of their lists")
-    return Lists(
-        starts - starts[0],
-        flat.slice(starts[0]) if starts[0] else flat,
-        values.slice(other[0]) if other[0] else values,
-    )
+        made = Lists(starts, as_column("items", items), None if given is None else as_column(name, given), ids)
+    else:
+        starts, flat = _flattened("items", items)
+        made = Lists(starts, flat, None, ids)
+        if given is not None:
+            other, values = _flattened(name, given)
+            if len(other) != len(starts) or (np.diff(other) != np.diff(starts)).any():
+                raise ValueError(f"items and {name} differ in the lengths of their lists")
+            made = Lists(starts - starts[0], flat.slice(starts[0]), values.slice(other[0]), ids)
+    if ids is not None and len(ids) != len(made):
+        raise ValueError(f"there are {len(made)} lists but {len(ids)} queries")
+    return made
 
 
 def _flattened(name: str, column: Any) -> tuple[Any, Any]:
@@ -63,6 +69,8 @@ def _flattened(name: str, column: Any) -> tuple[Any, Any]:
             column = pyarrow.array(column)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
             raise TypeError(f"{name}: {error}") from None
+    if pyarrow.types.is_fixed_size_list(column.type):
+        column = column.cast(pyarrow.large_list(column.type.value_type))
     if not (pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)):
         raise TypeError(f"{name}: {column.type} is not a list column; give lists, or a flat column with offsets=")
     if column.null_count:
@@ -72,18 +80,56 @@ def _flattened(name: str, column: Any) -> tuple[Any, Any]:
 
 
 class ListPair:
-    """A truth and a run as list columns."""
+    """A truth and a run as list columns, paired by row or by query."""
 
     def __init__(self, truth: Lists, run: Lists) -> None:
-        if len(truth.offsets) != len(run.offsets):
-            raise ValueError(f"the truth has {len(truth.offsets) - 1} lists but the run {len(run.offsets) - 1}")
         self.truth, self.run = truth, run
+        self.run_rows: Any = None
+        self.extra_rows: Any = np.zeros(0, dtype=np.int64)
+        if truth.query is not None and run.query is not None:
+            self.run_rows, self.extra_rows = _matched(truth.query, run.query)
+        elif len(truth) != len(run):
+            raise ValueError(
+                f"the truth has {len(truth)} lists but the run {len(run)}, and no queries to match them by"
+            )
 
     def align(self, **options: Any) -> Aligned:
-        options.pop("extra_queries")
         truth, run = self.truth, self.run
+        extra_queries = options.pop("extra_queries")
+        offsets, run_rows = truth.offsets, self.run_rows
+        if extra_queries and len(self.extra_rows):  # as queries with an empty truth
+            offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
+            run_rows = np.append(run_rows, self.extra_rows)
         core = _core.align_lists(
-            truth.offsets, truth.items, truth.values, run.offsets, run.items, run.values, **options
+            offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows=run_rows, **options
         )
-        rows = range(len(truth.offsets) - 1)
-        return Aligned(ranked_from(core, ordered_truth=truth.values is None), lambda: rows, lambda: (), 0, core[14])
+
+        def queries() -> Sequence[Any]:
+            ids = truth.query if truth.query is not None else run.query
+            if ids is None:
+                return range(len(truth))
+            return [*plain_ids(ids), *(extra() if extra_queries else ())]
+
+        def extra() -> Sequence[Any]:
+            return plain_ids(run.query, self.extra_rows) if len(self.extra_rows) else ()
+
+        ranked = ranked_from(core, ordered_truth=truth.values is None)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), core[14])
+
+
+def _matched(truth: Any, run: Any) -> tuple[Any, Any]:
+    """For each query of the truth its row in the run, or -1; and the rows that only the run has."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    judged, returned = pyarrow.array(truth), pyarrow.array(run)
+    for side, ids in (("truth", judged), ("run", returned)):
+        counts = pc.value_counts(ids)
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))
+        if len(twice):
+            raise ValueError(f"query {twice[0]['values'].as_py()!r} has two lists in the {side}")
+    if pyarrow.types.is_integer(judged.type) != pyarrow.types.is_integer(returned.type):
+        raise TypeError(f"the truth's queries are {judged.type} but the run's are {returned.type}")
+    rows = pc.fill_null(pc.index_in(judged, value_set=returned.cast(judged.type)), -1).to_numpy().astype(np.int64)
+    extra = np.setdiff1d(np.arange(len(returned)), rows)
+    return rows, extra

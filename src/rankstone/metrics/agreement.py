@@ -84,7 +84,7 @@ def kendall(ranked: Ranked, *, variant: Literal["b", "a", "ties_agree"] = "b") -
             y_pairs += np.count_nonzero(dy)
             tied += np.count_nonzero((dx == 0) | (dy == 0))
         if variant == "b":
-            return balance / 2, float(np.sqrt(x_pairs / 2) * np.sqrt(y_pairs / 2))
+            return balance / 2, float(np.sqrt(x_pairs * y_pairs)) / 2  # one root: equal orders are exactly 1
         agreed = (tied - n) / 2 if variant == "ties_agree" else 0.0  # an item is tied with itself
         return balance / 2 + agreed, n * (n - 1) / 2
 
@@ -116,7 +116,8 @@ def tau_ap(ranked: Ranked) -> Ratio:
             above = np.tril(right, row - 1).sum(axis=1)  # each row of `difference` is one item against all
             earned += float((above / np.maximum(np.arange(row, row + len(above)), 1)).sum())
             row += len(above)
-        return 2.0 * earned - (n - 1), float(n - 1)
+        below_top = max(n - 1, 0)
+        return 2.0 * earned - below_top, float(below_top)
 
     return _per_query(ranked, counts)
 

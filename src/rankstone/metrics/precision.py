@@ -16,8 +16,11 @@ ApDivisor = Literal[
     "min(relevant,k,retrieved)",
     "found",
     "k",
+    "grades",  # the sum of the k highest grades; of grades 0 and 1, min(relevant,k)
     "none",
 ]
+
+Needed = Literal["ceil(x)", "floor(x+0.9)", "round(x)"]
 
 
 @metric(
@@ -103,8 +106,18 @@ def _ap_divisor(ranked: Ranked, k: Depth, divisor: ApDivisor) -> Floats:
         return ranked.hits(k)
     if divisor == "k":
         return ranked.places(k, "k")
+    if divisor == "grades":
+        return _sum_of_grades(ranked, k)
     bound = relevant if "retrieved" not in divisor else np.minimum(relevant, ranked.retrieved)
     return bound if k is None or "k" not in divisor else np.minimum(bound, k)
+
+
+def _sum_of_grades(ranked: Ranked, k: Depth) -> Floats:
+    grades = np.maximum(ranked.ideal, 0.0)
+    if k is None:
+        return ranked.sum_truth(grades)
+    limit = np.repeat(k, np.diff(ranked.truth_offsets)) if isinstance(k, np.ndarray) else k
+    return ranked.sum_truth(np.where(ranked.ideal_rank <= limit, grades, 0.0))
 
 
 @metric("rr", aliases=("mrr", "reciprocal_rank"), formula="1 / first", expected=True, zeros=False)
@@ -153,33 +166,38 @@ def _expected_reciprocal(ranked: Ranked, k: Depth) -> Floats:
 
 
 @metric("iprec", aliases=("iprec_at_recall",), formula="highest precision at or beyond a recall", zeros=False)
-def iprec(ranked: Ranked, *, recall: float = 0.0) -> Ratio:
+def iprec(ranked: Ranked, *, recall: float = 0.0, needed: Needed = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
+
+    `needed` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).
 
     >>> rs.iprec([1, 3, 2], [1, 2], recall=0.75)
     0.6666666666666666
     """
     if not 0 <= recall <= 1:
         raise ValueError(f"iprec: recall must lie between 0 and 1, not {recall!r}")
-    return Ratio(_interpolated(ranked, recall), np.ones(len(ranked)))
+    return Ratio(_interpolated(ranked, recall, needed), np.ones(len(ranked)))
 
 
 @metric("iprec11", aliases=("eleven_point",), formula="mean of iprec at recall 0, 0.1 ... 1", zeros=False)
-def iprec11(ranked: Ranked) -> Ratio:
+def iprec11(ranked: Ranked, *, needed: Needed = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.
 
     >>> rs.iprec11([1, 3, 2], [1, 2])
     0.8484848484848485
     """
-    levels = [_interpolated(ranked, i / 10) for i in range(11)]
+    levels = [_interpolated(ranked, i / 10, needed) for i in range(11)]
     return Ratio(np.sum(levels, axis=0) / 11.0, np.ones(len(ranked)))
 
 
-def _interpolated(ranked: Ranked, recall: float) -> Floats:
-    # 0.3 of 10 relevant items are 3 of them, although 0.3 * 10 is a little more in floating point.
-    needed = np.ceil(np.round(recall * ranked.relevant, 9))
+def _interpolated(ranked: Ranked, recall: float, needed: Needed) -> Floats:
+    share = recall * ranked.relevant
+    if needed == "ceil(x)":  # 0.3 of 10 items are 3 of them, although 0.3 * 10 is a little more in floating point
+        least = np.ceil(np.round(share, 9))
+    else:
+        least = np.floor(share + (0.9 if needed == "floor(x+0.9)" else 0.5))
     precisions = np.where(
-        (ranked.credit > 0) & (ranked.nth >= needed[ranked.query]),
+        (ranked.credit > 0) & (ranked.nth >= least[ranked.query]),
         ranked.nth / np.maximum(ranked.rank, 1),
         0.0,
     )

@@ -60,6 +60,14 @@ class Row:
         """Types of the parameters, where the function names them."""
         return get_type_hints(self.function)
 
+    def takes(self, parameter: str, value: Any) -> bool:
+        """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
+        try:
+            self.check(parameter, value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
     def check(self, parameter: str, value: Any) -> None:
         """Refuse a value that the parameter cannot take."""
         hint = self.hints.get(parameter)

@@ -1,0 +1,171 @@
+"""Races: the same work by several libraries, in turn, on the same data, after a check that they agree."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+TOLERANCE = 1e-6
+
+Numbers = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound on a ratio or on a measure."""
+
+    bound: float
+    at_least: bool
+    unit: str = "x"
+
+    def met(self, value: float) -> bool:
+        return value >= self.bound if self.at_least else value <= self.bound
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.bound:g}{self.unit}"
+
+
+def faster(times: float) -> Goal:
+    """Rankstone takes at most one so many-th of the time."""
+    return Goal(times, at_least=True)
+
+
+def within(times: float) -> Goal:
+    """Rankstone takes at most so many times the time."""
+    return Goal(times, at_least=False)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Somebody who does the work: `call` answers with the means by metric, or with None if it only takes time."""
+
+    name: str
+    call: Callable[[], Numbers | None]
+    goal: Goal | None = None
+    share: float = 1.0  # of the data that it gets; its time is divided by this
+    expected: Callable[[], Numbers] | None = None  # what it must answer, if it gets a part of the data
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Somebody who could not come."""
+
+    name: str
+    reason: str
+    goal: Goal | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    work: str
+    ours: str
+    peer: str = ""
+    theirs: str = ""
+    value: str = ""
+    goal: str = ""
+    met: str = ""
+
+
+class VoidError(Exception):
+    """The contenders do not agree on the numbers."""
+
+
+def invite(name: str, make: Callable[[], Contender], goal: Goal | None = None) -> Contender | Absent:
+    """The contender, or why there is none."""
+    try:
+        return make()
+    except ImportError as error:
+        return Absent(name, f"not installed ({error})", goal)
+
+
+def audition(title: str, entries: Mapping[str, Callable[[], Numbers]]) -> tuple[str, Callable[[], Numbers]]:
+    """The fastest of several ways to do the same. All must agree; the slow ones get one try."""
+    first: dict[str, float] = {}
+    answers: dict[str, Numbers] = {}
+    for name, call in entries.items():
+        first[name], answers[name] = _timed(call)
+        say(f"    {title}, {name}: {seconds(first[name])}")
+    reference = next(iter(answers))
+    for name, answer in answers.items():
+        check(f"{title}, {name}", answer, answers[reference])
+    near = [name for name, took in first.items() if took < 2 * min(first.values())]
+    again = {name: min(_timed(entries[name])[0] for _ in range(2)) for name in near}
+    best = min(again, key=again.__getitem__)
+    say(f"    {title}: chosen {best}, {seconds(again[best])}")
+    return best, entries[best]
+
+
+def race(work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Absent], repeats: int) -> Iterator[Row]:
+    """One row a peer. The first round is for warming up and for the check, and is not counted."""
+    present = [peer for peer in peers if isinstance(peer, Contender)]
+    answer = ours()
+    for peer in present:
+        numbers = peer.call()
+        if numbers is not None:
+            check(f"{work}, {peer.name}", numbers, answer if peer.expected is None else peer.expected())
+    times: list[list[float]] = [[] for _ in range(len(present) + 1)]
+    for _ in range(repeats):
+        for i, call in enumerate([ours, *(peer.call for peer in present)]):
+            times[i].append(_timed(call)[0])
+    mine = min(times[0])
+    say(f"    rankstone: best {seconds(mine)}, median {seconds(statistics.median(times[0]))}")
+    for peer in peers:
+        if isinstance(peer, Absent):
+            say(f"    {peer.name}: {peer.reason}")
+            yield Row(work, seconds(mine), peer.name, peer.reason, goal=str(peer.goal or ""), met="not measured")
+            continue
+        taken = times[1 + present.index(peer)]
+        theirs = min(taken) / peer.share
+        say(f"    {peer.name}: best {seconds(min(taken))}, median {seconds(statistics.median(taken))}")
+        ratio = mine / theirs if peer.goal is not None and not peer.goal.at_least else theirs / mine
+        scaled = "" if peer.share == 1 else f" (1/{1 / peer.share:.0f} of the lists, scaled)"
+        yield row(work, seconds(mine), peer.name, seconds(theirs) + scaled, ratio, peer.goal)
+
+
+def row(work: str, ours: str, peer: str, theirs: str, value: float, goal: Goal | None) -> Row:
+    unit = "x" if goal is None else goal.unit
+    shown = f"{value:.0f}{unit}" if value >= 100 else f"{value:.3g}{unit}"
+    return Row(
+        work, ours, peer, theirs, shown, str(goal or ""), "" if goal is None else "yes" if goal.met(value) else "no"
+    )
+
+
+def check(who: str, numbers: Numbers, expected: Numbers) -> None:
+    """Stop if the numbers differ."""
+    if numbers.keys() != expected.keys():
+        raise VoidError(f"{who}: {sorted(numbers)} is not {sorted(expected)}")
+    for name, value in numbers.items():
+        if not abs(value - expected[name]) <= TOLERANCE:
+            raise VoidError(f"{who}: {name} is {value!r}, not {expected[name]!r}")
+
+
+def _timed(call: Callable[[], Numbers | None]) -> tuple[float, Numbers]:
+    gc.collect()
+    start = time.perf_counter()
+    answer = call()
+    return time.perf_counter() - start, answer or {}
+
+
+def named(package: str) -> str:
+    """A package with its version."""
+    return f"{package} {version(package)}"
+
+
+def seconds(time_: float) -> str:
+    """A time in the unit that suits it."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms")):
+        if time_ >= size:
+            return f"{time_ / size:.3g} {unit}"
+    return f"{time_ * 1e6:.3g} µs"
+
+
+def say(line: str) -> None:
+    """Progress, apart from the table."""
+    print(line, file=sys.stderr, flush=True)

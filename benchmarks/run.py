@@ -1,0 +1,105 @@
+"""Measures rankstone against its peers, in one run, on the same data. See README.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import columns
+import dicts
+import lists
+import memory
+import small
+import startup
+from race import Row, VoidError, say
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
+VERSIONS = ("rankstone", "numpy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
+            "pytrec_eval-terrier", "ranx", "numba")  # fmt: skip
+
+WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
+    "dicts": dicts.rows,
+    "integers": columns.integer_rows,
+    "strings": columns.string_rows,
+    "lists": lists.rows,
+    "small": small.rows,
+    "startup": startup.rows,
+    "memory": memory.rows,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=WORKLOADS, action="append", metavar="NAME", help=", ".join(WORKLOADS))
+    parser.add_argument("--quick", action="store_true", help="a tenth of the size")
+    parser.add_argument("--repeats", type=int, default=7, help="rounds of each race, 7 unless told")
+    parser.add_argument("--write", action="store_true", help="write the table into README.md")
+    options = parser.parse_args()
+    if options.write and (options.only or options.quick):
+        parser.error("--write needs the whole run: leave out --only and --quick")
+    if options.repeats < 1:
+        parser.error("--repeats must be 1 or more")
+
+    found: list[Row] = []
+    void = False
+    for name in options.only or WORKLOADS:
+        say(name)
+        try:
+            found.extend(WORKLOADS[name](0.1 if options.quick else 1.0, options.repeats))
+        except VoidError as error:
+            say(f"    void: {error}")
+            found.append(Row(name, "", "", f"void: {error}", met="void"))
+            void = True
+    text = f"{machine()}\n\n{table(found)}\n"
+    print(text)
+    if options.write and not void:
+        write(text)
+    return int(void)
+
+
+def table(found: list[Row]) -> str:
+    head = ("work", "rankstone", "against", "its time or size", "ratio", "goal", "met")
+    lines = [head, tuple("-" * len(cell) for cell in head)]
+    lines += [(one.work, one.ours, one.peer, one.theirs, one.value, one.goal, one.met) for one in found]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    packages = ", ".join(f"{name} {found}" for name in VERSIONS if (found := installed(name)))
+    return (
+        f"Measured on {date.today().isoformat()}: {processor()}, {cores} cores, "
+        f"Python {platform.python_version()}, {packages}."
+    )
+
+
+def processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    match = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text()) if cpuinfo.exists() else None
+    return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def write(text: str) -> None:
+    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    README.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    say(f"written: {README.name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""The native core. It finds where each judged item stands in its query's run, and nothing else.
+
+Every function returns an `Aligned` tuple of new arrays. Hits (judged items that the run returned) are sorted by query,
+then by rank. Bad data is a ValueError or TypeError that names the query and the item.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Order: TypeAlias = Literal["item_desc", "item_asc", "input", "reverse_input"]
+Duplicates: TypeAlias = Literal["error", "first", "best", "count", "once"]
+TruthDuplicates: TypeAlias = Literal["error", "first", "count"]
+
+Column: TypeAlias = Any
+"""A NumPy array of one dimension, or anything with `__arrow_c_array__`."""
+
+Aligned: TypeAlias = tuple[
+    Any,  # queries: ids (dicts), first row in the truth (columns), None
+    Any,  # extra: the same for queries that only the run has: ids, first row in the run, None
+    NDArray[np.int64],  # retrieved, a query: rows of the run that the duplicates rule leaves
+    NDArray[np.bool_],  # present, a query: whether the run has it
+    NDArray[np.int64],  # truth_offsets: where each query's rows start in the next two
+    NDArray[np.float64],  # grades, in the given order
+    NDArray[np.float64],  # ideal: grades, best first
+    NDArray[np.int64],  # hit_offsets: where each query's hits start in the arrays below
+    NDArray[np.int64],  # rank, from 1
+    NDArray[np.float64],  # grade
+    NDArray[np.float64],  # score, as compared; NaN if the run is only an order
+    NDArray[np.int64],  # place: position in the query's truth as given, from 1
+    NDArray[np.int64] | None,  # above: rows with a higher score; None: no hit is tied, so it is rank - 1
+    NDArray[np.int64] | None,  # tied: rows with the same score, itself included; None: no hit is tied, so it is 1
+    int,  # dropped: rows of the run that the duplicates rule took out
+]
+
+def align_dicts(
+    truth: dict[Any, Any],
+    run: dict[Any, Any],
+    *,
+    order: Order = "item_desc",
+    duplicates: Duplicates = "error",
+    truth_duplicates: TruthDuplicates = "error",
+    float32: bool = False,
+    zeros: bool = True,
+    extra_queries: bool = False,
+    threads: int = 0,
+) -> Aligned: ...
+def align_columns(
+    truth_query: Column,
+    truth_item: Column,
+    truth_grade: Column | None,
+    run_query: Column,
+    run_item: Column,
+    run_score: Column | None,
+    *,
+    order: Order = "item_desc",
+    duplicates: Duplicates = "error",
+    truth_duplicates: TruthDuplicates = "error",
+    float32: bool = False,
+    zeros: bool = True,
+    extra_queries: bool = False,
+    threads: int = 0,
+) -> Aligned: ...
+def align_lists(
+    truth_offsets: Column,
+    truth_items: Column,
+    truth_grades: Column | None,
+    run_offsets: Column,
+    run_items: Column,
+    run_scores: Column | None,
+    *,
+    run_rows: Column | None = None,
+    order: Order = "item_desc",
+    duplicates: Duplicates = "error",
+    truth_duplicates: TruthDuplicates = "error",
+    float32: bool = False,
+    zeros: bool = True,
+    extra_queries: bool = False,
+    threads: int = 0,
+) -> Aligned: ...
+def align_dense(
+    scores: NDArray[Any],
+    labels: NDArray[Any],
+    mask: NDArray[np.bool_] | None = None,
+    *,
+    order: Order = "item_desc",
+    duplicates: Duplicates = "error",
+    truth_duplicates: TruthDuplicates = "error",
+    float32: bool = False,
+    zeros: bool = True,
+    extra_queries: bool = False,
+    threads: int = 0,
+) -> Aligned: ...

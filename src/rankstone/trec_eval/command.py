@@ -1,0 +1,477 @@
+"""The command: its arguments, its steps and what it prints."""
+
+from __future__ import annotations
+
+import getopt
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankstone.ranked import Bools, Floats, Ints
+from rankstone.trec_eval import files
+from rankstone.trec_eval.lists import Lists, Placed, Setup, place
+from rankstone.trec_eval.measures import (
+    LOWEST_GEOMETRIC,
+    MEASURES,
+    NICKNAMES,
+    BadParameters,
+    JudgedLists,
+    Measure,
+    parameters,
+    value_names,
+)
+from rankstone.trec_eval.preferences import Contradiction, Preferences
+
+MISSING_ZSCORE = -1000000.0
+FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
+    "qrels": (files.read_qrels, "qrels"),
+    "qrels_jg": (files.read_jg, "qrels_jg"),
+    "prefs": (files.read_prefs, "prefs"),
+    "qrels_prefs": (files.read_qrels_prefs, "prefs"),
+}
+
+USAGE = """Usage: trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file
+   -h: Give full help information, including other options
+   -q: In addition to summary evaluation, give evaluation for each query
+   -m: calculate and print measures indicated by 'measure'
+       ('-m all_trec' prints all qrels measures, '-m official' is default)
+"""
+
+HELP = """rankstone trec_eval [options] rel_info_file results_file
+
+Measures the results against the relevance information, and prints what trec_eval prints.
+results_file may be - for standard input.
+
+ -h, --help                       this text, with the measures named by -m
+ -v, --version                    the version of trec_eval that is followed
+ -q, --query_eval_wanted          print each query's values too
+ -m, --measure name[.params]      a measure, or official (default), all_trec, set, prefs, all_prefs, qrels_jg
+ -c, --complete_rel_info_wanted   average over all judged queries; one without results counts 0
+ -n, --nosummary                  do not print the values over all queries
+ -l, --level_for_rel num          lowest grade that is relevant (1)
+ -M, --Max_retrieved_per_topic n  look at the first n documents of a query only
+ -J, --Judged_docs_only           leave out documents that are not judged
+ -N, --Number_docs_in_coll num    documents in the collection, for utility
+ -R, --Rel_info_format format     qrels (default), qrels_jg, prefs or qrels_prefs
+ -T, --Results_format format      trec_results
+ -Z, --Zscore file                print deviations from the means in a file of lines 'qid measure mean stddev'
+ -D, --Debug_level num[.qid]      ignored, but for the query: look at it only
+ -o                               ignored
+ --version-like num               follow trec_eval 9 (9.0.8) or 10 (10.0, the default)
+"""
+
+
+class Stop(Exception):  # noqa: N818  it says what to do
+    """Ends the command with a message and an exit code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass
+class Options:
+    """The command line."""
+
+    version: int = 10
+    help: bool = False
+    each_query: bool = False
+    complete: bool = False
+    summary: bool = True
+    measures: list[str] = field(default_factory=list)
+    given: dict[str, str] = field(default_factory=dict)  # a measure's parameters
+    level: int = 1
+    depth: int | None = None
+    judged_only: bool = False
+    collection: int = 0
+    judgments: str = "qrels"
+    results: str = "trec_results"
+    zscores: str | None = None
+    query: str | None = None
+    paths: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A measure to be printed."""
+
+    measure: Measure
+    params: tuple[Any, ...]
+    names: list[str]
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        _run(read_options(argv))
+    except Stop as stop:
+        sys.stderr.write(f"{stop}\n" if str(stop) else "")
+        return stop.code
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+# -- arguments -----------------------------------------------------------------------------------------------
+
+
+def read_options(argv: list[str]) -> Options:
+    short = "hvqm:cl:nD:JN:M:R:T:oZ:"
+    names = {
+        "help": "-h",
+        "version": "-v",
+        "query_eval_wanted": "-q",
+        "measure=": "-m",
+        "complete_rel_info_wanted": "-c",
+        "level_for_rel=": "-l",
+        "nosummary": "-n",
+        "Debug_level=": "-D",
+        "Judged_docs_only": "-J",
+        "Number_docs_in_coll=": "-N",
+        "Max_retrieved_per_topic=": "-M",
+        "Rel_info_format=": "-R",
+        "Results_format=": "-T",
+        "Output_old_results_format=": "-o",
+        "Zscore=": "-Z",
+    }
+    try:
+        found, paths = getopt.gnu_getopt(argv, short, [*names, "version-like="])
+    except getopt.GetoptError as error:
+        raise Stop(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
+    letters = {f"--{name.rstrip('=')}": letter for name, letter in names.items()}
+    pairs = [(letters.get(name, name), value) for name, value in found]
+    options = Options(paths=paths)
+    for name, value in pairs:
+        if name == "--version-like":
+            options.version = _version(value)
+    for name, value in pairs:
+        _take(options, name, value)
+    if options.help:
+        _write(_help_text(options))
+        raise Stop(0, "")
+    if len(paths) != 2:
+        raise Stop(1, USAGE.rstrip())
+    return options
+
+
+def _take(options: Options, name: str, value: str) -> None:
+    if name == "-v":
+        raise Stop(0, f"trec_eval version {'9.0.8' if options.version == 9 else '10.0'} (rankstone's)")
+    if name == "-m":
+        _take_measure(options, value)
+    elif name == "-D":
+        options.query = value.partition(".")[2] or None
+    elif name in ("-l", "-N"):
+        setattr(options, {"-l": "level", "-N": "collection"}[name], files.whole(value))
+    elif name == "-M":
+        options.depth = max(files.whole(value), 0)
+    elif name in ("-R", "-T", "-Z"):
+        setattr(options, {"-R": "judgments", "-T": "results", "-Z": "zscores"}[name], value)
+    elif name in ("-h", "-q", "-c", "-J"):
+        setattr(options, {"-h": "help", "-q": "each_query", "-c": "complete", "-J": "judged_only"}[name], True)
+    elif name == "-n":
+        options.summary = False
+
+
+def _take_measure(options: Options, text: str) -> None:
+    name, point, given = text.partition(".")
+    if point and not given:
+        raise Stop(1, f"trec_eval: improper measure in parameter '{name}'\ntrec_eval: illegal measure '{name}'")
+    if point:
+        options.given.setdefault(name, given)
+    known = NICKNAMES.get(name, [name])
+    if name not in NICKNAMES and (name not in MEASURES or MEASURES[name].since > options.version):
+        raise Stop(1, f"trec_eval: illegal measure '{name}'")
+    options.measures += known
+
+
+def _version(text: str) -> int:
+    version = text.partition(".")[0]
+    if version not in ("9", "10"):
+        raise Stop(1, f"trec_eval: --version-like '{text}': choose 9 or 10")
+    return int(version)
+
+
+def _choose(options: Options) -> list[Chosen]:
+    wanted = set(options.measures or NICKNAMES["official"])
+    chosen = []
+    for name, measure in MEASURES.items():
+        if name not in wanted or measure.since > options.version:
+            continue
+        given = options.given.get(name)
+        try:
+            params = parameters(measure, given)
+        except BadParameters as error:
+            raise Stop(2, f"trec_eval: {error}\ntrec_eval: Cannot initialize measure '{name}'") from None
+        chosen.append(Chosen(measure, params, value_names(measure, params, given)))
+    return chosen
+
+
+def _help_text(options: Options) -> str:
+    lines = [HELP, "Measures:"]
+    for name, one in MEASURES.items():
+        if one.since <= options.version and (not options.measures or name in options.measures):
+            shown = ",".join(f"{value:g}" for value in one.params)
+            hint = {"": "", "pairs": ".level=gain,..."}.get(one.form, f".{shown}")
+            lines.append(f" {name + hint:<45} {one.meaning}")
+    return "\n".join(lines) + "\n"
+
+
+# -- steps ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What there is to print."""
+
+    chosen: list[Chosen]
+    queries: list[bytes]
+    values: dict[str, Any]  # by name, one entry a query
+    stop: Stop | None  # why there are no more queries
+    judged: int  # queries
+    relevant: int  # judgments above 0
+    run_id: bytes
+
+
+def _run(options: Options) -> None:
+    evaluation = evaluate(options)
+    prefix = "Z" if options.zscores else ""
+    if options.each_query:
+        _write("".join(_query_lines(evaluation, prefix)))
+    if evaluation.stop is not None:
+        raise evaluation.stop
+    if not evaluation.queries:
+        raise Stop(7, "trec_eval: No queries with both results and relevance info")
+    if options.summary:
+        _write("".join(_summary_lines(evaluation, options.complete, prefix)))
+
+
+def evaluate(options: Options) -> Evaluation:
+    """Read the files and compute the values."""
+    setup = Setup(options.version, options.level, options.depth, options.judged_only, options.collection)
+    comments = options.version >= 10
+    if options.judgments not in FORMATS:
+        raise Stop(2, f"trec_eval: Illegal rel_format '{options.judgments}'")
+    reader, form = FORMATS[options.judgments]
+    try:
+        judgments = reader(options.paths[0], comments=comments)
+        if options.results != "trec_results":
+            raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
+        results = files.read_results(options.paths[1], comments=comments)
+        zscores = files.read_zscores(options.zscores) if options.zscores else None
+    except files.BadFile as error:
+        raise Stop(2, f"trec_eval: {error}") from None
+    chosen = _choose(options)
+    placed = place(judgments, results, setup, "item_asc" if form == "prefs" else "item_desc")
+    queries, stop = _evaluated(options, chosen, form, judgments, placed)
+    # A query without results has, for -c, one document that nobody judged.
+    state = _State(judgments, placed, queries, np.maximum(placed.retrieved[queries], 1), setup)
+    values = _values(state, chosen, ~placed.present[queries])
+    names = [judgments.queries[query] for query in queries.tolist()]
+    if zscores is not None:
+        _standardize(values, chosen, names, zscores)
+    relevant = int((judgments.grade > 0).sum())
+    return Evaluation(chosen, names, values, stop, len(judgments.queries), relevant, results.run_id)
+
+
+def _evaluated(
+    options: Options, chosen: list[Chosen], form: str, judgments: files.Judgments, placed: Placed
+) -> tuple[Ints, Stop | None]:
+    """The queries to look at, in the order of their names, up to one that cannot be, and why it cannot."""
+    needing = [one.measure.name for one in chosen if one.measure.over]
+    for one in chosen:
+        if one.measure.over and one.measure.over != form:
+            raise Stop(
+                4,
+                f"trec_eval: {one.measure.name} needs judgments in the format {one.measure.over}, not "
+                f"{options.judgments}\ntrec_eval: Can't calculate measure '{one.measure.name}'",
+            )
+    if form == "qrels_jg":
+        _refuse_repeats(judgments, placed)
+    wanted = None if options.query is None else os.fsencode(options.query)
+    queries: list[int] = []
+    for query, name in enumerate(judgments.queries):
+        if wanted not in (None, name):
+            continue
+        shown = name.decode(errors="replace")
+        why = ""
+        if not placed.present[query]:
+            if options.version < 10:
+                continue
+            if not options.complete:
+                why = f"trec_eval: query '{shown}' is judged but has no results; use -c to count it as 0"
+        elif needing and query in placed.returned_twice:
+            item = placed.returned_twice[query].decode(errors="replace")
+            why = f"trec_eval.form_res_qrels: duplicate docs {item} in the results of query '{shown}'"
+        elif needing and form == "qrels" and placed.judged_twice[query]:
+            why = f"trec_eval.form_res_rels: duplicate docs in the judgments of query '{shown}'"
+        if why:
+            cannot = f"\ntrec_eval: Can't calculate measure '{needing[0]}'" if needing else ""
+            return np.array(queries, dtype=np.int64), Stop(4, why + cannot)
+        queries.append(query)
+    return np.array(queries, dtype=np.int64), None
+
+
+def _refuse_repeats(judgments: files.Judgments, placed: Placed) -> None:
+    """Stop if one group judges a document twice."""
+    keys = np.stack((judgments.group, placed.pair))
+    distinct, first, count = np.unique(keys, axis=1, return_index=True, return_counts=True)
+    if len(distinct[0]) < len(placed.pair):
+        line = first[int(np.argmax(count > 1))]
+        item = judgments.items[int(judgments.item[line])].as_py().decode(errors="replace")
+        query = judgments.queries[int(judgments.query[line])].decode(errors="replace")
+        raise Stop(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
+
+
+@dataclass(frozen=True)
+class _State:
+    """What measures read, made when the first of a kind asks for it."""
+
+    judgments: files.Judgments
+    placed: Placed
+    queries: Ints
+    retrieved: Ints
+    setup: Setup
+
+    def over(self, kind: str) -> Any:
+        return {"": lambda: None, "qrels": self._lists, "qrels_jg": self._judged_lists, "prefs": self._prefs}[kind]()
+
+    def _lines(self) -> tuple[Ints, Ints]:
+        """Lines that judge these queries, and the place of each one's query among them."""
+        places = np.full(len(self.judgments.queries), -1)
+        places[self.queries] = np.arange(len(self.queries))
+        lines = np.flatnonzero(places[self.judgments.query] >= 0)
+        return lines, places[self.judgments.query[lines]]
+
+    def _lists(self) -> Lists:
+        lines, query = self._lines()
+        return Lists(query, self.placed.rank[lines], self.judgments.grade[lines], self.retrieved, self.setup)
+
+    def _judged_lists(self) -> JudgedLists:
+        lines, query = self._lines()
+        keys = query * (int(self.judgments.group.max()) + 1) + self.judgments.group[lines]
+        distinct, owner = np.unique(keys, return_inverse=True)
+        of_query = distinct // (int(self.judgments.group.max()) + 1)
+        grade = self.judgments.grade[lines]
+        lists = Lists(owner, self.placed.rank[lines], grade, self.retrieved[of_query], self.setup)
+        return JudgedLists(lists, of_query, len(self.queries))
+
+    def _prefs(self) -> Preferences:
+        try:
+            return Preferences(self.judgments, self.placed, self.queries, self.setup)
+        except Contradiction as error:
+            raise Stop(4, f"trec_eval.form_prefs_counts: {error}") from None
+
+
+def _values(state: _State, chosen: list[Chosen], missing: Bools) -> dict[str, Any]:
+    """Each value's name and its array, one entry a query."""
+    states = {kind: state.over(kind) for kind in {one.measure.over for one in chosen}} if len(state.queries) else {}
+    values: dict[str, Any] = {}
+    for one in chosen:
+        if not states or not one.measure.over:
+            continue
+        try:
+            made = one.measure.calculate(states[one.measure.over], one.params)
+        except BadParameters as error:
+            raise Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{one.measure.name}'") from None
+        for name, value in zip(one.names, made, strict=True):
+            values[name] = _without_results(name, value, missing)
+    return values
+
+
+def _without_results(name: str, value: Any, missing: Bools) -> Any:
+    """A query without results has no documents, whatever stands in for them. Not under a name with parameters."""
+    if missing.any() and (name in ("num_ret", "utility", "rbp_resid") or name.startswith("unj")):
+        return np.where(missing, 0.0, value)
+    if missing.any() and name == "relstring":
+        return ["" if gone else text for gone, text in zip(missing.tolist(), value, strict=True)]
+    return value
+
+
+def _standardize(values: dict[str, Any], chosen: list[Chosen], queries: list[bytes], zscores: dict[Any, Any]) -> None:
+    for one in chosen:
+        if one.measure.kind == "text":
+            continue
+        for name in (name for name in one.names if name in values):
+            known = [zscores.get(query, {}).get(name.encode()) for query in queries]
+            values[name] = np.array([_zscore(*pair) for pair in zip(values[name].tolist(), known, strict=True)])
+
+
+def _zscore(value: float, known: tuple[float, float] | None) -> float:
+    if known is None:
+        return MISSING_ZSCORE
+    mean, deviation = known
+    if deviation:
+        return (value - mean) / deviation
+    return 0.0 if value == mean else MISSING_ZSCORE
+
+
+# -- print ---------------------------------------------------------------------------------------------------
+
+
+def _query_lines(evaluation: Evaluation, prefix: str) -> Iterator[str]:
+    columns = []
+    for one in evaluation.chosen:
+        if one.measure.single:
+            for name in (name for name in one.names if name in evaluation.values):
+                values, text = evaluation.values[name], one.measure.kind == "text"
+                shown = [f"'{value}'" for value in values] if text else _shown(values, one.measure, prefix)
+                columns.append((f"{'' if text else prefix}{name:<22}\t", shown))
+    for at, query in enumerate(evaluation.queries):
+        middle = query.decode(errors="surrogateescape") + "\t"
+        yield from (f"{start}{middle}{shown[at]}\n" for start, shown in columns)
+
+
+def _shown(values: Any, measure: Measure, prefix: str) -> list[str]:
+    if measure.kind == "count" and not prefix:
+        return [str(int(value)) for value in values.tolist()]
+    return [_number(value) for value in values.tolist()]
+
+
+def _number(value: float) -> str:
+    return "  -nan" if math.isnan(value) else f"{value:6.4f}"  # 0 / 0 has a sign in C
+
+
+def _summary_lines(evaluation: Evaluation, complete: bool, prefix: str) -> Iterator[str]:
+    queries = evaluation.judged if complete else len(evaluation.queries)
+    for one in evaluation.chosen:
+        measure = one.measure
+        if measure.name == "runid":
+            yield f"{'runid':<22}\tall\t{evaluation.run_id.decode(errors='surrogateescape')}\n"
+            continue
+        for name in one.names:
+            if measure.name == "num_q":
+                total = float(queries)
+            elif measure.mean == "none":
+                continue
+            elif measure.name == "num_rel" and complete:
+                total = float(evaluation.relevant)  # whatever -l says
+            else:
+                total = _over_queries(measure, evaluation.values[name], queries)
+            yield f"{prefix}{name:<22}\tall\t{_shown(np.array([total]), measure, prefix)[0]}\n"
+
+
+def _over_queries(measure: Measure, values: Floats, queries: int) -> float:
+    total = float(np.add.accumulate(np.concatenate(([0.0], values)))[-1])
+    if measure.mean == "sum":
+        return total
+    if measure.mean == "geometric":
+        return math.exp((total + (queries - len(values)) * math.log(LOWEST_GEOMETRIC)) / queries)
+    return total / queries
+
+
+def _write(text: str) -> None:
+    """Bytes that are no text come out as they came in."""
+    raw = getattr(sys.stdout, "buffer", None)
+    if raw is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    raw.write(text.encode(errors="surrogateescape"))
+    raw.flush()

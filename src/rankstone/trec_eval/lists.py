@@ -1,0 +1,165 @@
+"""Judgments and results brought together: where in its query's list each judged document stands."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rankstone import _core
+from rankstone.inputs import ranked_from
+from rankstone.ranked import Bools, Floats, Ints, Ranked, Relevance
+from rankstone.trec_eval.files import Judgments, Results
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the command line says about all measures."""
+
+    version: int = 10
+    level: int = 1  # lowest grade that is relevant
+    depth: int | None = None  # documents to look at
+    judged_only: bool = False
+    collection: int = 0  # documents there are
+
+    @property
+    def score_precision(self) -> type[np.floating[Any]]:
+        """trec_eval read scores and levels into floats up to version 9, and into doubles since."""
+        return np.float32 if self.version < 10 else np.float64
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the judged documents stand. One entry a query, or one a line of judgments."""
+
+    retrieved: Ints
+    present: Bools  # is the query in the results
+    rank: Ints  # from 1; 0 for what was not retrieved
+    pair: Ints  # lines that judge the same document of the same query share it; in the order of the documents' names
+    judged_twice: Bools
+    returned_twice: dict[int, bytes]  # query -> document
+
+
+def place(judgments: Judgments, results: Results, setup: Setup, order: str) -> Placed:
+    """Rank the judged documents; order says who goes first among equal scores."""
+    pairs, first, pair, count = np.unique(
+        judgments.query * len(judgments.items) + judgments.item,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    query = judgments.query[first]
+    names = pa.array(judgments.queries, pa.large_binary())
+    columns = (
+        pa.DictionaryArray.from_arrays(query, _text(names)),
+        _text(judgments.items.take(pa.array(judgments.item[first]))),
+        None,
+        pa.DictionaryArray.from_arrays(results.query.indices, _text(results.query.dictionary)),
+        _text(results.item),
+        results.score,
+    )
+    options: dict[str, Any] = {"order": order, "float32": setup.score_precision is np.float32}
+    twice: dict[int, bytes] = {}
+    try:
+        core = _core.align_columns(*columns, **options)
+    except ValueError as error:
+        if "appears twice in the run" not in str(error):
+            raise
+        twice = _returned_twice(judgments.queries, results, setup, order)
+        core = _core.align_columns(*columns, duplicates="count", **options)
+    ranked = ranked_from(core)
+    rank = np.zeros(len(pairs), dtype=np.int64)
+    at = ranked.truth_offsets[ranked.query] + ranked.place - 1
+    rank[at[::-1]] = ranked.ranks[::-1]  # of a document returned twice, the better place
+    doubly = np.bincount(query, count > 1, minlength=len(judgments.queries)) > 0
+    return Placed(ranked.retrieved, ranked.present, rank[pair], pair, doubly, twice)
+
+
+def _text(column: Any) -> Any:
+    return column.cast(pa.large_binary()).view(pa.large_string())
+
+
+def _returned_twice(queries: list[bytes], results: Results, setup: Setup, order: str) -> dict[int, bytes]:
+    """The first document that a query's list, as deep as it is looked at, holds twice."""
+    codes = {query: code for code, query in enumerate(queries)}
+    wanted = np.array([codes.get(query, -1) for query in results.query.dictionary.to_pylist()])
+    lists: dict[int, list[tuple[float, bytes]]] = {}
+    scores = results.score.astype(setup.score_precision)
+    for query, score, item in zip(
+        wanted[results.query.indices.to_numpy()].tolist(), scores.tolist(), results.item.to_pylist(), strict=True
+    ):
+        lists.setdefault(query, []).append((score, item))
+    found = {}
+    for query, rows in lists.items():
+        if query < 0 or len({item for _, item in rows}) == len(rows):
+            continue
+        rows.sort(key=lambda row: row[1], reverse=order == "item_desc")
+        rows.sort(key=lambda row: -row[0])
+        items = sorted(item for _, item in rows[: setup.depth])
+        for one, other in itertools.pairwise(items):
+            if one == other:
+                found[query] = one
+                break
+    return found
+
+
+class Lists(Ranked):
+    """One ranked list for each query, or for each of a query's groups of judgments.
+
+    Sums add up term by term from the top of the list, as trec_eval's do, so that the last digit is the same.
+    """
+
+    def __init__(self, owner: Ints, rank: Ints, grade: Floats, retrieved: Ints, setup: Setup) -> None:
+        count = len(retrieved)
+        if setup.depth is not None:
+            retrieved = np.minimum(retrieved, setup.depth)
+            rank = np.where(rank <= setup.depth, rank, 0)
+        hit = (rank > 0) & (grade >= 0) if setup.judged_only else rank > 0
+        order = np.lexsort((rank[hit], owner[hit]))
+        hits = np.bincount(owner[hit], minlength=count)
+        offsets = np.concatenate(([0], np.cumsum(hits)))
+        ranks = rank[hit][order]
+        if setup.judged_only:
+            ranks = np.arange(1, len(ranks) + 1) - np.repeat(offsets[:-1], hits)
+            retrieved = hits
+        best = grade[np.lexsort((-grade, owner))]
+        super().__init__(
+            retrieved=retrieved,
+            present=np.ones(count, dtype=bool),
+            truth_offsets=np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=count)))),
+            grades=best,
+            ideal=best,
+            hit_offsets=offsets,
+            ranks=ranks,
+            grade=grade[hit][order],
+            score=np.full(len(ranks), np.nan),
+            place=ranks,
+            relevance=Relevance(float(setup.level)),
+        )
+        self.setup = setup
+
+    @property
+    def owner(self) -> Ints:
+        """Index of each judged document's query."""
+        return self.remember("owner", lambda: np.repeat(np.arange(len(self)), np.diff(self.truth_offsets)))
+
+    def sum(self, values: Floats) -> Floats:
+        return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
+
+    def sum_truth(self, values: Floats) -> Floats:
+        return np.bincount(self.owner, values, minlength=len(self)).astype(np.float64)
+
+    def every_place(self) -> tuple[Ints, Ints, Floats]:
+        """Query, rank and grade of all retrieved documents: -1 for one that is not judged, -2 for a negative grade."""
+
+        def fill() -> tuple[Ints, Ints, Floats]:
+            offsets = np.concatenate(([0], np.cumsum(self.retrieved)))
+            grade = np.full(int(offsets[-1]), -1.0)
+            grade[offsets[self.query] + self.ranks - 1] = np.where(self.grade < 0, -2.0, self.grade)
+            query = np.repeat(np.arange(len(self)), self.retrieved)
+            return query, np.arange(1, len(grade) + 1) - offsets[query], grade
+
+        return self.remember("every_place", fill)

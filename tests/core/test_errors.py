@@ -1,0 +1,395 @@
+"""Bad input gets an error that names the query and the item, and never a crash."""
+
+import contextlib
+import math
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rankstone._core import align_columns, align_dense, align_dicts, align_lists
+
+NAN, INF = math.nan, math.inf
+
+
+def columns(truth: list[tuple[Any, Any, float]], run: list[tuple[Any, Any, float]], **options: Any) -> tuple[Any, ...]:
+    arrays = [pa.array([row[i] for row in rows]) for rows in (truth, run) for i in range(3)]
+    return align_columns(*arrays, **options)
+
+
+def lists(truth: list[list[Any]], run: list[list[Any]], grades: Any = None, scores: Any = None) -> tuple[Any, ...]:
+    def side(rows: list[list[Any]]) -> tuple[np.ndarray, pa.Array]:
+        return np.cumsum([0, *map(len, rows)]), pa.array([item for row in rows for item in row], pa.string())
+
+    return align_lists(*side(truth), grades, *side(run), scores)
+
+
+# The words of the errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("truth", "run", "kind", "message"),
+    [
+        ({"q1": ["d1", "d1"]}, {}, ValueError, "query 'q1': item 'd1' appears twice in the truth"),
+        ({"q1": ["d1"]}, {"q1": ["d3", "d3"]}, ValueError, "query 'q1': item 'd3' appears twice in the run"),
+        ({"q1": ["d3"]}, {"q1": ["d3", "d3"]}, ValueError, "query 'q1': item 'd3' appears twice in the run"),
+        ({"q1": {"d3": 1}}, {"q1": {"d3": NAN}}, ValueError, "query 'q1', item 'd3': score is nan"),
+        ({"q1": {"d3": 1}}, {"q1": {"d4": np.float32(NAN)}}, ValueError, "query 'q1', item 'd4': score is nan"),
+        ({"q1": {"d3": INF}}, {"q1": {}}, ValueError, "query 'q1', item 'd3': grade is inf"),
+        ({"q1": {"d3": NAN}}, {}, ValueError, "query 'q1', item 'd3': grade is nan"),
+        ({"q1": {"d3": "1"}}, {}, TypeError, "query 'q1', item 'd3': grade '1' is not a number"),
+        ({"q1": {"d3": 1}}, {"q1": {"d3": "abc"}}, TypeError, "query 'q1', item 'd3': score 'abc' is not a number"),
+        ({"q1": {"d3": 1}}, {"q1": {"d3": None}}, TypeError, "query 'q1', item 'd3': score None is not a number"),
+        ({"q1": {"d3": 1}}, {"q1": {"d3": b"1"}}, TypeError, "query 'q1', item 'd3': score b'1' is not a number"),
+        ({"q1": {"d3": 1}}, {"q1": {"d3": 1j}}, TypeError, "query 'q1', item 'd3': score 1j is not a number"),
+        (
+            {1: {"d3": 1}},
+            {1: {"d3": 2**53 + 1}},
+            ValueError,
+            "query 1, item 'd3': score 9007199254740993 is too large to be exact as a float",
+        ),
+        (
+            {1: {"d3": 1}},
+            {1: {"d3": np.uint64(2**64 - 1)}},
+            ValueError,
+            "query 1, item 'd3': score .*18446744073709551615.* is too large to be exact as a float",
+        ),
+        ({1: {"d3": 10**400}}, {}, ValueError, "query 1, item 'd3': grade 10+ is too large to be exact as a float"),
+        ({1: 3}, {}, TypeError, "query 1: the truth must be a dict .item: grade., or a list or set of items, not int"),
+        ({1: "ab"}, {}, TypeError, "query 1: the truth must be .* not str"),
+        (
+            {1: ["a"]},
+            {1: {"a"}},
+            TypeError,
+            "query 1: the run must be a dict .item: score. or a list of items, not set",
+        ),
+        ({1: ["a"]}, {1: [["a"]]}, TypeError, r"query 1: item \['a'\] of type list cannot be hashed"),
+        ({1: [["a"]]}, {}, TypeError, r"query 1: item \['a'\] of type list cannot be hashed"),
+        ([], {}, TypeError, "the truth must be a dict, not list"),
+        ({}, None, TypeError, "the run must be a dict, not NoneType"),
+        (
+            {"q": {"a": 1, 2: 1}},
+            {"q": {"a": 1, 2: 1}},
+            TypeError,
+            "query 'q': items (2 and 'a'|'a' and 2) have the same score and cannot be compared; ties=\"input\"",
+        ),
+        (
+            {"q": {frozenset("a"): 1}},
+            {"q": {frozenset("a"): 1, frozenset("b"): 1}},
+            TypeError,
+            "query 'q': items frozenset.* and frozenset.* have the same score and cannot be compared",
+        ),
+    ],
+)
+def test_dicts(truth: Any, run: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^{message}"):
+        align_dicts(truth, run)
+
+
+def test_numbers_that_dicts_take() -> None:
+    scores = {"a": 2**60, "b": np.int64(5), "c": True, "d": np.float32(0.5), "e": Fraction(1, 4), "f": np.array(0.125)}
+    result = align_dicts({1: dict.fromkeys(scores, np.int8(1))}, {1: scores})
+    assert result[10].tolist() == [2.0**60, 5.0, 1.0, 0.5, 0.25, 0.125]
+    assert result[9].tolist() == [1.0] * 6
+
+
+def test_items_of_different_types_need_no_order_without_ties() -> None:
+    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {"a": 1, 2: 3}})[11].tolist() == [2, 1]
+    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {2: 1, "a": 1}}, order="input")[11].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("truth", "run", "kind", "message"),
+    [
+        ([("q1", "d3", 1.0)] * 2, [], ValueError, "query 'q1': item 'd3' appears twice in the truth"),
+        ([("q1", "b", 1.0)], [("q1", "d3", 1.0)] * 2, ValueError, "query 'q1': item 'd3' appears twice in the run"),
+        ([("q1", "b", 1.0)], [("q1", "d3", NAN)], ValueError, "query 'q1', item 'd3': score is nan"),
+        ([("q1", "d3", INF)], [], ValueError, "query 'q1', item 'd3': grade is inf"),
+        ([(7, -1, 1.0)], [(7, 5, 1.0), (7, 5, 1.0)], ValueError, "query 7: item 5 appears twice in the run"),
+        ([(7, -1, 1.0)], [(7, 5, 2**53 + 1)], ValueError, "query 7, item 5: score 9007199254740993 is too large.*"),
+        ([(7, -1, 1.0)], [(7, "a", 1.0)], TypeError, "truth items are integers but run items are strings"),
+        ([("q", "a", 1.0)], [(7, "a", 1.0)], TypeError, "truth queries are strings but run queries are integers"),
+        ([("q", 0.5, 1.0)], [("q", 1, 1.0)], TypeError, "truth items: ids must be integers or strings, not floats"),
+        ([("q", True, 1.0)], [("q", 1, 1.0)], TypeError, "truth items: ids must be integers or strings, not booleans"),
+        ([("q", "a", "1")], [("q", "a", 1.0)], TypeError, "truth grades must be numbers, not strings"),
+        ([("q", "a", 1.0), ("q", None, 1.0)], [("q", "a", 1.0)], ValueError, "truth items: row 1 is null"),
+        ([("q", "a", 1.0)], [("q", "a", 1.0), (None, "b", 1.0)], ValueError, "run queries: row 1 is null"),
+        ([("q", "a", 1.0)], [("q", "a", None), ("q", "b", 1.0)], ValueError, "run scores: row 0 is null"),
+        ([("q", "a", 1.0)], [("q", "a", None)], ValueError, "run scores: row 0 is null"),
+    ],
+)  # fmt: skip
+def test_columns(truth: list[Any], run: list[Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^{message}$"):
+        columns(truth, run)
+
+
+def test_extra_queries_are_read_only_when_asked() -> None:
+    truth, run = [("q1", "a", 1.0)], [("q1", "a", 1.0), ("q2", "b", NAN)]
+    assert columns(truth, run)[1].tolist() == [1]
+    with pytest.raises(ValueError, match="query 'q2', item 'b': score is nan"):
+        columns(truth, run, extra_queries=True)
+
+
+def test_the_first_error_is_told_whatever_the_threads() -> None:
+    queries = np.repeat(np.arange(20_000), 20)
+    items = np.tile(np.arange(20), 20_000)
+    items[[100 * 20 + 1, 19_000 * 20 + 1]] = 0
+    for threads in (1, 2, 7):
+        with pytest.raises(ValueError, match="query 100: item 0 appears twice in the run"):
+            align_columns(np.arange(20_000), np.zeros(20_000, int), None, queries, items, None, threads=threads)
+
+
+def test_columns_of_the_wrong_shape() -> None:
+    one, two = np.array([1]), np.array([1, 2])
+    with pytest.raises(ValueError, match="run queries and run items differ in length: 2 and 1"):
+        align_columns(one, one, None, two, one, None)
+    with pytest.raises(ValueError, match="truth items and truth grades differ in length: 1 and 2"):
+        align_columns(one, one, two, one, one, None)
+    with pytest.raises(ValueError, match="run items: must have one dimension"):
+        align_columns(one, one, None, one, one.reshape(1, 1), None)
+    with pytest.raises(TypeError, match="run items: not a NumPy array or an Arrow array, but list"):
+        align_columns(one, one, None, one, [1], None)
+    with pytest.raises(TypeError, match=r"run items: NumPy type .* is not supported"):
+        align_columns(one, one, None, one, np.array(["a"]), None)
+    with pytest.raises(TypeError, match="run scores: NumPy type float16 is not supported"):
+        align_columns(one, one, None, one, one, one.astype(np.float16))
+    with pytest.raises(TypeError, match="run scores: Arrow type 'e' is not supported"):
+        align_columns(one, one, None, one, one, pa.array(one.astype(np.float16)))
+
+
+@pytest.mark.parametrize("make", [lambda ids: np.array(ids, np.uint64), lambda ids: pa.array(ids, pa.uint64())])
+def test_ids_beyond_64_signed_bits(make: Any) -> None:
+    with pytest.raises(ValueError, match="truth items: row 1: id 9223372036854775808 does not fit 64 signed bits"):
+        align_columns(np.zeros(2, int), make([1, 2**63]), None, np.zeros(1, int), np.zeros(1, int), None)
+
+
+def test_dictionary_with_a_null_value() -> None:
+    def encoded(indices: list[int]) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int8()), pa.array(["a", None]))
+
+    queries = np.zeros(2, int)
+    align_columns(queries, encoded([0, 0]), None, queries[:1], encoded([0]), None, truth_duplicates="first")
+    with pytest.raises(ValueError, match="truth items: row 1 is null"):
+        align_columns(queries, encoded([0, 1]), None, queries[:1], encoded([0]), None)
+
+
+def test_dictionary_with_a_wild_index() -> None:
+    wild = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), pa.array(["a"]), safe=False)
+    with pytest.raises(ValueError, match="truth items: an index is outside of its dictionary"):
+        align_columns(np.zeros(2, int), wild, None, np.zeros(1, int), pa.array(["a"]), None)
+
+
+def test_lists() -> None:
+    with pytest.raises(ValueError, match=r"^row 1: item 'd3' appears twice in the run$"):
+        lists([["a"], ["b"]], [["c"], ["d3", "d3"]])
+    with pytest.raises(ValueError, match=r"^row 1: item 'd3' appears twice in the truth$"):
+        lists([["a"], ["d3", "d3"]], [["c"], []])
+    with pytest.raises(ValueError, match=r"^row 1, item 'd3': score is nan$"):
+        lists([["a"], ["b"]], [["c"], ["d3"]], scores=np.array([1.0, NAN]))
+    with pytest.raises(ValueError, match=r"^row 0, item 'a': grade is -inf$"):
+        lists([["a"], ["b"]], [["c"], ["d3"]], grades=np.array([-INF, 1.0]))
+    with pytest.raises(ValueError, match="the truth has 2 rows but the run has 1"):
+        lists([["a"], ["b"]], [["c"]])
+    one = np.array([1, 2])
+    with pytest.raises(ValueError, match="run offsets: the last is 3, past the 2 items"):
+        align_lists(np.array([0, 2]), one, None, np.array([0, 3]), one, None)
+    with pytest.raises(ValueError, match="truth offsets: row 1 ends before it starts"):
+        align_lists(np.array([0, 2, 1]), one, None, np.array([0, 1, 2]), one, None)
+    with pytest.raises(ValueError, match="truth offsets: row 0 ends before it starts"):
+        align_lists(np.array([-1, 2]), one, None, np.array([0, 2]), one, None)
+    with pytest.raises(ValueError, match="run_rows: row 0: the run has no row 5"):
+        align_lists(np.array([0, 2]), one, None, np.array([0, 2]), one, None, run_rows=np.array([5]))
+    with pytest.raises(ValueError, match="the truth has 1 rows but run_rows has 2"):
+        align_lists(np.array([0, 2]), one, None, np.array([0, 2]), one, None, run_rows=np.array([0, 0]))
+    with pytest.raises(ValueError, match="truth offsets: there must be at least one"):
+        align_lists(np.array([], int), one, None, np.array([0, 2]), one, None)
+
+
+def test_dense() -> None:
+    ok = np.ones((2, 3))
+    bad = ok.copy()
+    bad[1, 2] = NAN
+    with pytest.raises(ValueError, match=r"^row 1, column 2: score is nan$"):
+        align_dense(bad, ok)
+    with pytest.raises(ValueError, match=r"^row 1, column 2: grade is nan$"):
+        align_dense(ok, bad)
+    align_dense(bad, bad, ~np.isnan(bad))
+    with pytest.raises(ValueError, match="row 0, column 0: score 9007199254740993 is too large to be exact"):
+        align_dense(np.full((1, 1), 2**53 + 1), ok[:1, :1])
+    with pytest.raises(ValueError, match="labels and scores differ in shape"):
+        align_dense(ok, ok[:1])
+    with pytest.raises(ValueError, match="scores: must have two dimensions"):
+        align_dense(ok[0], ok[0])
+    with pytest.raises(TypeError, match="mask: must be booleans"):
+        align_dense(ok, ok, ok)
+
+
+def test_unknown_choices() -> None:
+    with pytest.raises(
+        ValueError, match="unknown order 'up'; choose one of: item_desc, item_asc, input, reverse_input"
+    ):
+        align_dicts({}, {}, order="up")
+    with pytest.raises(ValueError, match="unknown duplicates 'no'; choose one of: error, first, best, count, once"):
+        align_dicts({}, {}, duplicates="no")
+    with pytest.raises(ValueError, match="unknown truth_duplicates 'no'"):
+        align_dicts({}, {}, truth_duplicates="no")
+    with pytest.raises(ValueError, match="threads must be 0"):
+        align_dicts({}, {}, threads=-1)
+
+
+# Ids and numbers that misbehave -----------------------------------------------------------------------------------
+
+
+class Wild:
+    """An id whose methods do whatever they are told, at some of the calls."""
+
+    def __init__(self, number: int, chance: random.Random, misdeed: Any) -> None:
+        self.number, self.chance, self.misdeed = number, chance, misdeed
+
+    def act(self) -> None:
+        if self.chance.random() < 0.05:
+            self.misdeed()
+
+    def __hash__(self) -> int:
+        self.act()
+        return self.number % 3
+
+    def __eq__(self, other: object) -> bool:
+        self.act()
+        return isinstance(other, Wild) and self.number == other.number
+
+    def __lt__(self, other: Any) -> bool:
+        self.act()
+        return self.chance.random() < 0.5
+
+    def __float__(self) -> float:
+        self.act()
+        return float(self.number)
+
+
+def test_an_exception_in_an_id_comes_out() -> None:
+    class Angry:
+        def __init__(self, method: str) -> None:
+            self.method = method
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            if self.method == "eq":
+                raise ZeroDivisionError
+            return self is other
+
+        def __lt__(self, other: Any) -> bool:
+            raise ZeroDivisionError
+
+        def __float__(self) -> float:
+            raise ZeroDivisionError
+
+    for run in ({Angry("eq"): 1.0}, [Angry("eq")]):
+        with pytest.raises(ZeroDivisionError):
+            align_dicts({1: [Angry("eq")]}, {1: run})
+    one, other = Angry("lt"), Angry("lt")
+    with pytest.raises(ZeroDivisionError):
+        align_dicts({1: [one, other]}, {1: {one: 1.0, other: 1.0}})
+    with pytest.raises(ZeroDivisionError):
+        align_dicts({1: ["a"]}, {1: {"a": Angry("float")}})
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_crash_when_ids_change_what_is_read(seed: int) -> None:
+    chance = random.Random(seed)
+    truth: dict[Any, Any] = {}
+    run: dict[Any, Any] = {}
+
+    def misdeed() -> None:
+        side = chance.choice([truth, run])
+        query = chance.randrange(3)
+        inner = side.get(query)
+        deed = chance.randrange(5)
+        if deed == 0:
+            side[query] = chance.choice([{}, [], {"x": 1.0}])
+        elif deed == 1 and inner:
+            inner.clear()
+        elif deed == 2 and isinstance(inner, dict):
+            inner[object()] = 1.0
+        elif deed == 3 and isinstance(inner, dict) and inner:
+            inner[f"{chance.random()}"] = inner.pop(next(iter(dict.keys(inner))), 1.0)
+        elif deed == 4:
+            raise ZeroDivisionError
+
+    def ids(count: int) -> list[Wild]:
+        return [Wild(chance.randrange(20), quiet, misdeed) for _ in range(count)]
+
+    quiet = random.Random(seed)
+    for _ in range(20):
+        quiet.random = lambda: 1.0  # type: ignore[method-assign]
+        truth.clear()
+        run.clear()
+        for query in range(3):
+            truth[query] = dict.fromkeys(ids(8), Wild(1, quiet, misdeed)) if chance.random() < 0.5 else ids(8)
+            score = [1.0, Wild(2, quiet, misdeed)]
+            run[query] = {item: chance.choice(score) for item in ids(30)} if chance.random() < 0.7 else ids(30)
+        del quiet.random
+        order = chance.choice(["item_desc", "input"])
+        with contextlib.suppress(ZeroDivisionError, RuntimeError, TypeError, ValueError):
+            align_dicts(truth, run, order=order, duplicates="first", truth_duplicates="first")
+
+
+# Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+LONG_CALLS = {
+    "columns": "align_columns(q, i, None, np.repeat(q, 200), np.tile(i[:200], len(q)), None, threads=2)",
+    "one query": "align_columns(q[:1], i[:1], None, np.zeros(len(i), int), i, i.astype(float), threads=2)",
+    "dicts": "align_dicts(dict.fromkeys(range(3_000_000), ['a']), dict.fromkeys(range(3_000_000), ('a', 'b')))",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a thread there")
+@pytest.mark.parametrize("call", LONG_CALLS)
+def test_ctrl_c_stops_a_long_call(call: str) -> None:
+    """The call is repeated until the signal comes, so that it is in the core almost surely."""
+    program = f"""
+        import os, signal, threading, time
+        import numpy as np
+        from rankstone._core import align_columns, align_dicts
+
+        q, i = np.arange(200_000), np.arange(20_000_000)
+        def interrupt():
+            global sent
+            sent = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Timer(0.5, interrupt).start()
+        try:
+            while True:
+                {LONG_CALLS[call]}
+        except KeyboardInterrupt:
+            print(time.monotonic() - sent)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert float(done.stdout) < 1
+
+
+def test_a_handler_runs_during_a_call() -> None:
+    """A signal whose handler does not raise is heard, and the call goes on to its answer."""
+    heard = []
+    old = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.monotonic()))
+    try:
+        items = np.arange(4_000_000)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        result = align_columns(np.zeros(1, int), items[:1], None, np.zeros(len(items), int), items, None)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert result[2].tolist() == [4_000_000]
+    assert len(heard) == 1

@@ -1,0 +1,92 @@
+"""Every number of the five documents that rankstone grew out of, from rankstone, or a reason why not."""
+
+import math
+
+import pytest
+
+from .deviations import DEVIATIONS, RAISES, deviation
+from .seed_cases import LATER, compute
+
+SEEDS = "golden/seeds.json"
+READ = ("seed", "impl", "metric", "inputs", "params")  # the answer may depend on nothing else
+WRITTEN = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+MORE = [one for kind in DEVIATIONS for one in kind.more]
+
+
+def check(case, expected, tolerance):
+    """Does rankstone give this answer to a case."""
+    call = {name: case[name] for name in READ}
+    if expected == RAISES:
+        with pytest.raises((ValueError, TypeError), match=r"\w+ \w+"):
+            compute(call)
+        return
+    found = compute(call)
+    assert same(found, expected, tolerance), f"{found!r} is not {expected!r} within {tolerance}"
+
+
+def same(found, expected, tolerance):
+    if isinstance(expected, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(expected)
+            and all(same(*pair, tolerance) for pair in zip(found, expected, strict=True))
+        )
+    if isinstance(found, list):
+        return False
+    expected = WRITTEN.get(expected, expected)
+    if math.isnan(expected) or math.isnan(found):
+        return math.isnan(expected) and math.isnan(found)
+    return found == expected or abs(found - expected) <= tolerance
+
+
+def original(case):
+    return RAISES if case.get("raises") else case["expected"]
+
+
+@pytest.mark.shared_cases(SEEDS)
+def test_seed(case):
+    if case["metric"] in LATER:
+        with pytest.raises(NotImplementedError, match=case["metric"]):
+            compute(case)
+        return
+    kind = deviation(case)
+    if kind is None or case["id"] not in kind.ours:
+        check(case, original(case), case["tol"])
+        return
+    ours, theirs = kind.ours[case["id"]], original(case)
+    check(case, ours, 1e-12)
+    agree = ours == theirs if RAISES in (ours, theirs) else same(ours, theirs, case["tol"])
+    assert not agree, f"no deviation, the original has the same: {kind.reason}"
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"), MORE, ids=[f"{case['metric']}-{at}" for at, (case, _) in enumerate(MORE)]
+)
+def test_deviation_outside_the_file(case, expected):
+    assert deviation(case) is not None
+    check(case, expected, 1e-12)
+
+
+@pytest.mark.parametrize("kind", DEVIATIONS, ids=[kind.reason[:40] for kind in DEVIATIONS])
+def test_deviation_is_used(kind, shared_cases):
+    assert kind.ours or kind.more
+    cases = {case["id"]: case for case in shared_cases(SEEDS)}
+    for name in kind.ours:
+        assert name in cases, f"{name} is no case of {SEEDS}"
+        assert deviation(cases[name]) is kind, f"{name} is not of this kind"
+    for case, _ in kind.more:
+        assert deviation(case) is kind
+
+
+def test_unknown_metric():
+    with pytest.raises(ValueError, match="document 004 has no metric 'bleu'"):
+        compute({"seed": "004", "impl": "", "metric": "bleu", "inputs": {}, "params": {}})
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "tolerance"),
+    [(0.5, 0.25, 0.1), (math.nan, 0.5, 1), (0.5, "NaN", 1), ([0.5], 0.5, 1), (0.5, [0.5], 1), ([0.5], [0.5, 0.5], 1),
+     (1.0, "Infinity", 1), (0.1 + 0.2, 0.3, 0), ([], [0.5], 1)],
+)  # fmt: skip
+def test_the_comparison_can_fail(found, expected, tolerance):
+    assert not same(found, expected, tolerance)

@@ -1,0 +1,598 @@
+"""Truths and runs from files: every format, every way to write it, and what is said of a bad one."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rankstone.inputs.columns import Columns
+from rankstone.inputs.files import FORMATS, FileError, read_run, read_truth, same_ids
+
+Row = tuple[Any, Any, Any]
+
+TRUTH = [("q1", "d1", 1.0), ("q1", "d2", 0.0), ("q2", "d1", 2.0)]
+RUN = [("q1", "d2", 3.5), ("q1", "d1", -1.0), ("q2", "d3", 1e-3)]
+
+TREC_TRUTH = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"
+TREC_RUN = "q1 Q0 d2 1 3.5 tag\nq1 Q0 d1 2 -1 tag\nq2 Q0 d3 1 1e-3 tag\n"
+CSV_RUN = "query,item,score\nq1,d2,3.5\nq1,d1,-1\nq2,d3,1e-3\n"
+JSON_RUN = '{"query":"q1","item":"d2","score":3.5}\n{"query":"q1","item":"d1","score":-1}\n{"query":"q2","item":"d3","score":1e-3}\n'
+
+
+def rows(read: Columns) -> list[Row]:
+    """What was read, row by row; None for the values of a file without any."""
+    columns = [pa.array(one).to_pylist() for one in (read.query, read.item)]
+    value = read.grade if read.grade is not None else read.score
+    values = [None] * len(columns[0]) if value is None else pa.array(value).to_pylist()
+    return list(zip(*columns, values, strict=True))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Any:
+    """Writes a file and returns its path."""
+
+    def write(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def problem(read: Any, path: Path, **options: Any) -> str:
+    """What is said of a bad file, without the folder."""
+    with pytest.raises(FileError) as caught:
+        read(path, **options)
+    assert caught.value.path == str(path)
+    return str(caught.value).replace(f"{path.parent}{os.sep}", "")
+
+
+# -- TREC ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TREC_RUN,
+        TREC_RUN.replace(" ", "\t"),
+        TREC_RUN.replace(" ", " \t  "),
+        TREC_RUN.replace("\n", "\r\n"),
+        TREC_RUN.replace("\n", " \v\f\r\n"),
+        TREC_RUN.rstrip("\n"),
+        "\ufeff" + TREC_RUN,
+        "\n  \n" + TREC_RUN.replace("\n", "\n\n"),
+        "# comment\n" + TREC_RUN,
+        "  # one with six words in it\n" + TREC_RUN + "#the end",
+        TREC_RUN.replace("tag", "tag and more"),
+        TREC_RUN.replace("q2 Q0", "q2 Q0  "),
+        TREC_RUN.replace(" 3.5 ", " +3.50 "),
+    ],
+)
+def test_trec_run_in_all_its_spellings(file: Any, text: str) -> None:
+    read = read_run(file("a.run", text))
+    assert rows(read) == RUN
+    assert read.skipped == 0
+
+
+@pytest.mark.parametrize("text", [TREC_TRUTH, TREC_TRUTH.replace(" ", "  "), "# c\n" + TREC_TRUTH, TREC_TRUTH + "\n\n"])
+def test_trec_truth(file: Any, text: str) -> None:
+    assert rows(read_truth(file("qrels.txt", text))) == TRUTH
+
+
+def test_trec_ids_are_strings_and_a_hash_inside_is_no_comment(file: Any) -> None:
+    assert rows(read_truth(file("a.qrels", "1 0 007#3 1\n1 0 #8 0\n"))) == [("1", "007#3", 1.0), ("1", "#8", 0.0)]
+
+
+def test_the_order_is_by_score_and_the_rank_is_ignored(file: Any) -> None:
+    read = read_run(file("a.run", "q Q0 a 1 0.1 t\nq Q0 b 2 0.9 t\nq Q0 c x 0.5 t\n"))
+    assert rows(read) == [("q", "a", 0.1), ("q", "b", 0.9), ("q", "c", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("q 0 d 1\nq 0 e 2\nq 0 f\n", "qrels.txt:3: expected 4 fields (query iteration item grade), found 3"),
+        ("q 0 d 1\nq 0 e 2 x\n", "qrels.txt:2: expected 4 fields (query iteration item grade), found 5"),
+        ("q 0 d 1\n# c\n\nq 0 e two\n", "qrels.txt:4: grade 'two' is not a number"),
+        ("q 0 d 1\nq 0 e inf\n", "qrels.txt:2: grade 'inf' is not finite"),
+        ("q 0 d 1\nq 0 e nan\n", "qrels.txt:2: grade 'nan' is not a number"),
+        ("q 0 d 1\nq 0 e 1e400\n", "qrels.txt:2: grade '1e400' is too large"),
+        ("q 0 d 1\nq 0 e 1_0\n", "qrels.txt:2: grade '1_0' is not a number"),
+        (b"q 0 d 1\nq 0 \xff\xfe 1\n", "qrels.txt:2: item '\ufffd\ufffd' is not valid UTF-8"),
+        (b"q 0 d 1\n\xff 0 d 1\n", "qrels.txt:2: query '\ufffd' is not valid UTF-8"),
+        ("q 0 d 1\nq 0 e " + "x" * 10_000_000 + "\n", f"qrels.txt:2: grade '{'x' * 49}...' is not a number"),
+        ("q 0 d 1\n" + "x " * 2_000_000, "qrels.txt:2: expected 4 fields (query iteration item grade), found 2000000"),
+    ],
+)  # fmt: skip
+def test_bad_qrels(file: Any, text: str | bytes, said: str) -> None:
+    assert problem(read_truth, file("qrels.txt", text)) == said
+
+
+def test_bad_run_names_the_line(file: Any) -> None:
+    path = file("run.txt", TREC_RUN + "q3 Q0 d1 1 abc tag\n")
+    assert problem(read_run, path) == "run.txt:4: score 'abc' is not a number"
+    with pytest.raises(FileError) as caught:
+        read_run(path)
+    assert caught.value.line == 4
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    short = file("short.run", TREC_RUN + "q3 Q0 d1 1 5\n")
+    assert problem(read_run, short) == "short.run:4: expected 6 fields (query Q0 item rank score tag), found 5"
+
+
+def test_five_fields_and_a_trailing_space_are_five_fields(file: Any) -> None:
+    for end in (" \n", " \r\n"):
+        said = problem(read_run, file("a.run", f"q Q0 d 1 5 t\nq Q0 e 1 5{end}"))
+        assert said == "a.run:2: expected 6 fields (query Q0 item rank score tag), found 5"
+
+
+@pytest.mark.parametrize("spelt", ["inf", "-inf", "Infinity", "-INF"])
+def test_an_infinite_score_is_a_score(file: Any, spelt: str) -> None:
+    assert rows(read_run(file("a.run", f"q Q0 d 1 {spelt} t\n"))) == [("q", "d", float(spelt))]
+    assert rows(read_run(file("a.csv", f"query,item,score\nq,d,{spelt}\n"))) == [("q", "d", float(spelt))]
+
+
+def test_a_line_of_ten_million_letters(file: Any) -> None:
+    long = "d" * 10_000_000
+    assert rows(read_run(file("a.run", f"q Q0 {long} 1 2 t\nq Q0 e 1 1 t\n"))) == [("q", long, 2.0), ("q", "e", 1.0)]
+    assert rows(read_run(file("a.csv", f"query,item,score\nq,{long},2\nq,e,1\n"))) == [
+        ("q", long, 2.0),
+        ("q", "e", 1.0),
+    ]
+    line = f'{{"query":"q","item":"{long}","score":2}}\n'
+    assert rows(read_run(file("a.jsonl", line * 2)))[1] == ("q", long, 2.0)
+
+
+# -- CSV and TSV -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CSV_RUN,
+        CSV_RUN.replace("\n", "\r\n"),
+        CSV_RUN.rstrip("\n"),
+        "\ufeff" + CSV_RUN,
+        CSV_RUN + "\n\n",
+        CSV_RUN.replace("\n", "\n\n"),
+        CSV_RUN.replace("query,item,score", "qid,docno,Score"),
+        CSV_RUN.replace("query,item,score\n", ""),
+        CSV_RUN.replace("d2", '"d2"').replace("3.5", '"3.5"').replace("query", '"query"'),
+        CSV_RUN.replace("3.5", " 3.5 ").replace("-1", "+-1".lstrip("+")),
+    ],
+)
+def test_csv_run_in_all_its_spellings(file: Any, text: str) -> None:
+    assert rows(read_run(file("a.csv", text))) == RUN
+    assert rows(read_run(file("a.tsv", text.replace(",", "\t")))) == RUN
+
+
+def test_csv_columns_in_any_order_beside_others(file: Any) -> None:
+    text = 'title,score,doc_id,when,user\n"a, ""b""\nc",3.5,d2,1,q1\n,-1,d1,2,q1\nx,1e-3,d3,3,q2\n'
+    assert rows(read_run(file("a.csv", text))) == RUN
+
+
+def test_csv_columns_by_name_and_position(file: Any) -> None:
+    named = file("a.csv", "a,b,c,d\nq1,9,d2,3.5\nq1,9,d1,-1\nq2,9,d3,1e-3\n")
+    assert rows(read_run(named, columns={"query": "a", "item": "c", "score": "d"})) == RUN
+    bare = file("b.csv", "3.5,q1,0,d2,2001\n-1,q1,0,d1,2002\n1e-3,q2,0,d3,2003\n")
+    assert rows(read_run(bare, columns={"query": 1, "item": 3, "score": 0})) == RUN
+
+
+def test_csv_without_header(file: Any) -> None:
+    assert rows(read_truth(file("a.csv", "1,2\n1,3\n"))) == [(1, 2, None), (1, 3, None)]
+    assert rows(read_truth(file("a.csv", "u,7,1.5\nu,x,0\n"))) == [("u", "7", 1.5), ("u", "x", 0.0)]
+    assert rows(read_run(file("a.csv", "1,2\n1,3\n"))) == [(1, 2, None), (1, 3, None)]
+
+
+def test_a_rank_serves_as_a_score(file: Any) -> None:
+    expected = [("q", "a", -2.0), ("q", "b", -1.0)]
+    assert rows(read_run(file("a.csv", "query,item,rank\nq,a,2\nq,b,1\n"))) == expected
+    assert (
+        rows(read_run(file("a.csv", "query,item,score,place\nq,a,9,2\nq,b,9,1\n"), columns={"rank": "place"}))
+        == expected
+    )
+    assert (
+        rows(read_run(file("a.jsonl", '{"query":"q","item":"a","rank":2}\n{"query":"q","item":"b","rank":1}\n')))
+        == expected
+    )
+    assert rows(read_run(file("a.csv", "query,item,rank,score\nq,a,2,7\n"))) == [("q", "a", 7.0)]
+
+
+def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> None:
+    read = read_truth(file("a.csv", "query,item,grade\n12,012,1\n-7,5,1\n"))
+    assert rows(read) == [(12, "012", 1.0), (-7, "5", 1.0)]
+    assert read.query.type == pa.int64()
+    big = str(2**63)
+    assert rows(read_truth(file("b.csv", f"query,item\n1,{big}\n"))) == [(1, big, None)]
+    late = "query,item\n" + "1,1\n" * 5000 + "1,x\n"
+    assert rows(read_truth(file("c.csv", late)))[-1] == (1, "x", None)
+    dates = "query,item\n2020-01-01,true\n2020-01-02,NA\n"
+    assert rows(read_truth(file("d.csv", dates))) == [("2020-01-01", "true", None), ("2020-01-02", "NA", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CSV_RUN + "q,d,abc\n", "run.csv:5: score 'abc' is not a number"),
+        (CSV_RUN + "q,d\n", "run.csv:5: expected 3 fields, found 2"),
+        (CSV_RUN + "q,d,1,2\n", "run.csv:5: expected 3 fields, found 4"),
+        (CSV_RUN + ",d,1\n", "run.csv:5: query is missing"),
+        (CSV_RUN + "q,,1\n", "run.csv:5: item is missing"),
+        (CSV_RUN + "q,d,\n", "run.csv:5: score is missing"),
+        (CSV_RUN + "q,d,NA\n", "run.csv:5: score 'NA' is not a number"),
+        (CSV_RUN + "q,d,nan\n", "run.csv:5: score 'nan' is not a number"),
+        (CSV_RUN + "q,d,1e400\n", "run.csv:5: score '1e400' is too large"),
+        (CSV_RUN + '"q\nr",d,1\n"s\nt",d,x\n', "run.csv:7: score 'x' is not a number"),
+        (CSV_RUN + 'q,"d,1\nr,e,2\n', "run.csv:5: a quote is not closed"),
+        (CSV_RUN.encode() + b"q,\xff,1\n", "run.csv:5: item '?' is not valid UTF-8"),
+        ("query,item,score\n", "run.csv: has a header line but no rows"),
+        ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
+        ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, user, "
+         "user_id, userid, qid, query_id, q_id, topic; or name it: columns={'query': ...}"),
+        ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: has 2 columns called 'item'"),
+        ("user,qid,item,score\nq,q,d,1\n", "run.csv:1: the run's query could be 'user' or 'qid'; rename one, "
+         "or name it: columns={'query': ...}"),
+        ("1,2,3,4\n", "run.csv:1: expected 3 columns (query item score) or 2 in a file without a header line, found 4; "
+         "say which is which: columns={'query': 0, 'item': 1, 'score': 2}"),
+    ],
+)  # fmt: skip
+def test_bad_csv(file: Any, text: str | bytes, said: str) -> None:
+    assert problem(read_run, file("run.csv", text)) == said
+
+
+def test_bytes_that_are_not_text_in_a_column_that_is_not_read(file: Any) -> None:
+    content = b"query,item,score,title\nq,d,1,\xff\nq,e,2,\xfe\n"
+    expected = [("q", "d", 1.0), ("q", "e", 2.0)]
+    assert rows(read_run(file("a.csv", content))) == expected
+    assert rows(read_run(file("a.csv", content.replace(b"\nq,e", b"\n\nq,e")))) == expected
+
+
+# -- JSON lines ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        JSON_RUN,
+        JSON_RUN.replace("\n", "\r\n"),
+        JSON_RUN.replace("\n", "\n\n"),
+        JSON_RUN.rstrip(),
+        "\ufeff" + JSON_RUN,
+        JSON_RUN.replace("{", '{"title":{"a":["b"]},'),
+        JSON_RUN.replace('"query"', '"user_id"').replace('"item"', '"docno"').replace('"score"', '"sim"'),
+    ],
+)
+def test_jsonl_run_in_all_its_spellings(file: Any, text: str) -> None:
+    assert rows(read_run(file("a.jsonl", text))) == RUN
+
+
+def test_jsonl_ids_keep_their_type(file: Any) -> None:
+    read = read_truth(file("a.jsonl", '{"query":1,"item":"7"}\n{"query":2,"item":"8"}\n'))
+    assert rows(read) == [(1, "7", None), (2, "8", None)]
+    mixed = '{"query":1,"item":7}\n{"query":"x","item":8}\n'
+    assert rows(read_truth(file("b.jsonl", mixed))) == [("1", 7, None), ("x", 8, None)]
+    assert rows(read_truth(file("c.jsonl", '{"query":1,"item":7,"grade":true}\n'))) == [(1, 7, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"query":"q","item":"d","score":"1"}', "score '1' is not a number"),
+        ('{"query":"q","item":"d","score":null}', "score None is not a number"),
+        ('{"query":"q","item":"d","score":NaN}', "score 'nan' is not a number"),
+        ('{"query":"q","item":"d"}', "has no 'score'"),
+        ('{"query":1.5,"item":"d","score":1}', "query 1.5 is neither a whole number nor a string"),
+        ('{"query":"q","item":null,"score":1}', "item None is neither a whole number nor a string"),
+        ('{"query":"q","item":"\\ud800","score":1}', "item '?' is not valid UTF-8"),
+        (b'{"query":"q","item":"\xff","score":1}', "item '?' is not valid UTF-8"),
+        ("[1]", "expected an object, found [1]"),
+        ('{"query":"q",', "is not JSON: Expecting property name enclosed in double quotes: line 1 column 14 (char 13)"),
+        ('{"query":"q","item":"d","score":1}{}', "is not JSON: Extra data: line 1 column 35 (char 34)"),
+        ('{"query":"q","item":"d","score":1' + "0" * 400 + "}", f"score 1{'0' * 49}...0 is too large"),
+    ],
+)
+def test_bad_jsonl(file: Any, line: str | bytes, said: str) -> None:
+    content = JSON_RUN.encode() + (line.encode() if isinstance(line, str) else line) + b"\n"
+    assert problem(read_run, file("run.jsonl", content)) == f"run.jsonl:4: {said}"
+
+
+def test_nesting_without_end_is_refused(file: Any) -> None:
+    deep = '{"query":"q","item":"d","score":1,"x":' + "[" * 200_000 + "}\n"
+    assert "run.jsonl:4: is not JSON" in problem(read_run, file("run.jsonl", JSON_RUN + deep))
+    assert "run.jsonl:1: is not JSON" in problem(read_run, file("run.jsonl", deep))
+
+
+# -- Parquet ---------------------------------------------------------------------------------------------------
+
+
+def table(found: list[Row], value: str) -> pa.Table:
+    query, item, values = zip(*found, strict=True)
+    return pa.table({"query": query, "item": item, value: values})
+
+
+def test_parquet_file_folder_and_pattern(tmp_path: Path) -> None:
+    run = table(RUN, "score")
+    pq.write_table(run, tmp_path / "a.parquet")
+    assert rows(read_run(tmp_path / "a.parquet")) == RUN
+    (tmp_path / "parts").mkdir()
+    pq.write_table(run.slice(0, 2), tmp_path / "parts/part-0.parquet")
+    pq.write_table(run.slice(2), tmp_path / "parts/part-1.parquet")
+    (tmp_path / "parts/_SUCCESS").touch()
+    assert rows(read_run(tmp_path / "parts")) == RUN
+    assert rows(read_run(f"{tmp_path}/parts/part-*.parquet")) == RUN
+    assert rows(read_run(f"{tmp_path}/**/part-?.parquet")) == RUN
+    assert problem(read_run, tmp_path / "none-*.parquet") == "none-*.parquet: no file has such a name"
+    assert "only be read as parquet" in problem(read_run, tmp_path / "parts", format="csv")
+    odd = tmp_path / "a[1].parquet"
+    pq.write_table(run, odd)
+    assert rows(read_run(odd)) == RUN
+
+
+@pytest.mark.parametrize(
+    "query", [pa.array([1, 1, 2], pa.int32()), pa.array(["a", "a", "b"]).dictionary_encode(), pa.array([b"a", b"a", b"b"])]
+)  # fmt: skip
+@pytest.mark.parametrize("score", [pa.array([3, 2, 1], pa.int8()), pa.array([0.5, 0.25, 0], pa.float32())])
+def test_parquet_types(tmp_path: Path, query: pa.Array, score: pa.Array) -> None:
+    found = pa.table({"user": query, "item": ["x", "y", "z"], "prediction": score})
+    pq.write_table(found, tmp_path / "a.parquet", row_group_size=2)
+    expected = [one.decode() if isinstance(one, bytes) else one for one in query.to_pylist()]
+    assert rows(read_run(tmp_path / "a.parquet")) == list(zip(expected, "xyz", score.to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("score", [1.0, None, 2.0], "a.parquet:2: score is null"),
+        ("score", [1.0, 2.0, float("nan")], "a.parquet:3: score nan is not a number"),
+        ("score", ["1", "2", "3"], "a.parquet: column 'score' holds string; a score is a number"),
+        ("query", [1.0, 2.0, 3.0], "a.parquet: column 'query' holds double; ids are whole numbers or strings"),
+        ("query", ["a", None, "b"], "a.parquet:2: query is null"),
+        ("item", [None, None, None], "a.parquet:1: item is null"),
+        ("item", [b"a", b"\xff", b"b"], "a.parquet: cannot be read as Parquet: Invalid UTF8 payload"),
+    ],
+)
+def test_bad_parquet(tmp_path: Path, column: str, values: list[Any], said: str) -> None:
+    found = {"query": ["a", "b", "c"], "item": ["x", "y", "z"], "score": [1.0, 2.0, 3.0], column: values}
+    pq.write_table(pa.table(found), tmp_path / "a.parquet")
+    assert problem(read_run, tmp_path / "a.parquet") == said
+
+
+def test_parquet_grades_must_be_finite_and_a_broken_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"query": [1, 1], "item": [1, 2], "grade": [1.0, float("inf")]}), path)
+    assert problem(read_truth, path) == "a.parquet:2: grade inf is not finite"
+    content = path.read_bytes()
+    path.write_bytes(content[:-20])
+    assert problem(read_truth, path).startswith("a.parquet: cannot be read as Parquet: ")
+    pq.write_table(pa.table({"query": [1], "item": [1]}).slice(1), path)
+    assert problem(read_truth, path) == "a.parquet: has no rows"
+
+
+# -- LETOR -----------------------------------------------------------------------------------------------------
+
+LETOR = "2 qid:10 1:0.5 2:1 #docid = GX1\n0 qid:10 1:0.1 #docid = GX2 inc = 1\n1 qid:7 2:3\t#docid=GX3\n"
+
+
+def test_letor_with_queries_and_documents(file: Any) -> None:
+    path = file("x.txt", LETOR)
+    assert rows(read_truth(path)) == [(10, "GX1", 2.0), (10, "GX2", 0.0), (7, "GX3", 1.0)]
+    file("x.txt.scores", "0.5\n-1\n\n1e3")
+    assert rows(read_run(f"{path}.scores")) == [(10, "GX1", 0.5), (10, "GX2", -1.0), (7, "GX3", 1000.0)]
+
+
+def test_letor_rows_without_documents_are_numbered(file: Any) -> None:
+    path = file("x.letor", "# features\n" + LETOR.replace("#docid = GX1", ""))
+    assert rows(read_truth(path)) == [(10, 1, 2.0), (10, 2, 0.0), (7, 3, 1.0)]
+    scores = file("model.out", "1\n2\n3\n")
+    assert rows(read_run(scores, beside=path)) == [(10, 1, 1.0), (10, 2, 2.0), (7, 3, 3.0)]
+
+
+def test_groups_beside_the_rows(file: Any) -> None:
+    path = file("x.test", "2 1:0.5\n0 1:0.1 2:4\n1 2:3\n")
+    assert problem(read_truth, path).startswith("x.test:1: has no qid, and there is no file of group sizes beside it: ")
+    group = file("x.test.query", "1\n0\n2\n")
+    assert rows(read_truth(path)) == [(1, 1, 2.0), (3, 2, 0.0), (3, 3, 1.0)]
+    file("x.test.query", "1\n1\n")
+    with pytest.raises(FileError, match=r"the groups have 2 rows together, but .*x.test has 3") as caught:
+        read_truth(path)
+    assert caught.value.path == str(group)
+    file("x.test.query", "1\ntwo\n")
+    with pytest.raises(FileError, match=r"x.test.query:2: group size 'two' is not a whole number"):
+        read_truth(path)
+
+
+def test_bad_letor_and_scores(file: Any) -> None:
+    path = file("x.txt", LETOR + "3 1:4\n")
+    assert problem(read_truth, path) == "x.txt:4: expected 'grade qid:query feature:value ...', found no qid"
+    path = file("x.txt", LETOR + "high qid:7 1:4\n")
+    assert problem(read_truth, path) == "x.txt:4: grade 'high' is not a number"
+    path = file("x.txt", LETOR)
+    assert "a LETOR file is a truth" in problem(read_run, path)
+    scores = file("x.txt.scores", "1\n2\n")
+    assert problem(read_run, scores) == "x.txt.scores: has 2 scores, but x.txt has 3 rows"
+    scores = file("x.txt.scores", "1\n2\nx\n")
+    assert problem(read_run, scores) == "x.txt.scores:3: score 'x' is not a number"
+    lonely = file("y.scores", "1\n")
+    assert "give beside=" in problem(read_run, lonely)
+
+
+# -- formats, compression, standard input ----------------------------------------------------------------------
+
+SAME = {"csv": CSV_RUN, "tsv": CSV_RUN.replace(",", "\t"), "jsonl": JSON_RUN, "trec": TREC_RUN}
+
+
+def zstd(data: bytes) -> bytes:
+    return pa.Codec("zstd").compress(data, asbytes=True)
+
+
+@pytest.mark.parametrize("form", SAME)
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstd)]
+)
+def test_compressed(file: Any, form: str, suffix: str, compress: Any) -> None:
+    data = compress(SAME[form].encode())
+    assert rows(read_run(file(f"a.{form}.{suffix}", data))) == RUN
+    assert "cannot be decompressed as" in problem(read_run, file(f"b.{form}.{suffix}", data[:-5]))
+    assert problem(read_run, file(f"c.{form}.{suffix}", compress(b""))) == f"c.{form}.{suffix}: is empty"
+
+
+@pytest.mark.parametrize("form", SAME)
+def test_format_told_by_the_first_lines(file: Any, form: str) -> None:
+    assert rows(read_run(file("a.txt", SAME[form]))) == RUN
+    assert rows(read_run(file("noname", "\n" + SAME[form]))) == RUN
+    assert rows(read_run(file("a.data", SAME[form]), format=form)) == RUN
+
+
+def test_parquet_is_told_by_its_first_bytes(tmp_path: Path) -> None:
+    pq.write_table(table(RUN, "score"), tmp_path / "noname")
+    assert rows(read_run(tmp_path / "noname")) == RUN
+    (tmp_path / "a.gz").write_bytes(gzip.compress((tmp_path / "noname").read_bytes()))
+    assert rows(read_run(tmp_path / "a.gz")) == RUN
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    for content in (TREC_RUN.encode(), gzip.compress(CSV_RUN.encode())):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert rows(read_run("-")) == RUN
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q 0 d 1\nq 0 d\n")))
+    with pytest.raises(FileError, match="standard input:2: expected 4 fields"):
+        read_truth("-")
+
+
+def test_qrels_with_tabs_are_trec_but_other_tables_of_four_are_not_guessed(file: Any) -> None:
+    assert rows(read_truth(file("dev.tsv", "1\t0\t22\t1\n"))) == [("1", "22", 1.0)]
+    ratings = file("u.data", "196\t242\t3\t881250949\n")
+    assert "expected 3 columns (query item grade) or 2" in problem(read_truth, ratings)
+    assert rows(read_truth(ratings, columns={"query": 0, "item": 1, "grade": 2})) == [(196, 242, 3.0)]
+
+
+def test_a_format_that_cannot_be_told(file: Any) -> None:
+    said = problem(read_run, file("notes.txt", "hello world\n"))
+    assert said == (
+        "notes.txt: cannot tell its format by its name or its first line 'hello world'; give format=, one of "
+        + ", ".join(FORMATS)
+    )
+    with pytest.raises(ValueError, match="unknown format 'xls'; choose from trec, csv"):
+        read_run("a", format="xls")
+    with pytest.raises(ValueError, match="unknown on_error 'ignore'; choose from stop, skip"):
+        read_run("a", on_error="ignore")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.run", "a.txt", "a.parquet", "a.letor", "a"])
+def test_empty_files(file: Any, name: str) -> None:
+    for read in (read_truth, read_run):
+        assert problem(read, file(name, "")) == f"{name}: is empty"
+    if not name.endswith("parquet"):
+        for blank in ("\n\n", "\ufeff"):
+            assert "has no rows" in problem(read_truth, file(name, blank))
+
+
+def test_only_comments_are_no_rows(file: Any) -> None:
+    assert problem(read_truth, file("a.qrels", "# nothing\n# here\n")) == "a.qrels: has no rows"
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_run(tmp_path / "none.csv")
+
+
+def test_columns_are_checked(file: Any) -> None:
+    path = file("a.csv", CSV_RUN)
+    assert "has no column 'x'; there are 'query', 'item', 'score'" in problem(read_run, path, columns={"query": "x"})
+    with pytest.raises(ValueError, match="columns names 'grade'; the columns of a run are query, item, score, rank"):
+        read_run(path, columns={"grade": "score"})
+    with pytest.raises(ValueError, match="columns mixes names and positions"):
+        read_run(path, columns={"query": 0, "item": "item"})
+    with pytest.raises(ValueError, match="columns= goes with csv, tsv, jsonl and parquet; .* is trec"):
+        read_run(file("a.run", TREC_RUN), columns={"query": "q"})
+    assert "no position 5 for the item" in problem(read_run, path, columns={"query": 0, "item": 5})
+
+
+# -- bad lines left out ----------------------------------------------------------------------------------------
+
+BAD = {
+    "a.run": (TREC_RUN + "q\nq Q0 d 1 x t\n" + TREC_RUN.replace("q", "r"), [4, 5]),
+    "a.csv": (CSV_RUN + "q\nq,d,x\n" + CSV_RUN.partition("\n")[2].replace("q", "r"), [5, 6]),
+    "b.csv": (CSV_RUN + '"q\nq,d,x\n' + CSV_RUN.partition("\n")[2].replace("q", "r"), [5, 6]),
+    "a.jsonl": (
+        JSON_RUN + '{\n{"query":"q","item":"d"}\n' + JSON_RUN.replace('"q1', '"r1').replace('"q2', '"r2'),
+        [4, 5],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_skipped_lines_are_counted_and_no_other_is_lost(file: Any, name: str) -> None:
+    text, bad = BAD[name]
+    path = file(name, text)
+    read = read_run(path, on_error="skip")
+    assert rows(read) == RUN + [(query.replace("q", "r"), item, score) for query, item, score in RUN]
+    assert read.skipped == 2
+    assert [one.line for one in read.bad_lines] == bad
+    header = name.endswith("csv")
+    assert len(read.query) + read.skipped + header == text.count("\n")
+    with pytest.raises(FileError) as caught:
+        read_run(path)
+    assert (caught.value.line, caught.value.problem) == read.bad_lines[0]
+
+
+def test_skipped_rows_of_parquet(tmp_path: Path) -> None:
+    score = [1.0, None, float("nan"), 4.0, float("-inf")]
+    pq.write_table(
+        pa.table({"query": [1, 1, 1, None, 1], "item": [1, 2, 3, 4, 5], "score": score}), tmp_path / "a.parquet"
+    )
+    read = read_run(tmp_path / "a.parquet", on_error="skip")
+    assert rows(read) == [(1, 1, 1.0), (1, 5, -np.inf)]
+    assert [tuple(one) for one in read.bad_lines] == [
+        (2, "score is null"), (3, "score nan is not a number"), (4, "query is null"),
+    ]  # fmt: skip
+
+
+def test_skipped_letor_rows_keep_the_scores_in_step(file: Any) -> None:
+    path = file("x.txt", "x qid:1 1:1\n1 qid:1 1:1\n0 qid:1 1:1\n")
+    scores = file("x.txt.scores", "5\nbad\n7\n")
+    truth, run = read_truth(path, on_error="skip"), read_run(scores, on_error="skip")
+    assert rows(truth) == [(1, 2, 1.0), (1, 3, 0.0)]
+    assert rows(run) == [(1, 3, 7.0)]
+    assert [one.line for one in run.bad_lines] == [1, 2]
+    assert "where grade 'x' is not a number" in problem(read_run, scores)
+
+
+def test_only_the_first_hundred_bad_lines_are_kept(file: Any) -> None:
+    read = read_run(file("a.run", "q\n" * 250 + TREC_RUN), on_error="skip")
+    assert (read.skipped, len(read.bad_lines), read.bad_lines[-1].line) == (250, 100, 100)
+
+
+def test_nothing_left_is_an_error(file: Any) -> None:
+    said = problem(read_run, file("a.run", "q\nq\n"), on_error="skip")
+    assert said == "a.run:1: none of the 2 rows can be read; expected 6 fields (query Q0 item rank score tag), found 1"
+
+
+# -- ids of two files ------------------------------------------------------------------------------------------
+
+
+def test_numbers_in_one_file_and_strings_in_the_other_can_be_compared(file: Any) -> None:
+    truth = read_truth(file("t.csv", "query,item\n1,2\n"))
+    run = read_run(file("r.run", "1 Q0 2 1 1 t\n"))
+    judged, ranked = same_ids(truth, run)
+    assert rows(judged) == [("1", "2", None)]
+    assert rows(ranked) == [("1", "2", 1.0)]
+    assert same_ids(truth, truth) == (truth, truth)
+
+
+def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankstone.inputs.lines._TEXT_LIMIT", 10)
+    monkeypatch.setattr("rankstone.inputs.delimited._BLOCK", 1 << 12)
+    text = "query,item,score\n" + "".join(f"q{i},d{i},{i}\n" for i in range(2000))
+    read = read_run(file("a.csv", text))
+    assert read.query.type == pa.large_string()
+    assert rows(read)[-1] == ("q1999", "d1999", 1999.0)
