@@ -40,7 +40,7 @@ def within(times: float) -> Goal:
     return Goal(times, at_least=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contender:
     """Somebody who does the work: `call` answers with the means by metric, or with None if it only takes time."""
 
@@ -86,47 +86,60 @@ def invite(name: str, make: Callable[[], Contender], goal: Goal | None = None) -
 
 
 def audition(title: str, entries: Mapping[str, Callable[[], Numbers]]) -> tuple[str, Callable[[], Numbers]]:
-    """The fastest of several ways to do the same. All must agree; the slow ones get one try."""
-    first: dict[str, float] = {}
-    answers: dict[str, Numbers] = {}
-    for name, call in entries.items():
-        first[name], answers[name] = _timed(call)
-        say(f"    {title}, {name}: {seconds(first[name])}")
-    reference = next(iter(answers))
-    for name, answer in answers.items():
-        check(f"{title}, {name}", answer, answers[reference])
-    near = [name for name, took in first.items() if took < 2 * min(first.values())]
-    again = {name: min(_timed(entries[name])[0] for _ in range(2)) for name in near}
+    """The fastest of several ways to do the same. All must agree; those near the first get two more tries."""
+    first = {name: Lap(call) for name, call in entries.items()}
+    reference = next(iter(first.values())).numbers
+    for name, lap in first.items():
+        say(f"    {title}, {name}: {seconds(lap.wall)}")
+        check(f"{title}, {name}", lap.numbers or {}, reference or {})
+    bound = 2 * min(lap.wall for lap in first.values())
+    near = [name for name, lap in first.items() if lap.wall < bound]
+    again = {name: min(Lap(entries[name]).wall for _ in range(2)) for name in near}
     best = min(again, key=again.__getitem__)
-    say(f"    {title}: chosen {best}, {seconds(again[best])}")
+    say(f"    {title}: {best} is the fastest, {seconds(again[best])}")
     return best, entries[best]
 
 
 def race(work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Absent], repeats: int) -> Iterator[Row]:
     """One row a peer. The first round is for warming up and for the check, and is not counted."""
-    present = [peer for peer in peers if isinstance(peer, Contender)]
+    say(f"  {work}")
+    us = Contender(named("rankstone"), ours)
+    present = [us, *(peer for peer in peers if isinstance(peer, Contender))]
     answer = ours()
-    for peer in present:
+    for peer in present[1:]:
         numbers = peer.call()
         if numbers is not None:
             check(f"{work}, {peer.name}", numbers, answer if peer.expected is None else peer.expected())
-    times: list[list[float]] = [[] for _ in range(len(present) + 1)]
-    for _ in range(repeats):
-        for i, call in enumerate([ours, *(peer.call for peer in present)]):
-            times[i].append(_timed(call)[0])
-    mine = min(times[0])
-    say(f"    rankstone: best {seconds(mine)}, median {seconds(statistics.median(times[0]))}")
+    rounds = [[Lap(one.call) for one in present] for _ in range(repeats)]
+    best = {}
+    for one, laps in zip(present, zip(*rounds, strict=True), strict=True):
+        walls = [lap.wall for lap in laps]
+        best[one] = min(walls) / one.share
+        cpu = min(lap.cpu for lap in laps)
+        say(
+            f"    {one.name}: best {seconds(min(walls))}, median {seconds(statistics.median(walls))}, "
+            f"best of all cores' time together {seconds(cpu)}"
+        )
+    mine = best[us]
     for peer in peers:
         if isinstance(peer, Absent):
             say(f"    {peer.name}: {peer.reason}")
             yield Row(work, seconds(mine), peer.name, peer.reason, goal=str(peer.goal or ""), met="not measured")
             continue
-        taken = times[1 + present.index(peer)]
-        theirs = min(taken) / peer.share
-        say(f"    {peer.name}: best {seconds(min(taken))}, median {seconds(statistics.median(taken))}")
+        theirs = best[peer]
         ratio = mine / theirs if peer.goal is not None and not peer.goal.at_least else theirs / mine
         scaled = "" if peer.share == 1 else f" (1/{1 / peer.share:.0f} of the lists, scaled)"
         yield row(work, seconds(mine), peer.name, seconds(theirs) + scaled, ratio, peer.goal)
+
+
+class Lap:
+    """One go: its time by the clock, the time of all cores together, and the answer."""
+
+    def __init__(self, call: Callable[[], Numbers | None]) -> None:
+        gc.collect()
+        wall, cpu = time.perf_counter(), time.process_time()
+        self.numbers = call()
+        self.wall, self.cpu = time.perf_counter() - wall, time.process_time() - cpu
 
 
 def row(work: str, ours: str, peer: str, theirs: str, value: float, goal: Goal | None) -> Row:
@@ -144,13 +157,6 @@ def check(who: str, numbers: Numbers, expected: Numbers) -> None:
     for name, value in numbers.items():
         if not abs(value - expected[name]) <= TOLERANCE:
             raise VoidError(f"{who}: {name} is {value!r}, not {expected[name]!r}")
-
-
-def _timed(call: Callable[[], Numbers | None]) -> tuple[float, Numbers]:
-    gc.collect()
-    start = time.perf_counter()
-    answer = call()
-    return time.perf_counter() - start, answer or {}
 
 
 def named(package: str) -> str:

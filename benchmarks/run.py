@@ -48,6 +48,8 @@ def main() -> int:
     if options.repeats < 1:
         parser.error("--repeats must be 1 or more")
 
+    if hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.5:
+        say(f"the machine is busy (load {os.getloadavg()[0]:.1f}): the ratios will not be worth much")
     found: list[Row] = []
     void = False
     for name in options.only or WORKLOADS:

@@ -145,7 +145,7 @@ private:
         if (by_item) merge_sort(rows, before);
         for (size_t i = 0; i < rows.size(); ++i) {
             Hit* hit = std::lower_bound(first, last, rows[i], [](const Hit& h, int64_t row) { return h.row < row; });
-            for (; hit != last && hit->row == rows[i]; ++hit)
+            if (hit != last && hit->row == rows[i])
                 hit->rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
         }
     }

@@ -26,8 +26,10 @@ struct ColumnValueError : std::runtime_error {
 
 enum class Type { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, bytes, bits, utf8, large_utf8, view, none };
 
-uint64_t hash_text(std::string_view text);
-bool same_text(std::string_view a, std::string_view b);
+// Always inlined: most calls are for ids of a few bytes, and a hash that nobody reads then costs nothing.
+#define RANKSTONE_INLINE [[gnu::always_inline]] inline
+RANKSTONE_INLINE uint64_t hash_text(std::string_view text);
+RANKSTONE_INLINE bool same_text(std::string_view a, std::string_view b);
 
 // The distinct values of a dictionary-encoded column, made quick to reach.
 struct Dictionary {
@@ -174,7 +176,7 @@ inline uint64_t load(const char* from, size_t bytes) {
     return value;
 }
 
-inline uint64_t hash_text(std::string_view text) {
+RANKSTONE_INLINE uint64_t hash_text(std::string_view text) {
     constexpr uint64_t k0 = 0xA0761D6478BD642Fu, k1 = 0xE7037ED1A0B428DBu;
     const char* p = text.data();
     size_t size = text.size();
@@ -189,7 +191,7 @@ inline uint64_t hash_text(std::string_view text) {
 }
 
 // The same two words; a call of memcmp would take longer than the comparison of a usual id.
-inline bool same_text(std::string_view a, std::string_view b) {
+RANKSTONE_INLINE bool same_text(std::string_view a, std::string_view b) {
     const size_t size = a.size();
     if (size != b.size()) return false;
     const char *p = a.data(), *q = b.data();

@@ -166,6 +166,25 @@ class Ranked:
             tied=None,
         )
 
+    def only(self, queries: Bools) -> Ranked:
+        """The same ranking of some queries only."""
+        judged = np.repeat(queries, lengths(self.truth_offsets))
+        hits = np.repeat(queries, lengths(self.hit_offsets))
+        return self._but(
+            retrieved=self.retrieved[queries],
+            present=self.present[queries],
+            truth_offsets=_joined(lengths(self.truth_offsets)[queries]),
+            grades=self.grades[judged],
+            ideal=self.ideal[judged],
+            hit_offsets=_joined(lengths(self.hit_offsets)[queries]),
+            ranks=self.ranks[hits],
+            grade=self.grade[hits],
+            score=self.score[hits],
+            place=self.place[hits],
+            above=None if self.above is None else self.above[hits],
+            tied=None if self.tied is None else self.tied[hits],
+        )
+
     def pooled(self) -> Ranked:
         """All queries as one: every hit in a single list, by score. For metrics that read scores and grades."""
         return self.remember("pooled", self._pool)
@@ -414,6 +433,11 @@ class TieGroups:
 def lengths(offsets: Ints) -> Ints:
     """How long the segments between offsets are."""
     return offsets[1:] - offsets[:-1]
+
+
+def _joined(sizes: Ints) -> Ints:
+    """Offsets of segments of these lengths."""
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
 def _starts(offsets: Ints) -> tuple[Bools, Ints] | None:

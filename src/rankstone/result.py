@@ -162,6 +162,31 @@ class Result(Mapping[str, float]):
             out[label] = (means[0], means[-1], moved)
         return out
 
+    def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
+        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
+        from rankstone.evaluate import outcome
+
+        if isinstance(groups, Mapping):
+            lost = [query for query in self.queries if query not in groups]
+            if lost:
+                raise ValueError(f"groups has no entry for query {lost[0]!r}")
+            labels = [groups[query] for query in self.queries]
+        else:
+            labels = list(groups)
+            if len(labels) != len(self.queries):
+                raise ValueError(f"there are {len(self.queries)} queries but {len(labels)} groups")
+        members: dict[Any, Bools] = {}
+        for at, label in enumerate(labels):
+            members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
+        out: dict[Any, dict[str, float]] = {}
+        for label, inside in members.items():
+            weights = None if self._weights is None else self._weights[inside]
+            parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
+            out[label] = {
+                name: outcome(one.plan, parts[one.plan.align], weights).mean for name, one in self._outcomes.items()
+            }
+        return out
+
     # -- tables ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,6 +230,12 @@ class Result(Mapping[str, float]):
         """The table of values a query, by the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def write(self, path: Any, format: str | None = None) -> None:  # noqa: A002
+        """Write the values of each query to a file: csv, tsv, jsonl, parquet, or trec_eval's text."""
+        from rankstone.write import write
+
+        write(self, path, format)
+
     # -- looks -----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
@@ -212,7 +243,7 @@ class Result(Mapping[str, float]):
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         rule = "-" * len(lines[0])
-        return "\n".join([lines[0], rule, *lines[1:], rule, *self._remarks()])
+        return "\n".join([lines[0], rule, *lines[1:], rule, *self._footnotes()])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -225,7 +256,7 @@ class Result(Mapping[str, float]):
             + "</tr>"
             for row in body
         )
-        remarks = "<br>".join(escape(line) for line in self._remarks())
+        remarks = "<br>".join(escape(line) for line in self._footnotes())
         return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table><p><small>{remarks}</small></p>"
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -242,7 +273,8 @@ class Result(Mapping[str, float]):
             )
         return rows
 
-    def _remarks(self) -> list[str]:
+    def remarks(self) -> list[str]:
+        """What a reader of the means should know: the convention, and what happened to the queries."""
         account = self.account
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
         lines = [f"convention {self.convention.name}{made}; {_count(account.judged, 'judged query', 'judged queries')}"]
@@ -257,11 +289,12 @@ class Result(Mapping[str, float]):
         if account.dropped_rows:
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:
-            lines.append(
-                f"{account.tied} decided by the order of tied items; lowest and highest are the means "
-                "that another order would give"
-            )
+            lines.append(f"{account.tied} decided by the order of tied items")
         return lines
+
+    def _footnotes(self) -> list[str]:
+        ranges = ["lowest and highest are the means that other orders of the tied items would give"]
+        return [*self.remarks(), *(ranges if self.account.tied else ())]
 
 
 class _PerQuery(Mapping[str, Floats]):

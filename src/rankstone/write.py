@@ -26,6 +26,7 @@ _SUFFIXES = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "p
 _RESULTS = {**_SUFFIXES, "txt": "trec", "trec": "trec", "eval": "trec"}
 _LISTS = {**_SUFFIXES, **dict.fromkeys(("trec", "qrels", "qrel", "run", "res"), "trec")}
 _CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "xz": "xz"}
+_NOT_TREC = "^$|[ \t\n\r\v\f]"
 _ROWS = 1 << 16  # written at a time
 
 
@@ -196,8 +197,8 @@ def _check_ids(table: Any, form: str, target: str) -> None:
 
     if form not in ("trec", "csv", "tsv"):
         return
-    pattern = "^$|[ \t\n\r\v\f]|^\ufeff|^#" if form == "trec" else "^$"
     for role in ("query", "item"):
+        pattern = "^$" if form != "trec" else _NOT_TREC if role == "item" else _NOT_TREC + "|^[#\ufeff]"
         if types.is_integer(table[role].type):
             continue
         bad = pc.match_substring_regex(table[role], pattern)

@@ -26,7 +26,10 @@ RUN = [("q1", "d2", 3.5), ("q1", "d1", -1.0), ("q2", "d3", 1e-3)]
 TREC_TRUTH = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"
 TREC_RUN = "q1 Q0 d2 1 3.5 tag\nq1 Q0 d1 2 -1 tag\nq2 Q0 d3 1 1e-3 tag\n"
 CSV_RUN = "query,item,score\nq1,d2,3.5\nq1,d1,-1\nq2,d3,1e-3\n"
-JSON_RUN = '{"query":"q1","item":"d2","score":3.5}\n{"query":"q1","item":"d1","score":-1}\n{"query":"q2","item":"d3","score":1e-3}\n'
+JSON_RUN = """{"query":"q1","item":"d2","score":3.5}
+{"query":"q1","item":"d1","score":-1}
+{"query":"q2","item":"d3","score":1e-3}
+"""
 
 
 def rows(read: Columns) -> list[Row]:
@@ -338,8 +341,9 @@ def test_parquet_file_folder_and_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", [pa.array([1, 1, 2], pa.int32()), pa.array(["a", "a", "b"]).dictionary_encode(), pa.array([b"a", b"a", b"b"])]
-)  # fmt: skip
+    "query",
+    [pa.array([1, 1, 2], pa.int32()), pa.array(["a", "a", "b"]).dictionary_encode(), pa.array([b"a", b"a", b"b"])],
+)
 @pytest.mark.parametrize("score", [pa.array([3, 2, 1], pa.int8()), pa.array([0.5, 0.25, 0], pa.float32())])
 def test_parquet_types(tmp_path: Path, query: pa.Array, score: pa.Array) -> None:
     found = pa.table({"user": query, "item": ["x", "y", "z"], "prediction": score})
@@ -512,7 +516,7 @@ def test_columns_are_checked(file: Any) -> None:
         read_run(path, columns={"grade": "score"})
     with pytest.raises(ValueError, match="columns mixes names and positions"):
         read_run(path, columns={"query": 0, "item": "item"})
-    with pytest.raises(ValueError, match="columns= goes with csv, tsv, jsonl and parquet; .* is trec"):
+    with pytest.raises(ValueError, match=r"columns= goes with csv, tsv, jsonl and parquet; .* is trec"):
         read_run(file("a.run", TREC_RUN), columns={"query": "q"})
     assert "no position 5 for the item" in problem(read_run, path, columns={"query": 0, "item": 5})
 

@@ -173,14 +173,13 @@ def _told(text: Text, kind: str) -> str:
     sure = _SURE.get(ending)
     if sure is not None and not (sure == "tsv" and heads and _like_trec(heads[0], kind, name)):
         return sure
-    for head in heads:
-        form = _looks(head, kind, name)
-        if form is not None:
-            return form
-    if ending in _LIKELY:
-        return _LIKELY[ending]
+    form = next((form for form in (_looks(head, kind, name) for head in heads) if form), _LIKELY.get(ending))
+    if form is not None:
+        return form
     if not heads:
         raise FileError(text.name, "has no rows")
+    if b"\t" in heads[0] or b"," in heads[0]:
+        return "tsv" if b"\t" in heads[0] else "csv"
     first = show(heads[0][:40].decode("utf-8", "replace"))
     raise FileError(
         text.name,
@@ -196,16 +195,14 @@ def _heads(text: Text) -> list[bytes]:
 
 
 def _looks(line: bytes, kind: str, name: str) -> str | None:
-    """What format a line has."""
+    """What format a line has, if there is no doubt."""
     if line.startswith(b"{"):
         return "jsonl"
     if _LETOR.match(line):
         return "letor"
     if _like_trec(line, kind, name):
         return "trec"
-    if _number(line):
-        return "scores" if kind == "run" else None
-    return "tsv" if b"\t" in line else "csv" if b"," in line else None
+    return "scores" if kind == "run" and _number(line) else None
 
 
 def _like_trec(line: bytes, kind: str, name: str) -> bool:

@@ -61,6 +61,8 @@ def gmap(ranked: Ranked, *, k: Depth = None, divisor: ApDivisor = "relevant") ->
 
 def _sum_of_precisions(ranked: Ranked, k: Depth, digits: int | None) -> Floats:
     if ranked.expected:
+        if digits is not None:
+            raise NoExpectedValue("has no closed form over all orders of tied items with rounded terms")
         return _expected_sum(ranked, k)
 
     def terms() -> Floats:

@@ -60,6 +60,11 @@ class Row:
         """Types of the parameters, where the function names them."""
         return get_type_hints(self.function)
 
+    def describe(self, parameter: str) -> str:
+        """The words that a parameter can be, for help."""
+        hint = self.hints.get(parameter)
+        return f": {', '.join(map(repr, get_args(hint)))}" if get_origin(hint) is Literal else ""
+
     def takes(self, parameter: str, value: Any) -> bool:
         """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
         try:

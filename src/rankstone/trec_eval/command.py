@@ -226,13 +226,21 @@ def _help_text(options: Options) -> str:
 # -- steps ---------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Column:
+    """One value of a measure."""
+
+    measure: Measure
+    name: str
+    values: Any  # one entry a query; None for what is not a query's
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """What there is to print."""
 
-    chosen: list[Chosen]
+    columns: list[Column]
     queries: list[bytes]
-    values: dict[str, Any]  # by name, one entry a query
     stop: Stop | None  # why there are no more queries
     judged: int  # queries
     relevant: int  # judgments above 0
@@ -272,12 +280,12 @@ def evaluate(options: Options) -> Evaluation:
     queries, stop = _evaluated(options, chosen, form, judgments, placed)
     # A query without results has, for -c, one document that nobody judged.
     state = _State(judgments, placed, queries, np.maximum(placed.retrieved[queries], 1), setup)
-    values = _values(state, chosen, ~placed.present[queries])
+    columns = _columns(state, chosen, ~placed.present[queries])
     names = [judgments.queries[query] for query in queries.tolist()]
     if zscores is not None:
-        _standardize(values, chosen, names, zscores)
+        _standardize(columns, names, zscores)
     relevant = int((judgments.grade > 0).sum())
-    return Evaluation(chosen, names, values, stop, len(judgments.queries), relevant, results.run_id)
+    return Evaluation(columns, names, stop, len(judgments.queries), relevant, results.run_id)
 
 
 def _evaluated(
@@ -369,38 +377,35 @@ class _State:
             raise Stop(4, f"trec_eval.form_prefs_counts: {error}") from None
 
 
-def _values(state: _State, chosen: list[Chosen], missing: Bools) -> dict[str, Any]:
-    """Each value's name and its array, one entry a query."""
-    states = {kind: state.over(kind) for kind in {one.measure.over for one in chosen}} if len(state.queries) else {}
-    values: dict[str, Any] = {}
+def _columns(state: _State, chosen: list[Chosen], missing: Bools) -> list[Column]:
+    if not len(state.queries):
+        return []
+    states = {kind: state.over(kind) for kind in {one.measure.over for one in chosen}}
+    columns = []
     for one in chosen:
-        if not states or not one.measure.over:
-            continue
         try:
             made = one.measure.calculate(states[one.measure.over], one.params)
         except BadParameters as error:
             raise Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{one.measure.name}'") from None
-        for name, value in zip(one.names, made, strict=True):
-            values[name] = _without_results(name, value, missing)
+        for name, values in zip(one.names, made, strict=True):
+            columns.append(Column(one.measure, name, _without_results(name, values, missing)))
+    return columns
+
+
+def _without_results(name: str, values: Any, missing: Bools) -> Any:
+    """A query without results has no documents, whatever stands in for them. Not under a name with parameters."""
+    if name in ("num_ret", "utility", "rbp_resid") or name.startswith("unj"):
+        return np.where(missing, 0.0, values)
+    if name == "relstring":
+        return ["" if gone else text for gone, text in zip(missing.tolist(), values, strict=True)]
     return values
 
 
-def _without_results(name: str, value: Any, missing: Bools) -> Any:
-    """A query without results has no documents, whatever stands in for them. Not under a name with parameters."""
-    if missing.any() and (name in ("num_ret", "utility", "rbp_resid") or name.startswith("unj")):
-        return np.where(missing, 0.0, value)
-    if missing.any() and name == "relstring":
-        return ["" if gone else text for gone, text in zip(missing.tolist(), value, strict=True)]
-    return value
-
-
-def _standardize(values: dict[str, Any], chosen: list[Chosen], queries: list[bytes], zscores: dict[Any, Any]) -> None:
-    for one in chosen:
-        if one.measure.kind == "text":
-            continue
-        for name in (name for name in one.names if name in values):
-            known = [zscores.get(query, {}).get(name.encode()) for query in queries]
-            values[name] = np.array([_zscore(*pair) for pair in zip(values[name].tolist(), known, strict=True)])
+def _standardize(columns: list[Column], queries: list[bytes], zscores: dict[Any, Any]) -> None:
+    for column in columns:
+        if column.values is not None and column.measure.kind != "text":
+            known = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
+            column.values = np.array([_zscore(*pair) for pair in zip(column.values.tolist(), known, strict=True)])
 
 
 def _zscore(value: float, known: tuple[float, float] | None) -> float:
@@ -417,12 +422,11 @@ def _zscore(value: float, known: tuple[float, float] | None) -> float:
 
 def _query_lines(evaluation: Evaluation, prefix: str) -> Iterator[str]:
     columns = []
-    for one in evaluation.chosen:
-        if one.measure.single:
-            for name in (name for name in one.names if name in evaluation.values):
-                values, text = evaluation.values[name], one.measure.kind == "text"
-                shown = [f"'{value}'" for value in values] if text else _shown(values, one.measure, prefix)
-                columns.append((f"{'' if text else prefix}{name:<22}\t", shown))
+    for column in evaluation.columns:
+        if column.measure.kind == "text" and column.measure.single:
+            columns.append((f"{column.name:<22}\t", [f"'{value}'" for value in column.values]))
+        elif column.measure.single:
+            columns.append((f"{prefix}{column.name:<22}\t", _shown(column.values, column.measure, prefix)))
     for at, query in enumerate(evaluation.queries):
         middle = query.decode(errors="surrogateescape") + "\t"
         yield from (f"{start}{middle}{shown[at]}\n" for start, shown in columns)
@@ -440,21 +444,18 @@ def _number(value: float) -> str:
 
 def _summary_lines(evaluation: Evaluation, complete: bool, prefix: str) -> Iterator[str]:
     queries = evaluation.judged if complete else len(evaluation.queries)
-    for one in evaluation.chosen:
-        measure = one.measure
+    for column in evaluation.columns:
+        measure = column.measure
         if measure.name == "runid":
             yield f"{'runid':<22}\tall\t{evaluation.run_id.decode(errors='surrogateescape')}\n"
-            continue
-        for name in one.names:
+        elif measure.kind != "text":
             if measure.name == "num_q":
                 total = float(queries)
-            elif measure.mean == "none":
-                continue
             elif measure.name == "num_rel" and complete:
                 total = float(evaluation.relevant)  # whatever -l says
             else:
-                total = _over_queries(measure, evaluation.values[name], queries)
-            yield f"{prefix}{name:<22}\tall\t{_shown(np.array([total]), measure, prefix)[0]}\n"
+                total = _over_queries(measure, column.values, queries)
+            yield f"{prefix}{column.name:<22}\tall\t{_shown(np.array([total]), measure, prefix)[0]}\n"
 
 
 def _over_queries(measure: Measure, values: Floats, queries: int) -> float:

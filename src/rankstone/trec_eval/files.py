@@ -109,7 +109,11 @@ def _lines(
     """
     data = _content(path)
     names = _WORDS[what].split()
-    found = _even_lines(data, names, kinds, comments) or _any_lines(data, path, names, kinds, comments, blanks, more)
+    found = _even_lines(data, names, kinds, comments)
+    if found is None:
+        found = _even_lines(_single_spaced(data), names, kinds, comments)
+    if found is None:
+        found = _any_lines(data, path, names, kinds, comments, blanks, more)
     return {name: _as_bytes(column) for name, column in found.items()}
 
 
@@ -123,31 +127,38 @@ def _content(path: str) -> bytes:
     return data
 
 
+def _single_spaced(data: bytes) -> bytes:
+    """The same with one space between the fields of a line."""
+    data = data.translate(bytes.maketrans(b"\t\r\v\f", b"    "))
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    return data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
 def _even_lines(data: bytes, names: list[str], kinds: dict[str, Any], comments: bool) -> dict[str, Any] | None:
-    """The quick way, for lines that all have the same fields with one space or one tab between them; else None."""
-    spaces, tabs = b" " in data, b"\t" in data
-    if spaces == tabs or any(odd in data for odd in (b"\r", b"\v", b"\f", b"\0")) or b"  " in data or b"\t\t" in data:
+    """The quick way, for lines that all have the same fields with one space between them; else None."""
+    if any(odd in data for odd in (b"\t", b"\r", b"\v", b"\f", b"\0", b"  ")):
         return None
-    ends = {names[0]: _NAME, names[-1]: kinds.get(names[-1], _NAME)}  # an end may be empty
+    ends = {names[0]: _NAME, names[-1]: kinds.get(names[-1], _NAME)}  # a space at an end makes it empty
+    wanted = {**kinds, **ends}
     try:
         table = pa.csv.read_csv(
             pa.BufferReader(data),
             pa.csv.ReadOptions(column_names=names),
-            pa.csv.ParseOptions(
-                delimiter="\t" if tabs else " ", quote_char=False, escape_char=False, ignore_empty_lines=False
-            ),
-            pa.csv.ConvertOptions(
-                check_utf8=False, column_types={**kinds, **ends}, include_columns=[*{**kinds, **ends}], null_values=[]
-            ),
+            pa.csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False),
+            pa.csv.ConvertOptions(check_utf8=False, column_types=wanted, include_columns=[*wanted], null_values=[]),
         )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except pa.ArrowInvalid:
         return None
-    for name in ends:
-        if kinds.get(name) in (_NAME, None):
-            distinct = pc.unique(table[name].unify_dictionaries().combine_chunks().dictionary.cast(pa.binary()))
-            if any(text == b"" or (comments and text.startswith(b"#")) for text in distinct.to_pylist()):
+    columns = {name: table[name].unify_dictionaries().combine_chunks() for name in wanted}
+    for name, column in columns.items():
+        if wanted[name] == pa.float64() and pc.any(pc.is_nan(column)).as_py():
+            return None
+        if name in ends and wanted[name] == _NAME:
+            texts = column.dictionary.cast(pa.binary()).to_pylist()
+            if any(text == b"" or (comments and text.startswith(b"#")) for text in texts):
                 return None
-    return {name: table[name].unify_dictionaries().combine_chunks() for name in kinds}
+    return {name: columns[name] for name in kinds}
 
 
 def _any_lines(
@@ -188,7 +199,12 @@ def _parsed(text: bytes, kind: Any, path: str, number: int, name: str) -> Any:
         return text
     if not _NUMBER.fullmatch(text):
         raise BadFile(f"{path}:{number}: {name} {text.decode(errors='replace')!r} is not a number")
-    return float(text) if kind == pa.float64() else whole(text.decode())
+    if kind == pa.float64():
+        return float(text)
+    value = whole(text.decode())
+    if abs(value) > 2**31:
+        raise BadFile(f"{path}:{number}: {name} {value} is too large")
+    return value
 
 
 def whole(text: str) -> int:

@@ -44,7 +44,7 @@ class Measure:
     params: Params = ()
     over: str = "qrels"  # what it reads: "qrels", "qrels_jg" or "prefs" with the results; "" for the results alone
     kind: str = "float"  # how a value is printed: "float", "count" or "text"
-    mean: str = "mean"  # how values are put together: "mean", "sum", "geometric" or "none"
+    mean: str = "mean"  # how numbers are put together: "mean", "sum" or "geometric"
     single: bool = True  # is it printed for each query
     since: int = 9  # version
 
@@ -528,8 +528,8 @@ _BPREF = _engine(bpref)
 MEASURES: dict[str, Measure] = {
     one.name: one
     for one in (
-        Measure("runid", lambda state, params: [], "run id", over="", kind="text", mean="none", single=False),
-        Measure("num_q", lambda state, params: [], "queries", over="", kind="count", mean="none", single=False),
+        Measure("runid", lambda state, params: [None], "run id", over="", kind="text", single=False),
+        Measure("num_q", lambda state, params: [None], "queries", over="", kind="count", single=False),
         _count("num_ret", lambda lists: lists.retrieved, "documents retrieved"),
         _count("num_rel", lambda lists: lists.relevant, "relevant documents"),
         _count("num_rel_ret", lambda lists: lists.hits(), "relevant documents retrieved"),
@@ -559,7 +559,6 @@ MEASURES: dict[str, Measure] = {
             "numbers",
             (10.0,),
             kind="text",
-            mean="none",
         ),
         _cut("recall", recall, "recall after so many documents"),
         Measure("infAP", _each(_infap), "average precision estimated from a sample of judgments"),

@@ -1,0 +1,465 @@
+"""The `rankstone` command."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankstone.result import Result
+
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+
+Rows = list[Sequence[str]]
+
+
+class UsageError(ValueError):
+    """The command's words are off, not the data."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0, 1 for bad data or 2 for bad usage."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["trec_eval"]:  # it has its own ways with options
+        from rankstone.trec_eval import main as trec_eval
+
+        return trec_eval(words[1:])
+    arguments = parser().parse_args(words)
+    if not hasattr(arguments, "run_command"):
+        parser().print_help()
+        return 2
+    try:
+        arguments.run_command(arguments)
+        sys.stdout.flush()
+    except UsageError as error:
+        return _complain(error, 2)
+    except (ValueError, TypeError, OSError) as error:
+        if isinstance(error, BrokenPipeError):  # the reader has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _complain(error: Exception, code: int) -> int:
+    told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    print(f"rankstone: {told}", file=sys.stderr)
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    from rankstone import __version__
+
+    top = argparse.ArgumentParser(
+        prog="rankstone",
+        description="Measures ranked lists: search results, recommendations, learning-to-rank output.",
+        epilog="rankstone COMMAND --help tells more. Exit codes: 0, 1 for bad data, 2 for bad usage.",
+    )
+    top.add_argument("--version", action="version", version=f"rankstone {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+
+    one = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
+    one.add_argument("truth", metavar="TRUTH", help="a file: TREC, CSV, TSV, JSON lines, Parquet or LETOR; - for stdin")
+    one.add_argument("runs", metavar="RUN", nargs="+", help="files, as the truth")
+    one.add_argument("-m", "--metric", action="append", metavar="M", help="ndcg@10, recall@{5,10}, ...; several times")
+    _choosing(one)
+    one.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
+    one.add_argument("--per-query", action="store_true", help="values of each query instead of means")
+    one.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
+    one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    one.add_argument("--format", choices=FORMATS, default="table")
+    one.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+
+    one = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
+    one.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
+
+    one = _command(commands, "define", "say in words what a metric's number means", _define)
+    one.add_argument("metrics", metavar="METRIC", nargs="+")
+    _choosing(one)
+
+    one = _command(commands, "conventions", "whose definitions can be followed", _conventions)
+    one.add_argument("names", metavar="NAME", nargs="*", help="tell all choices of these")
+
+    one = _command(commands, "convert", "write a truth or a run in another format", _convert)
+    one.add_argument("source", metavar="FROM")
+    one.add_argument("target", metavar="TO", help="the name's ending tells the format")
+    one.add_argument("--kind", choices=("truth", "run"), required=True)
+    one.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
+    one.add_argument("--from-format", metavar="F", help="trec, csv, tsv, jsonl, parquet, letor or scores")
+    one.add_argument("--to-format", metavar="F", help="trec, csv, tsv, jsonl or parquet")
+    one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+
+    commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
+
+    one = _command(commands, "completion", "print a script that completes words in a shell", _completion)
+    one.add_argument("shell", choices=("bash", "zsh", "fish"))
+    return top
+
+
+def _command(commands: Any, name: str, summary: str, function: Callable[..., None]) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+    made.set_defaults(run_command=function)
+    return made
+
+
+def _choosing(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-c", "--convention", default="rankstone", metavar="NAME", help="see rankstone conventions")
+    command.add_argument(
+        "-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help="e.g. gain=exp2, ties=expected"
+    )
+
+
+# -- evaluate ------------------------------------------------------------------------------------------------
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    from rankstone.evaluate import DEFAULT_METRICS
+
+    metrics = arguments.metric or list(DEFAULT_METRICS)
+    choices = _pairs(arguments.set, "--set")
+    _check(metrics, arguments.convention, choices)
+    if [arguments.truth, *arguments.runs].count("-") > 1:
+        raise UsageError("only one file can be read from standard input")
+    if arguments.by and arguments.per_query:
+        raise UsageError("--by and --per-query do not go together")
+    columns = {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
+    results = _results(arguments, metrics, choices, columns)
+    if arguments.by:
+        from rankstone.inputs.files import read_groups
+
+        groups = read_groups(arguments.truth, arguments.by, columns=columns)
+        text = _by_group(results, groups, arguments)
+    elif arguments.per_query:
+        text = _per_query(results, arguments.format)
+    else:
+        text = _means(results, arguments.format)
+    if arguments.output:
+        from rankstone.write import replacing
+
+        with replacing(arguments.output) as stream:
+            stream.write((text + "\n").encode())
+    else:
+        print(text)
+
+
+def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
+    from rankstone.evaluate import evaluate
+    from rankstone.inputs.files import read_truth
+
+    truth = read_truth(arguments.truth, columns=_roles(columns, "truth"), on_error=arguments.on_error)
+    _report_skipped(arguments.truth, truth)
+    results = {}
+    for name, path in zip(_short_names(arguments.runs), arguments.runs, strict=True):
+        with Progress(name) as progress:
+            run = _run(path, arguments, columns)
+            _report_skipped(path, run)
+            results[name] = evaluate(truth, run, metrics, convention=arguments.convention, **choices)
+            del progress
+    return results
+
+
+def _run(path: str, arguments: argparse.Namespace, columns: Any) -> Any:
+    from rankstone.inputs.files import read_run
+
+    return read_run(path, columns=_roles(columns, "run"), on_error=arguments.on_error, beside=arguments.truth)
+
+
+def _roles(columns: Mapping[str, str] | None, kind: str) -> dict[str, str] | None:
+    """The roles that this kind of file has."""
+    if columns is None:
+        return None
+    other = ("score", "rank") if kind == "truth" else ("grade",)
+    return {role: name for role, name in columns.items() if role not in other} or None
+
+
+def _report_skipped(path: str, side: Any) -> None:
+    if side.skipped:
+        first = side.bad_lines[0]
+        print(
+            f"rankstone: {path}: {side.skipped} bad lines skipped; line {first.line}: {first.problem}", file=sys.stderr
+        )
+
+
+def _check(metrics: Iterable[str], convention: str, choices: Mapping[str, Any]) -> None:
+    """Find out what is wrong with the words before any file is read."""
+    from rankstone.evaluate import plan
+
+    try:
+        plan(metrics, convention, choices)
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _pairs(words: Iterable[str], option: str) -> dict[str, Any]:
+    out = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {word!r}: write it as NAME=VALUE")
+        try:
+            out[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            out[name] = value
+    return out
+
+
+def _short_names(paths: Sequence[str]) -> list[str]:
+    """Names for the table's columns: the files' own, with folders only where they are needed to tell them apart."""
+    names = [os.path.basename(path.rstrip("/")) for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{path} ({n})" if list(paths).count(path) > 1 else path for n, path in enumerate(paths, 1)]
+
+
+def _means(results: Mapping[str, Result], form: str) -> str:
+    first = next(iter(results.values()))
+    if form == "table" and len(results) == 1:
+        return repr(first)
+    if form == "json":
+        found = {}
+        for name, result in results.items():
+            whole = result.to_dict()
+            del whole["queries"], whole["per_query"]
+            found[name] = whole
+        return _json(found)
+    rows: Rows = [["metric", *results]]
+    rows += [[label, *(_value(result[label], form) for result in results.values())] for label in first]
+    text = _render(rows, form)
+    if form != "table":
+        return text
+    remarks = {name: result.remarks() for name, result in results.items()}
+    if len({tuple(lines) for lines in remarks.values()}) == 1:
+        return "\n".join([text, *next(iter(remarks.values()))])
+    told = [f"{name}: {line}" for name, lines in remarks.items() for line in lines[1:]]
+    return "\n".join([text, next(iter(remarks.values()))[0], *told])
+
+
+def _per_query(results: Mapping[str, Result], form: str) -> str:
+    labels = list(next(iter(results.values())))
+    if form == "json":
+        return _json(
+            {
+                name: {
+                    str(query): {label: float(result.per_query[label][at]) for label in labels}
+                    for at, query in enumerate(result.queries)
+                }
+                for name, result in results.items()
+            }
+        )
+    many = len(results) > 1
+    rows: Rows = [[*(["run"] if many else []), "query", *labels]]
+    for name, result in results.items():
+        columns = [[_value(float(one), form) for one in result.per_query[label]] for label in labels]
+        for at, query in enumerate(result.queries):
+            rows.append([*([name] if many else []), str(query), *(column[at] for column in columns)])
+    return _render(rows, form)
+
+
+def _by_group(results: Mapping[str, Result], groups: Any, arguments: argparse.Namespace) -> str:
+    found = {name: result.by(groups) for name, result in results.items()}
+    if arguments.format == "json":
+        return _json({name: {str(group): means for group, means in one.items()} for name, one in found.items()})
+    labels = list(next(iter(results.values())))
+    many = len(results) > 1
+    rows: Rows = [[*(["run"] if many else []), arguments.by, *labels]]
+    for name, one in found.items():
+        for group in sorted(one, key=str):
+            values = [_value(one[group][label], arguments.format) for label in labels]
+            rows.append([*([name] if many else []), str(group), *values])
+    return _render(rows, arguments.format)
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def _value(value: float, form: str) -> str:
+    return repr(value) if form == "csv" else f"{value:.4f}"
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, default=str)
+
+
+def _render(rows: Rows, form: str) -> str:
+    if form == "csv":
+        import csv
+        import io
+
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(rows)
+        return out.getvalue().rstrip("\n")
+    texts = sum(not _is_number(cell) for cell in rows[1]) if len(rows) > 1 else 1
+    if form == "latex":
+        body = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
+        shape = "l" * texts + "r" * (len(rows[0]) - texts)
+        return "\n".join(
+            [rf"\begin{{tabular}}{{{shape}}}", r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}"]
+        )
+    if form == "markdown":
+        rows = [[cell.replace("|", r"\|") for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = [
+        [
+            cell.ljust(width) if at < texts else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in rows
+    ]
+    if form == "markdown":
+        rule = ["-" * width if at < texts else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
+        return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+    plain = ["  ".join(line).rstrip() for line in lines]
+    rule_line = "-" * max(map(len, plain))
+    return "\n".join([plain[0], rule_line, *plain[1:], *([rule_line] if len(plain) > 1 else [])])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _latex(text: str) -> str:
+    for mark in ("\\", "_", "%", "&", "#", "$", "{", "}"):
+        text = text.replace(mark, r"\textbackslash{}" if mark == "\\" else "\\" + mark)
+    return text
+
+
+# -- the other commands --------------------------------------------------------------------------------------
+
+
+def _metrics(arguments: argparse.Namespace) -> None:
+    from rankstone.metrics.registry import parse, rows
+
+    known = rows()
+    if not arguments.names:
+        table: Rows = [["metric", "formula"]]
+        table += [[f"{name}@k" if row.takes_k else name, row.formula] for name, row in sorted(known.items())]
+        print(_render(table, "table"))
+        print("rankstone metrics NAME tells all about one")
+        return
+    for name in arguments.names:
+        try:
+            row = parse(name)[0].row
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        print(f"{row.name}: {row.formula}")
+        if row.aliases:
+            print(f"also called {', '.join(row.aliases)}")
+        print()
+        print("\n".join(line.removeprefix("    ") for line in (row.function.__doc__ or "").strip().split("\n")))
+        for parameter, default in row.defaults.items():
+            print(f"\n{parameter} (default {default!r}){row.describe(parameter)}", end="")
+        print()
+
+
+def _define(arguments: argparse.Namespace) -> None:
+    from rankstone.conventions import convention
+    from rankstone.definitions import definition
+    from rankstone.evaluate import plan
+
+    choices = _pairs(arguments.set, "--set")
+    _check(arguments.metrics, arguments.convention, choices)
+    for one in plan(arguments.metrics, arguments.convention, choices):
+        print(definition(one, convention(arguments.convention).but(**choices)))
+
+
+def _conventions(arguments: argparse.Namespace) -> None:
+    from rankstone.conventions import convention, conventions
+
+    if not arguments.names:
+        table: Rows = [["convention", "what it follows"]]
+        table += [[name, one.summary] for name, one in conventions().items()]
+        print(_render(table, "table"))
+        print("rankstone conventions NAME tells all its choices")
+        return
+    for name in arguments.names:
+        try:
+            one = convention(name)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        print(f"{one.name}: {one.summary}")
+        for choice, value in one.choices.items():
+            print(f"  {choice} = {value!r}")
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    from rankstone.write import convert
+
+    columns = {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
+    read = convert(
+        arguments.source,
+        arguments.target,
+        arguments.kind,
+        source_format=arguments.from_format,
+        target_format=arguments.to_format,
+        columns=columns,
+        on_error=arguments.on_error,
+    )
+    _report_skipped(arguments.source, read)
+
+
+def _completion(arguments: argparse.Namespace) -> None:
+    from rankstone.completion import script
+
+    print(script(parser(), arguments.shell))
+
+
+class Progress:
+    """A line on the terminal that shows how far a long job is: after a second, and only if someone can see it."""
+
+    def __init__(self, name: str, stream: Any = None) -> None:
+        self.name = name
+        self.stream = stream or sys.stderr
+        self.start = self.shown = time.monotonic()
+        self.drawn = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, done: int, total: int, unit: str = "rows") -> None:
+        now = time.monotonic()
+        if now - self.start < 1 or now - self.shown < 0.1 or not self.stream.isatty():
+            return
+        self.shown, self.drawn = now, True
+        speed = done / (now - self.start)
+        left = (total - done) / speed if speed and total else 0.0
+        share = min(done / total, 1.0) if total else 0.0
+        bar = "#" * round(20 * share)
+        self.stream.write(
+            f"\r\x1b[K{self.name} [{bar:<20}] {share:4.0%} {_short(speed)} {unit}/s, {_duration(left)} left"
+        )
+        self.stream.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self.drawn:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+def _short(number: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return f"{number:.0f}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
