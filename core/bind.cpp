@@ -10,6 +10,7 @@
 #include "dense.hpp"
 #include "dicts.hpp"
 #include "lists.hpp"
+#include "stream.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -189,10 +190,10 @@ private:
 std::string show(const Column& column, int64_t row) {
     nb::object value;
     if (column.is_text()) {
-        const std::string_view text = key_at<TextKeys>(column, row).text;
+        const std::string_view text = value_at<TextKeys>(column, row);
         value = checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
     } else if (column.dictionary) {
-        value = nb::int_(key_at<IntKeys>(column, row));
+        value = nb::int_(value_at<IntKeys>(column, row));
     } else {
         value = with_numbers(column, [&](auto get) -> nb::object {
             if constexpr (std::is_integral_v<decltype(get(0))>) return nb::int_(get(row));
@@ -284,7 +285,7 @@ std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char*
     const Column column = inputs.ids(object, name);
     if (column.is_text()) throw nb::type_error((std::string(name) + " must be integers").c_str());
     std::vector<int64_t> indices(static_cast<size_t>(column.length));
-    IntKeys::with(column, [&](auto get) {
+    IntKeys::with_values(column, [&](auto get) {
         for (int64_t i = 0; i < column.length; ++i) indices[static_cast<size_t>(i)] = get(i);
     });
     return indices;
@@ -332,6 +333,134 @@ nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, cons
     }
 }
 
+nb::object number_array(const std::vector<double>& numbers) {
+    Array<double> array(std::ssize(numbers));
+    std::copy(numbers.begin(), numbers.end(), array.data());
+    return to_numpy(array, std::ssize(numbers));
+}
+
+// A stream, and the columns of its truth, which it reads where they lie.
+class BoundStream {
+public:
+    BoundStream(nb::handle query, nb::handle item, nb::handle grade, const char* duplicates, const char* truth_duplicates,
+                bool float32) {
+        const Options options = read_options("item_desc", duplicates, truth_duplicates, float32, true, false, 0);
+        truth_.queries = inputs_.ids(query, "truth queries");
+        truth_.items = inputs_.ids(item, "truth items");
+        truth_.values = inputs_.numbers(grade, "truth grades");
+        check_lengths(truth_.queries, truth_.items);
+        if (truth_.values) check_lengths(truth_.items, *truth_.values);
+        std::vector<int64_t> first_rows;
+        try {
+            stream_ = make_stream(truth_, options, first_rows);
+        } catch (const Problem& problem) {
+            fail(problem, "query " + show(truth_.queries, first_rows[static_cast<size_t>(problem.query)]),
+                 "item " + show(truth_.items, problem.row), truth_.values ? &*truth_.values : nullptr, problem.row);
+        }
+    }
+
+    nb::object find(nb::handle query, nb::handle item, nb::handle score, int threads) {
+        std::vector<int64_t> extra;
+        read_batch(query, item, score, threads, [&](const Rows& batch, Team& team) { extra = stream_->find(batch, team); });
+        return index_array(extra);
+    }
+
+    void count(nb::handle query, nb::handle item, nb::handle score, int threads) {
+        read_batch(query, item, score, threads, [&](const Rows& batch, Team& team) {
+            if (!stream_->sealed) stream_->seal(team);
+            stream_->count(batch, team);
+        });
+    }
+
+    nb::tuple result(const char* order, bool zeros, int threads) {
+        const Options options = read_options(order, "error", "error", false, zeros, false, threads);
+        Output output = open(options, [&](Team& team) {
+            if (!stream_->sealed) stream_->seal(team);
+            return stream_->result(options.order, zeros, team);
+        });
+        return to_tuple(index_array(stream_->first_rows()), index_array({}), output);
+    }
+
+    nb::tuple stretches(nb::handle query, int threads) {
+        Inputs inputs;
+        const Column queries = inputs.ids(query, "run queries");
+        check_same_kind(truth_.queries, queries);
+        const Stretches found = open(Options{.threads = threads}, [&](Team& team) { return stream_->stretches(queries, team); });
+        return nb::make_tuple(index_array(found.starts), index_array(found.queries));
+    }
+
+    nb::tuple truth() const {
+        return nb::make_tuple(index_array(stream_->truth_rows()), index_array(stream_->truth_offsets()));
+    }
+
+    nb::tuple finds() const {
+        const Finds& all = stream_->finds;
+        return nb::make_tuple(number_array(all.scores), index_array(all.retrieved), index_array(all.repeated),
+                              number_array(all.repeated_scores), all.rows, all.unjudged);
+    }
+    void set_finds(const nb::tuple& state) {
+        Finds& all = stream_->finds;
+        read_vector(state[0], all.scores, all.scores.size());
+        read_vector(state[1], all.retrieved, all.retrieved.size());
+        read_vector(state[2], all.repeated, static_cast<size_t>(nb::len(state[2])));
+        read_vector(state[3], all.repeated_scores, all.repeated.size());
+        for (int64_t item : all.repeated)
+            if (item < 0 || item >= std::ssize(all.scores)) throw nb::value_error("a stream's state is out of range");
+        all.rows = nb::cast<int64_t>(state[4]);
+        all.unjudged = nb::cast<int64_t>(state[5]);
+        stream_->sealed = false;
+    }
+
+    nb::tuple counts() const {
+        const Counts& all = stream_->counts;
+        return nb::make_tuple(index_array(all.levels), index_array(all.before), all.rows);
+    }
+    void set_counts(const nb::tuple& state) {
+        if (!stream_->sealed) open({}, [&](Team& team) { stream_->seal(team); });
+        Counts& all = stream_->counts;
+        read_vector(state[0], all.levels, all.levels.size());
+        read_vector(state[1], all.before, all.before.size());
+        all.rows = nb::cast<int64_t>(state[2]);
+    }
+
+private:
+    template <class Use>
+    void read_batch(nb::handle query, nb::handle item, nb::handle score, int threads, Use use) {
+        if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
+        Inputs inputs;
+        Rows batch{inputs.ids(query, "run queries"), inputs.ids(item, "run items"), inputs.numbers(score, "run scores")};
+        if (!batch.values) throw nb::type_error("run scores: must not be None");
+        check_same_kind(truth_.queries, batch.queries);
+        check_same_kind(truth_.items, batch.items);
+        check_lengths(batch.queries, batch.items);
+        check_lengths(batch.items, *batch.values);
+        if (broken_) throw nb::value_error("an earlier batch stopped half-way, so this stream cannot go on; start again");
+        if (batch.queries.length == 0) return;
+        broken_ = true;
+        try {
+            open(Options{.threads = threads}, [&](Team& team) { use(batch, team); });
+        } catch (const Problem& problem) {
+            fail(problem, "query " + show(batch.queries, problem.row), "item " + show(batch.items, problem.row), &*batch.values,
+                 problem.row);
+        }
+        broken_ = false;
+    }
+
+    template <class T>
+    static void read_vector(nb::handle object, std::vector<T>& out, size_t size) {
+        const nb::object array = checked(PyArray_FROM_OTF(object.ptr(), numpy_type<T>, NPY_ARRAY_CARRAY_RO));
+        if (PyArray_NDIM(as_array(array)) != 1 || static_cast<size_t>(PyArray_DIM(as_array(array), 0)) != size)
+            throw nb::value_error("a stream's state has the wrong size");
+        const auto* data = static_cast<const T*>(PyArray_DATA(as_array(array)));
+        out.assign(data, data + size);
+    }
+
+    Inputs inputs_;
+    Rows truth_;
+    std::unique_ptr<Stream> stream_;
+    bool broken_ = false;
+};
+
 }  // namespace
 }  // namespace rankstone
 
@@ -357,4 +486,14 @@ NB_MODULE(_core, m) {
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(), "run_offsets"_a.none(), "run_items"_a.none(),
           "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(), RANKSTONE_OPTIONS);
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    nb::class_<BoundStream>(m, "Stream")
+        .def(nb::init<nb::handle, nb::handle, nb::handle, const char*, const char*, bool>(), "truth_query"_a.none(), "truth_item"_a.none(),
+             "truth_grade"_a.none(), nb::kw_only(), "duplicates"_a = "error", "truth_duplicates"_a = "error", "float32"_a = false)
+        .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
+        .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
+        .def("result", &BoundStream::result, "order"_a = "item_desc", "zeros"_a = true, "threads"_a = 0)
+        .def("stretches", &BoundStream::stretches, "query"_a.none(), "threads"_a = 0)
+        .def("truth", &BoundStream::truth)
+        .def_prop_rw("finds", &BoundStream::finds, &BoundStream::set_finds)
+        .def_prop_rw("counts", &BoundStream::counts, &BoundStream::set_counts);
 }

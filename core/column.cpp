@@ -104,7 +104,7 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
         throw ColumnTypeError(std::string(values.name) + ": a dictionary must hold strings or integers");
     check_ids(values);
     if (values.is_text())
-        TextKeys::with(values, [&](auto get) {
+        TextKeys::with_keys(values, [&](auto get) {
             for (int64_t row = 0; row < values.length; ++row) {
                 const TextKeys::Key key = get(row);
                 dictionary->texts.push_back(key.text);
@@ -112,7 +112,7 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
             }
         });
     else
-        IntKeys::with(values, [&](auto get) {
+        IntKeys::with_values(values, [&](auto get) {
             for (int64_t row = 0; row < values.length; ++row) dictionary->ints.push_back(get(row));
         });
     return dictionary;

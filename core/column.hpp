@@ -26,10 +26,8 @@ struct ColumnValueError : std::runtime_error {
 
 enum class Type { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, bytes, bits, utf8, large_utf8, view, none };
 
-// Always inlined: most calls are for ids of a few bytes, and a hash that nobody reads then costs nothing.
-#define RANKSTONE_INLINE [[gnu::always_inline]] inline
-RANKSTONE_INLINE uint64_t hash_text(std::string_view text);
-RANKSTONE_INLINE bool same_text(std::string_view a, std::string_view b);
+uint64_t hash_text(std::string_view text);
+bool same_text(std::string_view a, std::string_view b);
 
 // The distinct values of a dictionary-encoded column, made quick to reach.
 struct Dictionary {
@@ -88,17 +86,19 @@ decltype(auto) with_numbers(const Column& column, Use use) {
     }
 }
 
-// The two kinds of id. A key is what the hash table and the tie rule need to know of an id.
+// The two kinds of id. A value is what an id is compared by; a key adds what the hash table knows it by.
 struct IntKeys {
+    using Value = int64_t;
     using Key = int64_t;
 
+    static Value value(Key key) { return key; }
     static uint64_t tag(Key key) { return static_cast<uint64_t>(key); }
     static constexpr bool tag_is_key = true;
-    static bool same(Key a, Key b) { return a == b; }
-    static int compare(Key a, Key b) { return (a > b) - (a < b); }
+    static bool same(Value a, Value b) { return a == b; }
+    static int compare(Value a, Value b) { return (a > b) - (a < b); }
 
     template <class Use>
-    static decltype(auto) with(const Column& column, Use use) {
+    static decltype(auto) with_values(const Column& column, Use use) {
         return with_numbers(column, [&](auto get) {
             if (column.dictionary)
                 return use([get, values = column.dictionary->ints.data()](int64_t row) {
@@ -107,22 +107,47 @@ struct IntKeys {
             return use([get](int64_t row) { return static_cast<int64_t>(get(row)); });
         });
     }
+    template <class Use>
+    static decltype(auto) with_keys(const Column& column, Use use) {
+        return with_values(column, use);
+    }
 };
 
 struct TextKeys {
+    using Value = std::string_view;
     struct Key {
         std::string_view text;
         uint64_t hash;
     };
 
+    static Value value(const Key& key) { return key.text; }
     static uint64_t tag(const Key& key) { return key.hash; }
     static constexpr bool tag_is_key = false;
-    static bool same(const Key& a, const Key& b) { return same_text(a.text, b.text); }
+    static bool same(Value a, Value b) { return same_text(a, b); }
     // By unsigned bytes of UTF-8, which is the order of the code points.
-    static int compare(const Key& a, const Key& b) { return a.text.compare(b.text); }
+    static int compare(Value a, Value b) { return a.compare(b); }
 
     template <class Use>
-    static decltype(auto) with(const Column& column, Use use) {
+    static decltype(auto) with_values(const Column& column, Use use) {
+        if (column.dictionary)
+            return with_numbers(column, [&](auto get) {
+                return use([get, texts = column.dictionary->texts.data()](int64_t row) {
+                    return texts[static_cast<size_t>(get(row))];
+                });
+            });
+        const auto cut = [&](auto* offsets) {
+            return use([offsets, text = column.text](int64_t row) {
+                return Value(text + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]));
+            });
+        };
+        switch (column.type) {
+            case Type::utf8: return cut(static_cast<const int32_t*>(column.values));
+            case Type::large_utf8: return cut(static_cast<const int64_t*>(column.values));
+            default: return use([&column](int64_t row) { return view_text(column, row); });
+        }
+    }
+    template <class Use>
+    static decltype(auto) with_keys(const Column& column, Use use) {
         if (column.dictionary)
             return with_numbers(column, [&](auto get) {
                 return use([get, dictionary = column.dictionary.get()](int64_t row) {
@@ -130,21 +155,16 @@ struct TextKeys {
                     return Key{dictionary->texts[i], dictionary->hashes[i]};
                 });
             });
-        const auto hashed = [](std::string_view text) { return Key{text, hash_text(text)}; };
-        const auto cut = [&](auto* offsets) {
-            return use([=, text = column.text](int64_t row) {
-                return hashed({text + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
+        return with_values(column, [&](auto get) {
+            return use([get](int64_t row) {
+                const Value text = get(row);
+                return Key{text, hash_text(text)};
             });
-        };
-        switch (column.type) {
-            case Type::utf8: return cut(static_cast<const int32_t*>(column.values));
-            case Type::large_utf8: return cut(static_cast<const int64_t*>(column.values));
-            default: return use([&column, hashed](int64_t row) { return hashed(view_text(column, row)); });
-        }
+        });
     }
 
 private:
-    static std::string_view view_text(const Column& column, int64_t row) {
+    static Value view_text(const Column& column, int64_t row) {
         // Arrow's layout: the length, then the text itself if it fits 12 bytes, else 4 bytes of it, a buffer, an offset.
         const char* view = static_cast<const char*>(column.values) + 16 * row;
         int32_t size, buffer, offset;
@@ -157,13 +177,18 @@ private:
 };
 
 template <class Keys>
+typename Keys::Value value_at(const Column& column, int64_t row) {
+    return Keys::with_values(column, [row](auto get) { return get(row); });
+}
+
+template <class Keys>
 typename Keys::Key key_at(const Column& column, int64_t row) {
-    return Keys::with(column, [row](auto get) { return typename Keys::Key(get(row)); });
+    return Keys::with_keys(column, [row](auto get) { return get(row); });
 }
 
 // Calls use(Keys{}) with the kind of key that both columns need. An empty column may be of any type.
 template <class Use>
-void with_keys(const Column& a, const Column& b, Use use) {
+void with_kind(const Column& a, const Column& b, Use use) {
     if ((a.length ? a : b).is_text())
         use(TextKeys{});
     else
@@ -176,7 +201,7 @@ inline uint64_t load(const char* from, size_t bytes) {
     return value;
 }
 
-RANKSTONE_INLINE uint64_t hash_text(std::string_view text) {
+inline uint64_t hash_text(std::string_view text) {
     constexpr uint64_t k0 = 0xA0761D6478BD642Fu, k1 = 0xE7037ED1A0B428DBu;
     const char* p = text.data();
     size_t size = text.size();
@@ -191,7 +216,7 @@ RANKSTONE_INLINE uint64_t hash_text(std::string_view text) {
 }
 
 // The same two words; a call of memcmp would take longer than the comparison of a usual id.
-RANKSTONE_INLINE bool same_text(std::string_view a, std::string_view b) {
+inline bool same_text(std::string_view a, std::string_view b) {
     const size_t size = a.size();
     if (size != b.size()) return false;
     const char *p = a.data(), *q = b.data();

@@ -18,7 +18,7 @@ public:
     }
     // Often the run has the queries in the truth's order, so the next number is tried first.
     int64_t next_or_add(const Key& key, int64_t row, bool in_run) {
-        const bool guessed = next_ < std::ssize(queries) && Keys::same(key_at<Keys>(truth_, queries[static_cast<size_t>(next_)]), key);
+        const bool guessed = next_ < std::ssize(queries) && Keys::same(value_of(next_), Keys::value(key));
         const int64_t number = guessed ? next_ : find_or_add(key, row, in_run);
         next_ = number + 1;
         return number;
@@ -39,9 +39,11 @@ public:
 
 private:
     bool is(int64_t number, const Key& key) const {
-        if (Keys::tag_is_key) return true;
+        return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(key));
+    }
+    typename Keys::Value value_of(int64_t number) const {
         const auto i = static_cast<size_t>(number);
-        return Keys::same(i < queries.size() ? key_at<Keys>(truth_, queries[i]) : key_at<Keys>(run_, extra[i - queries.size()]), key);
+        return i < queries.size() ? value_at<Keys>(truth_, queries[i]) : value_at<Keys>(run_, extra[i - queries.size()]);
     }
 
     const Column& truth_;
@@ -114,7 +116,7 @@ private:
         const int64_t pieces = (rows + piece - 1) / piece;
         std::vector<std::vector<int64_t>> found(static_cast<size_t>(pieces));
         team_.each(pieces, rows, [&](int64_t i) {
-            Keys::with(column_, [&](auto get) {
+            Keys::with_values(column_, [&](auto get) {
                 auto& starts = found[static_cast<size_t>(i)];
                 for (int64_t row = std::max<int64_t>(1, i * piece); row < std::min(rows, (i + 1) * piece); ++row)
                     if (!Keys::same(get(row), get(row - 1))) starts.push_back(row);
@@ -136,7 +138,7 @@ private:
         constexpr Row unknown = std::numeric_limits<Row>::max();
         const int64_t rows = column_.length;
         Array<Row> numbers(rows);
-        Keys::with(column_, [&](auto get) {
+        Keys::with_keys(column_, [&](auto get) {
             for (int64_t first = 0, size = 1 << 15; first < rows; first += size, size = std::max(size, first)) {
                 const int64_t batch = std::min(size, rows - first);
                 team_.each_piece(batch, [&](int64_t from, int64_t to) {
@@ -183,7 +185,7 @@ void group(const Column& column, bool in_run, bool wide, Numbering<Keys>& number
 void align_columns(const Rows& truth, const Rows& run, const Options& options, Team& team, ColumnResult& result) {
     Side judged{truth.items, truth.values, {}, {}}, returned{run.items, run.values, {}, {}};
     const bool wide = truth.queries.length + run.queries.length >= std::numeric_limits<uint32_t>::max();
-    with_keys(truth.queries, run.queries, [&]<class Keys>(Keys) {
+    with_kind(truth.queries, run.queries, [&]<class Keys>(Keys) {
         Numbering<Keys> numbering(truth.queries, run.queries);
         group(truth.queries, false, wide, numbering, team, judged);
         group(run.queries, true, wide, numbering, team, returned);

@@ -24,6 +24,7 @@ template <class Keys>
 class Worker {
 public:
     using Key = typename Keys::Key;
+    using Value = typename Keys::Value;
 
     Worker(const Side& truth, const Side& run, const Options& options, const Team& team, Output& output)
         : truth_(truth), run_(run), options_(options), team_(team), output_(output) {}
@@ -69,7 +70,7 @@ private:
         for (int64_t i = 0; i < judged_; ++i) {
             const Key& key = judged_keys_[static_cast<size_t>(i)];
             const auto& slot = table.find_or_add(Keys::tag(key), i, [&](int64_t number) {
-                return Keys::tag_is_key || Keys::same(judged_keys_[static_cast<size_t>(number)], key);
+                return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(key));
             });
             if (table.number(slot) != i) {
                 if (options_.truth_duplicates == TruthDuplicates::error) fail(Problem::twice, false, in_truth_.first + i);
@@ -100,7 +101,7 @@ private:
     }
 
     static void gather_keys(const Side& side, int64_t first, int64_t count, Key* keys) {
-        Keys::with(side.items, [&](auto get) {
+        Keys::with_keys(side.items, [&](auto get) {
             for_rows(side.rows, first, count, [&](int64_t i, int64_t row) { keys[i] = get(row); });
         });
     }
@@ -119,7 +120,9 @@ private:
             for (int64_t i = 0; i < count; ++i) {
                 // Judged items have the numbers of their places, all others that of their first row, on top of those.
                 const int64_t fresh = judged_ + start + i;
-                const auto same = [&](int64_t number) { return Keys::tag_is_key || Keys::same(key_of(number), keys[i]); };
+                const auto same = [&](int64_t number) {
+                    return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(keys[i]));
+                };
                 if (counting) {
                     const int64_t number = table.find(Keys::tag(keys[i]), same);
                     if (number >= 0) add_hit(start + i, number);
@@ -131,9 +134,10 @@ private:
         }
     }
 
-    Key key_of(int64_t number) const {
-        return number < judged_ ? judged_keys_[static_cast<size_t>(number)] : run_key(number - judged_);
+    Value value_of(int64_t number) const {
+        return number < judged_ ? Keys::value(judged_keys_[static_cast<size_t>(number)]) : run_value(number - judged_);
     }
+    Value run_value(int64_t row) const { return value_at<Keys>(run_.items, run_.rows[in_run_.first + row]); }
 
     // A row whose item the table knows: judged, or seen in an earlier row, or both.
     void meet(int64_t row, Table::Slot& slot) {
@@ -142,8 +146,6 @@ private:
         first_row_[static_cast<size_t>(number)] = row;
         add_hit(row, number);
     }
-
-    Key run_key(int64_t row) const { return key_at<Keys>(run_.items, run_.rows[in_run_.first + row]); }
 
     void add_hit(int64_t row, int64_t number) {
         const double grade = grades_[static_cast<size_t>(number)];
@@ -195,7 +197,7 @@ private:
         const int64_t count = in_run_.size();
         if (Ranker::count(scores_, count, hits_))
             ranker_.break_ties(scores_, count, hits_, options_.order,
-                               [&](int64_t a, int64_t b) { return Keys::compare(run_key(a), run_key(b)); });
+                               [&](int64_t a, int64_t b) { return Keys::compare(run_value(a), run_value(b)); });
         ranker_.sort(hits_, count);
     }
 
@@ -271,7 +273,7 @@ Output align_segments(const Side& truth, const Side& run, const Options& options
         return {16 + 2 * judged + rows, judged, counts && judged ? rows : std::min(judged, rows)};
     };
     Output output;
-    with_keys(truth.items, run.items, [&]<class Keys>(Keys) {
+    with_kind(truth.items, run.items, [&]<class Keys>(Keys) {
         output = align_chunks(std::ssize(truth.ranges), team, cost, [&](Chunk& chunk, Output& written) {
             Worker<Keys>(truth, run, options, team, written).align(chunk);
         });

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
+
+#include "memory.hpp"
 
 namespace rankstone {
 
@@ -74,7 +75,7 @@ public:
         if (size > room_) {
             room_ = size < (1 << 17) ? 2 * size : size;  // so that growing is rare
             slots_.reset();
-            slots_ = std::make_unique<Slot[]>(static_cast<size_t>(room_));
+            slots_ = make_zeros<Slot>(room_);
             view_ = {slots_.get(), 0, 1};
         }
         view_.size = static_cast<uint64_t>(size);
@@ -83,7 +84,7 @@ public:
 
     // Makes room for `count` keys and keeps those that are there.
     const View& grow(int64_t count) {
-        const std::unique_ptr<Slot[]> old = std::move(slots_);
+        const std::unique_ptr<Slot[], Free> old = std::move(slots_);
         const View before = view_;
         room_ = 0;
         start(count);
@@ -96,7 +97,7 @@ public:
     const View& view() const { return view_; }
 
 private:
-    std::unique_ptr<Slot[]> slots_;
+    std::unique_ptr<Slot[], Free> slots_;
     View view_;
     int64_t room_ = 0, used_ = 0;
 };

@@ -134,10 +134,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     columns = {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
     results = _results(arguments, metrics, choices, columns)
     if arguments.by:
-        from rankstone.inputs.files import read_groups
-
-        groups = read_groups(arguments.truth, arguments.by, columns=columns)
-        text = _by_group(results, groups, arguments)
+        text = _by_group(results, _groups(arguments.truth, arguments.by, columns), arguments)
     elif arguments.per_query:
         text = _per_query(results, arguments.format)
     else:
@@ -262,6 +259,21 @@ def _per_query(results: Mapping[str, Result], form: str) -> str:
         for at, query in enumerate(result.queries):
             rows.append([*([name] if many else []), str(query), *(column[at] for column in columns)])
     return _render(rows, form)
+
+
+def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[Any, Any]:
+    """Each query's group, from a column of the truth file."""
+    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.files import read_truth
+
+    if path == "-":
+        raise UsageError("--by reads the truth twice; it cannot come from standard input")
+    read = read_truth(path, columns={**(_roles(columns, "truth") or {}), "item": column})
+    out: dict[Any, Any] = {}
+    for query, group in zip(plain_ids(read.query), plain_ids(read.item), strict=True):
+        if out.setdefault(query, group) != group:
+            raise ValueError(f"{path}: query {query!r} is in two groups, {out[query]!r} and {group!r}")
+    return out
 
 
 def _by_group(results: Mapping[str, Result], groups: Any, arguments: argparse.Namespace) -> str:

@@ -346,9 +346,10 @@ def test_no_crash_when_ids_change_what_is_read(seed: int) -> None:
 # Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 LONG_CALLS = {
-    "columns": "align_columns(q, i, None, np.repeat(q, 200), np.tile(i[:200], len(q)), None, threads=2)",
-    "one query": "align_columns(q[:1], i[:1], None, np.zeros(len(i), int), i, i.astype(float), threads=2)",
-    "dicts": "align_dicts(dict.fromkeys(range(3_000_000), ['a']), dict.fromkeys(range(3_000_000), ('a', 'b')))",
+    "columns": "align_columns, (q, q, None, np.repeat(q, 100), np.tile(q[:100], len(q)), None)",
+    "shuffled": "align_columns, (q, q, None, np.tile(q, 100), np.repeat(q[:100], len(q)), None)",
+    "one query": "align_columns, (q[:1], q[:1], None, 0 * i, i, i.astype(float))",
+    "dicts": "align_dicts, (dict.fromkeys(q, ['a']), dict.fromkeys(q, ('a', 'b', 'c', 'd')))",
 }
 
 
@@ -362,6 +363,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         from rankstone._core import align_columns, align_dicts
 
         q, i = np.arange(200_000), np.arange(20_000_000)
+        call, arguments = {LONG_CALLS[call]}
         def interrupt():
             global sent
             sent = time.monotonic()
@@ -370,7 +372,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         threading.Timer(0.5, interrupt).start()
         try:
             while True:
-                {LONG_CALLS[call]}
+                call(*arguments)
         except KeyboardInterrupt:
             print(time.monotonic() - sent)
     """

@@ -77,3 +77,15 @@ def metrics(draw, name, most=10, only=None):
     k = draw(st.sampled_from((None, 1, 2, 3, 5, most))) if row.takes_k else None
     metric = rs.Metric(name).given(**params)
     return (metric if k is None else metric @ k), params, k
+
+
+def built_in():
+    """The package's own metrics; tests elsewhere declare others."""
+    return {name: row for name, row in rows().items() if row.function.__module__.startswith("rankstone.")}
+
+
+def fitting(row, **options):
+    """Data that the metric can read: a prediction needs scores, and some of them a probability of 0 or 1."""
+    if row.kind == "ratings":
+        return pairs(grades="probability", scores="probability", lists=False, **options)
+    return pairs(**options)

@@ -56,13 +56,13 @@ class Results:
 
 def read_qrels(path: str, *, comments: bool) -> Judgments:
     """Judgments of documents: `qid iter docno rel`."""
-    lines = _lines(path, "qrels", {"qid": _NAME, "docno": _TEXT, "rel": pa.int64()}, comments=comments)
+    lines = _lines(path, "qrels", {"qid": _NAME, "docno": _TEXT, "rel": pa.int32()}, comments=comments)
     return _judgments(lines)
 
 
 def read_jg(path: str, *, comments: bool) -> Judgments:
     """Judgments by several people: `qid jg docno rel`."""
-    lines = _lines(path, "qrels", {"qid": _NAME, "iter": _NAME, "docno": _TEXT, "rel": pa.int64()}, comments=comments)
+    lines = _lines(path, "qrels", {"qid": _NAME, "iter": _NAME, "docno": _TEXT, "rel": pa.int32()}, comments=comments)
     return _judgments(lines, group="iter")
 
 
@@ -202,7 +202,7 @@ def _parsed(text: bytes, kind: Any, path: str, number: int, name: str) -> Any:
     if kind == pa.float64():
         return float(text)
     value = whole(text.decode())
-    if abs(value) > 2**31:
+    if abs(value) >= 2**31:
         raise BadFile(f"{path}:{number}: {name} {value} is too large")
     return value
 

@@ -1,0 +1,112 @@
+"""The public names, the version, and the words for every choice."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankstone as rs
+
+from .cases import built_in, parameter_values
+
+ROOT = Path(__file__).parents[2]
+ROWS = list(built_in().values())
+every_metric = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+def test_public_names_are_sorted_and_exist():
+    assert rs.__all__ == sorted(rs.__all__)
+    assert len(set(rs.__all__)) == len(rs.__all__)
+    for name in rs.__all__:
+        assert getattr(rs, name) is not None
+
+
+def test_every_metric_is_exported():
+    for row in ROWS:
+        assert row.name in rs.__all__
+        assert getattr(rs, row.name) == rs.Metric(row.name)
+
+
+def test_every_public_name_is_exported():
+    """What can be seen without an underscore is in `__all__`, or is a module."""
+    modules = {"conventions", "definitions", "evaluate", "inputs", "metrics", "one", "ranked", "result"}
+    seen = {name for name in vars(rs) if not name.startswith("_")}
+    assert seen - set(rs.__all__) <= modules
+
+
+def test_version_is_the_changelogs():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = changelog.split("\n## ", 1)[1]
+    assert re.search(r"\d+\.\d+\.\d+", newest)[0] == rs.__version__
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{rs.__version__}"\n' in project
+
+
+DATA = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.75, "b": 0.5, "c": 0.25}}
+
+
+def definition(metric, **choices):
+    return rs.evaluate(*DATA, metric, weights={"q": 1.0}, **{"averaging": "macro", **choices}).define(metric)
+
+
+@every_metric
+def test_every_value_of_a_parameter_has_words(row):
+    """Two definitions that differ read differently."""
+    for parameter, values in parameter_values(row).items():
+        words = {definition(rs.Metric(row.name).given(**{parameter: value})).partition(": ")[2] for value in values}
+        assert len(words) == len(values), (parameter, words)
+
+
+FREE = {"threshold": (1, 2, ">1"), "both_empty": (None, 1), "digits": (None, 3)}
+IDLE = {  # choices that cannot move a metric of this kind, and are not spoken of
+    "ratings": ("threshold", "credit", "truth_depth", "short_list"),
+    "agreement": ("threshold", "credit", "truth_depth", "short_list"),
+}
+
+
+@every_metric
+@pytest.mark.parametrize("name", list(rs.CHOICES))
+def test_every_value_of_a_choice_has_words(row, name):
+    values = FREE.get(name) or rs.CHOICES[name].allowed
+    words = {}
+    for value in values:
+        try:
+            words[value] = definition(rs.Metric(row.name), **{name: value}).rpartition(". ")[0]
+        except rs.NoExpectedValue:
+            assert value == "expected"
+        except ValueError as error:
+            assert name == "averaging", error  # not every metric can be averaged every way
+    if name in IDLE.get(row.kind, ()):
+        return
+    assert len(set(words.values())) == len(words), words
+
+
+def test_convention_and_version_are_named():
+    text = rs.evaluate(*DATA, "ap", convention="trec_eval").define("ap")
+    assert text.endswith(f"rankstone {rs.__version__}, convention trec_eval")
+
+
+@pytest.mark.parametrize("name", list(rs.conventions()))
+def test_every_convention_names_choices_that_exist(name):
+    """A preset's misspelt choice would be ignored in silence."""
+    convention = rs.convention(name)
+    assert convention.name == name
+    assert convention.summary
+    convention.but(**convention.choices)  # checks each of them
+
+
+def test_arrays_are_the_callers_own():
+    """What is handed out shares no memory with what came in."""
+    query, item = np.array([1, 1, 2]), np.array([5, 6, 5])
+    grade, score = np.array([1.0, 0.0, 1.0]), np.array([0.5, 0.7, 0.9])
+    given = [query, item, grade, score]
+    result = rs.evaluate(rs.columns(query=query, item=item, grade=grade), rs.columns(query=query, item=item, score=score))
+    for metric in result:
+        arrays = [result.per_query[metric], result.ratio(metric).numerator, result.ratio(metric).denominator]
+        assert not any(np.shares_memory(one, other) for one in arrays for other in given)
+    before = dict(result)
+    score[:] = 0
+    item[:] = 0
+    assert dict(result) == before
+    assert list(result.queries) == [1, 2]
