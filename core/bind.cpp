@@ -402,7 +402,7 @@ public:
         Finds& all = stream_->finds;
         read_vector(state[0], all.scores, all.scores.size());
         read_vector(state[1], all.retrieved, all.retrieved.size());
-        read_vector(state[2], all.repeated, static_cast<size_t>(nb::len(state[2])));
+        read_vector(state[2], all.repeated, nb::len(nb::object(state[2])));
         read_vector(state[3], all.repeated_scores, all.repeated.size());
         for (int64_t item : all.repeated)
             if (item < 0 || item >= std::ssize(all.scores)) throw nb::value_error("a stream's state is out of range");

@@ -19,7 +19,7 @@ uint64_t spread(uint64_t tag) { return mix(tag, 0x9E3779B97F4A7C15u); }
 
 template <class Keys>
 void gather_keys(const Column& column, int64_t first, int64_t count, typename Keys::Key* keys) {
-    Keys::with(column, [&](auto get) {
+    Keys::with_keys(column, [&](auto get) {
         for (int64_t i = 0; i < count; ++i) keys[i] = get(first + i);
     });
 }
@@ -36,6 +36,7 @@ class TypedStream final : public Stream {
 public:
     using QueryKey = typename QueryKeys::Key;
     using ItemKey = typename ItemKeys::Key;
+    using ItemValue = typename ItemKeys::Value;
 
     TypedStream(const Rows& truth, const Options& options, std::vector<int64_t>& first_rows) : options_(options) {
         number_queries(truth.queries);
@@ -139,14 +140,11 @@ public:
         std::vector<Stretches> found(at(pieces));
         team.each(pieces, rows, [&](int64_t i) {
             Stretches& mine = found[at(i)];
-            QueryKeys::with(queries, [&](auto get) {
-                QueryKey last = get(std::max<int64_t>(0, i * piece - 1));
+            QueryKeys::with_values(queries, [&](auto get) {
                 for (int64_t row = i * piece; row < std::min(rows, (i + 1) * piece); ++row) {
-                    const QueryKey key = get(row);
-                    if (row > 0 && QueryKeys::same(key, last)) continue;
+                    if (row > 0 && QueryKeys::same(get(row), get(row - 1))) continue;
                     mine.starts.push_back(row);
-                    mine.queries.push_back(find_query(key));
-                    last = key;
+                    mine.queries.push_back(find_query(key_at<QueryKeys>(queries, row)));
                 }
             });
         });
@@ -161,6 +159,8 @@ public:
 private:
     // Some rows of a batch, and the query of each. Those of queries that nobody judged are in no list.
     struct Block {
+        explicit Block(const Rows& rows_of) : batch(rows_of) {}
+
         const Rows& batch;
         int64_t first = 0, size = 0, count = 0;
         bool one_query = false;        // all of its rows have the same
@@ -181,17 +181,17 @@ private:
         int64_t room = 64;
         table_.start(room);
         std::vector<int64_t> numbers(at(column.length));
-        QueryKeys::with(column, [&](auto get) {
+        QueryKeys::with_keys(column, [&](auto get) {
             for (int64_t row = 0; row < column.length; ++row) {
                 const QueryKey key = get(row);
-                if (row > 0 && QueryKeys::same(key, queries_[at(numbers[at(row - 1)])])) {
+                if (row > 0 && same(key, queries_[at(numbers[at(row - 1)])])) {
                     numbers[at(row)] = numbers[at(row - 1)];
                     continue;
                 }
                 const auto known = std::ssize(queries_);
                 if (known == room) table_.grow(room *= 2);
                 const auto& slot = table_.view().find_or_add(QueryKeys::tag(key), known, [&](int64_t number) {
-                    return QueryKeys::tag_is_key || QueryKeys::same(queries_[at(number)], key);
+                    return QueryKeys::tag_is_key || same(queries_[at(number)], key);
                 });
                 const int64_t number = numbers[at(row)] = table_.view().number(slot);
                 if (number == known) {
@@ -210,7 +210,7 @@ private:
 
     void read_truth(const Rows& truth) {
         items_.resize(truth_rows_.size());
-        ItemKeys::with(truth.items, [&](auto get) {
+        ItemKeys::with_values(truth.items, [&](auto get) {
             for (size_t i = 0; i < items_.size(); ++i) items_[i] = get(truth_rows_[i]);
         });
         grades_.assign(items_.size(), 1.0);
@@ -234,7 +234,7 @@ private:
             const int64_t first = truth_offsets_[at(query)];
             for (int64_t i = first; i < truth_offsets_[at(query + 1)]; ++i) {
                 if (!std::isfinite(grades_[at(i)])) throw Problem{Problem::bad_value, false, query, truth_rows_[at(i)]};
-                const ItemKey& key = items_[at(i)];
+                const ItemKey key = key_at<ItemKeys>(truth.items, truth_rows_[at(i)]);
                 const uint64_t hash = spread(ItemKeys::tag(key));
                 const int64_t slot = probe(query, hash, key);
                 if (bytes_[at(slot)]) {
@@ -259,24 +259,24 @@ private:
         const uint8_t* bytes = bytes_.data() + table.start;
         const uint8_t byte = byte_of(hash);
         uint64_t slot = hash & table.mask;
-        while (bytes[slot] && !(bytes[slot] == byte && ItemKeys::same(item_in(query, table.start + static_cast<int64_t>(slot)), key)))
+        while (bytes[slot] && !(bytes[slot] == byte && ItemKeys::same(item_in(query, table.start + static_cast<int64_t>(slot)), ItemKeys::value(key))))
             slot = (slot + 1) & table.mask;
         return table.start + static_cast<int64_t>(slot);
     }
-    const ItemKey& item_in(int64_t query, int64_t slot) const {
-        return items_[at(truth_offsets_[at(query)] + places_[at(slot)])];
-    }
+    ItemValue item_in(int64_t query, int64_t slot) const { return items_[at(truth_offsets_[at(query)] + places_[at(slot)])]; }
+
+    static bool same(const QueryKey& a, const QueryKey& b) { return QueryKeys::same(QueryKeys::value(a), QueryKeys::value(b)); }
 
     int64_t find_query(const QueryKey& key) const {
         return table_.view().find(QueryKeys::tag(key), [&](int64_t number) {
-            return QueryKeys::tag_is_key || QueryKeys::same(queries_[at(number)], key);
+            return QueryKeys::tag_is_key || same(queries_[at(number)], key);
         });
     }
 
     // Calls use(block) for the rows from first to last.
     template <class Use>
     void for_blocks(const Rows& batch, int64_t first, int64_t last, const Team& team, Use use) const {
-        Block rows{batch};
+        Block rows(batch);
         const Table::View table = table_.view();
         for (rows.first = first; rows.first < last; rows.first += rows.size) {
             team.check();
@@ -287,7 +287,7 @@ private:
             rows.count = 0;
             rows.one_query = true;
             for (int64_t i = 0; i < rows.size; ++i) {
-                if (i > 0 && QueryKeys::same(rows.keys[i], rows.keys[i - 1])) {
+                if (i > 0 && same(rows.keys[i], rows.keys[i - 1])) {
                     rows.numbers[i] = rows.numbers[i - 1];
                 } else {
                     rows.numbers[i] = find_query(rows.keys[i]);
@@ -348,7 +348,7 @@ private:
     // Rows of queries that nobody judged and no earlier batch has shown.
     void note_extra(const Block& rows, std::vector<int64_t>& extra) const {
         for (int64_t i = 0; i < rows.size; ++i) {
-            if (rows.numbers[i] >= 0 || (i > 0 && QueryKeys::same(rows.keys[i], rows.keys[i - 1]))) continue;
+            if (rows.numbers[i] >= 0 || (i > 0 && same(rows.keys[i], rows.keys[i - 1]))) continue;
             if (extra_.view().slots && extra_.view().find(QueryKeys::tag(rows.keys[i]), [](int64_t) { return true; }) >= 0) continue;
             extra.push_back(rows.first + i);
         }
@@ -472,10 +472,10 @@ private:
     }
 
     void count_tie(const Block& rows, int64_t i, int64_t level) {
-        const ItemKey key = key_at<ItemKeys>(rows.batch.items, rows.first + rows.rows[i]);
+        const ItemValue value = value_at<ItemKeys>(rows.batch.items, rows.first + rows.rows[i]);
         const LevelHits hits = hits_at(rows.query(i), level);
         const auto first = hits_.begin() + hits.first, last = hits_.begin() + hits.last;
-        const auto next = std::partition_point(first, last, [&](int64_t item) { return ItemKeys::compare(items_[at(item)], key) >= 0; });
+        const auto next = std::partition_point(first, last, [&](int64_t item) { return ItemKeys::compare(items_[at(item)], value) >= 0; });
         if (next != last) add(counts.before[static_cast<size_t>(next - hits_.begin())], 1);
     }
 
@@ -523,7 +523,7 @@ private:
     std::vector<int64_t> hit_offsets_, level_offsets_;
 
     // By judged item, each query's together.
-    std::vector<ItemKey> items_;
+    std::vector<ItemValue> items_;
     std::vector<double> grades_;
     std::vector<bool> again_;  // the query's truth has it in an earlier row already
 
@@ -545,7 +545,7 @@ private:
 
 std::unique_ptr<Stream> make_stream(const Rows& truth, const Options& options, std::vector<int64_t>& first_rows) {
     std::unique_ptr<Stream> stream;
-    const auto with_one = [](const Column& column, auto use) { with_keys(column, column, use); };
+    const auto with_one = [](const Column& column, auto use) { with_kind(column, column, use); };
     with_one(truth.queries, [&]<class QueryKeys>(QueryKeys) {
         with_one(truth.items, [&]<class ItemKeys>(ItemKeys) {
             stream = std::make_unique<TypedStream<QueryKeys, ItemKeys>>(truth, options, first_rows);

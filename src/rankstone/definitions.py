@@ -51,6 +51,8 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("averaging", "geometric"): "geometric mean of the queries' values, each at least 0.00001",
     ("averaging", "sum"): "sum over the queries",
     ("no_queries", "nan"): "",
+    ("no_queries", 0): "0 if no query counts",
+    ("no_queries", "error"): "an error if no query counts",
     ("digits", None): "",
     ("negative", "zero"): "negative grades count 0",
     ("negative", "signed"): "negative grades count against",
@@ -76,7 +78,8 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("pairs", "list"): "pairs within the first k places",
 }
 _ORDER = ("threshold", "credit", "truth_depth", "ties", "score_precision", "duplicates", "truth_duplicates",
-          "short_list", "undefined", "both_empty", "missing", "extra", "averaging", "digits")  # fmt: skip
+          "short_list", "undefined", "both_empty", "missing", "extra", "averaging", "no_queries",
+          "digits")  # fmt: skip
 
 
 def definition(plan: Plan, convention: Convention) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+
 from rankstone._core import align_columns, align_dense, align_dicts, align_lists
 
 NAN, INF = math.nan, math.inf

@@ -26,6 +26,7 @@ RUN = [("q1", "d2", 3.5), ("q1", "d1", -1.0), ("q2", "d3", 1e-3)]
 TREC_TRUTH = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"
 TREC_RUN = "q1 Q0 d2 1 3.5 tag\nq1 Q0 d1 2 -1 tag\nq2 Q0 d3 1 1e-3 tag\n"
 CSV_RUN = "query,item,score\nq1,d2,3.5\nq1,d1,-1\nq2,d3,1e-3\n"
+RETURN = "has a carriage return in it that is neither quoted nor the end of the line"
 JSON_RUN = """{"query":"q1","item":"d2","score":3.5}
 {"query":"q1","item":"d1","score":-1}
 {"query":"q2","item":"d3","score":1e-3}
@@ -76,6 +77,7 @@ def problem(read: Any, path: Path, **options: Any) -> str:
         "\n  \n" + TREC_RUN.replace("\n", "\n\n"),
         "# comment\n" + TREC_RUN,
         "  # one with six words in it\n" + TREC_RUN + "#the end",
+        TREC_RUN.replace("q2", "#q2 Q0 d4 1 9 tag\nq2"),
         TREC_RUN.replace("tag", "tag and more"),
         TREC_RUN.replace("q2 Q0", "q2 Q0  "),
         TREC_RUN.replace(" 3.5 ", " +3.50 "),
@@ -236,6 +238,10 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         (CSV_RUN + "q,d,1e400\n", "run.csv:5: score '1e400' is too large"),
         (CSV_RUN + '"q\nr",d,1\n"s\nt",d,x\n', "run.csv:7: score 'x' is not a number"),
         (CSV_RUN + 'q,"d,1\nr,e,2\n', "run.csv:5: a quote is not closed"),
+        (CSV_RUN + 'q,d,"1\n', "run.csv:5: a quote is not closed"),
+        (CSV_RUN + "q,d,1\rq,e,2\n", f"run.csv:5: {RETURN}"),
+        (CSV_RUN + "\rq,d,1\n", f"run.csv:5: {RETURN}"),
+        (CSV_RUN + '\r"q",d,1\n', f"run.csv:5: {RETURN}"),
         (CSV_RUN.encode() + b"q,\xff,1\n", "run.csv:5: item '?' is not valid UTF-8"),
         ("query,item,score\n", "run.csv: has a header line but no rows"),
         ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
@@ -300,6 +306,7 @@ def test_jsonl_ids_keep_their_type(file: Any) -> None:
         ("[1]", "expected an object, found [1]"),
         ('{"query":"q",', "is not JSON: Expecting property name enclosed in double quotes: line 1 column 14 (char 13)"),
         ('{"query":"q","item":"d","score":1}{}', "is not JSON: Extra data: line 1 column 35 (char 34)"),
+        (JSON_RUN.replace("\n", " ").strip(), "is not JSON: Extra data: line 1 column 40 (char 39)"),
         ('{"query":"q","item":"d","score":1' + "0" * 400 + "}", f"score 1{'0' * 49}...0 is too large"),
     ],
 )

@@ -244,7 +244,7 @@ def test_a_document_twice_in_the_results(command: Command, files: tuple[Path, Pa
 
 def test_a_document_twice_where_nobody_looks(command: Command, files: tuple[Path, Path]) -> None:
     """Deeper than -M, or in a query that is not judged."""
-    lines = files[1].read_text() + "q2 Q0 b 9 0.5 tag\nq9 Q0 a 1 1 tag\n"
+    lines = files[1].read_text() + "q2 Q0 a 9 0.5 tag\nq9 Q0 a 1 1 tag\n"
     twice = command.write("twice", lines)
     assert command(*files, "-M3") == command(files[0], twice, "-M3")
     assert command(files[0], twice, "-M4")[0] == 4

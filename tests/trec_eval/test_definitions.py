@@ -39,6 +39,22 @@ def test_version_10_by_hand(command: Command) -> None:
     assert values["relstring", "q1"] == "'1-02.'"
 
 
+def test_gains_of_rank_biased_precision(command: Command) -> None:
+    """With grade 1 worth 2 both relevant documents have the highest gain."""
+    files = command.qrels(TRUTH), command.results(RUN)
+    values = command.values(*asked("rbp.1=2,p=0.5"), *files)
+    assert values["rbp_1=2,p=0.5", "all"] == f"{(1 - 0.5) * (2 / 2 + 2 / 2 * 0.5**3):6.4f}"
+
+
+@pytest.mark.parametrize(("version", "gain"), [("10", 0), ("9", 3)])
+def test_a_gain_for_no_grade(version: str, gain: int, command: Command) -> None:
+    """Version 9 takes a name that is no number for grade 0; version 10 leaves it out."""
+    files = command.qrels({"q": {"a": 1, "b": 0}}), command.results({"q": {"a": 2.0, "b": 1.0}})
+    log = 1.584962500721156  # log2(3)
+    values = command.values("--version-like", version, "-m", "ndcg.x=3", *files)
+    assert values["ndcg_x=3", "all"] == f"{(1 + gain / log) / max(1, gain + 1 / log):6.4f}"
+
+
 @pytest.mark.parametrize(("version", "expected"), [("10", "0.6667"), ("9", "0.0000")])
 def test_recall_is_rounded_in_version_10_and_up_in_9(version: str, expected: str, command: Command) -> None:
     """0.8 of 3 relevant documents is 2.4: two of them in version 10, three, which were not all found, in version 9."""
@@ -117,6 +133,22 @@ def test_preferences_with_as_many_bad_documents_as_good(command: Command) -> Non
     assert values["prefs_avgjg_Rnonrel_ret", "q1"] == f"{1 / 3:6.4f}"
     assert values["prefs_avgjg_Rnonrel", "q2"] == f"{(3 + 2 * 1) / (3 + 2 * 1):6.4f}"
     assert values["prefs_avgjg_Rnonrel_ret", "q2"] == f"{(1 + 2 * 2) / (1 + 2 * 2):6.4f}"
+
+
+def test_partial_preferences_with_as_many_bad_documents_as_good(command: Command) -> None:
+    """a is preferred to b, c and d, of which only b, the first, counts; and b stands above a."""
+    results = command.results({"q": {"b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0}})
+    prefs = command.write("prefs", "q u s a 1\nq u s b 0\nq u s d 0\nq u t a 1\nq u t c 0\n")
+    measures = asked("prefs_simp", "prefs_avgjg_Rnonrel", "prefs_avgjg_Rnonrel_ret")
+    values = command.values(*measures, "-R", "prefs", prefs, results)
+    assert list(values.values()) == [f"{2 / 3:6.4f}", f"{0 / 1:6.4f}", f"{0 / 1:6.4f}"]
+
+
+def test_documents_that_were_not_retrieved_go_by_name(command: Command) -> None:
+    """Of b, c and d two count, b and c: neither a nor b nor c was retrieved, so only the preference of e to c holds."""
+    prefs = command.write("prefs", "q u s a 1\nq u s b 0\nq u s c 0\nq u t e 1\nq u t d 0\nq u t c 0\n")
+    values = command.values("-m", "prefs_avgjg_Rnonrel", "-R", "prefs", prefs, command.results({"q": {"e": 1.0}}))
+    assert list(values.values()) == [f"{1 / 3:6.4f}"]
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -28,6 +28,7 @@ from rankstone.inputs.roles import Given, Roles, by_name, by_position
 Record = tuple[int, int, "list[str] | RowError"]
 
 _BLOCK = 16 << 20
+_RETURN = "has a carriage return in it that is neither quoted nor the end of the line"
 
 
 def read_delimited(text: Text, kind: str, separator: str, given: Given, skip: bool) -> Columns:
@@ -69,6 +70,8 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Roles) -> 
     if value is not None:
         types[value] = pyarrow.float64()
     view = text.view(start)
+    if _returns_inside(view) or _open_at_end(text, separator, start):  # Arrow would take them for something else
+        raise IrregularError
     try:
         table = arrow_csv.read_csv(
             pyarrow.BufferReader(view),
@@ -87,6 +90,24 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Roles) -> 
     if not pc.all(pc.is_finite(table[value])).as_py():
         raise IrregularError
     return as_read(as_ids(table[query]), as_ids(table[item]), one_piece(table[value]), roles.role)
+
+
+def _returns_inside(view: memoryview) -> bool:
+    """Is there a carriage return that does not end a line."""
+    for at in range(0, len(view), _BLOCK):
+        block = np.frombuffer(view[at : at + _BLOCK + 1], np.uint8)
+        found = np.flatnonzero(block[:_BLOCK] == 13)
+        if len(found) and (found[-1] + 1 == len(block) or (block[found + 1] != 10).any()):
+            return True
+    return False
+
+
+def _open_at_end(text: Text, separator: str, start: int) -> bool:
+    """Does the file end inside quotes, if each row is one line."""
+    last = max(start, text.data.rfind(b"\n", start, text.end) + 1)
+    if b'"' not in text.data[last : text.end]:
+        return False
+    return isinstance(next(_records(text, separator, last, 1))[2], RowError)
 
 
 def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Roles, skip: bool) -> Columns:
@@ -118,7 +139,8 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
         if line in (b"", b"\r"):
             continue
         if b'"' not in line:
-            yield number, end, _decoded(line.removesuffix(b"\r")).split(separator)
+            line = line.removesuffix(b"\r")
+            yield number, end, _decoded(line).split(separator) if b"\r" not in line else RowError(_RETURN)
             continue
         taken = [got]
 
@@ -133,7 +155,7 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
             fields = next(csv.reader(more(), delimiter=separator))
         except (RowError, csv.Error) as error:  # go on with the line after this one
             given_back.extend(reversed(taken[1:]))
-            yield number, end, RowError(str(error))
+            yield number, end, RowError(_RETURN if "new-line" in str(error) else str(error))
         else:
             yield number, taken[-1][1], fields
 

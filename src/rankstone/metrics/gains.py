@@ -94,8 +94,8 @@ def dcg(
 
     Jarvelin and Kekalainen, 2002.
 
-    >>> rs.dcg(labels=[3, 2, 3, 0, 1, 2], k=6)
-    6.861126688593502
+    >>> rs.dcg(labels=[3, 0, 1], k=3)
+    3.5
     """
     return Ratio(_earned(ranked, k, gain, discount, negative), np.ones(len(ranked)))
 

@@ -102,7 +102,7 @@ def infap(ranked: Ranked) -> Ratio:
     computes it.
 
     >>> rs.infap(["a", "b", "c"], {"a": 1, "b": 0, "c": 1})
-    0.8333305555648147
+    0.8333333333333333
     """
     earlier = (ranked.rank - 1).astype(np.float64)
     relevant = ranked.nth - 1.0

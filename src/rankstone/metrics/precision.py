@@ -186,7 +186,7 @@ def iprec11(ranked: Ranked, *, needed: Needed = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.
 
     >>> rs.iprec11([1, 3, 2], [1, 2])
-    0.8484848484848485
+    0.8484848484848484
     """
     levels = [_interpolated(ranked, i / 10, needed) for i in range(11)]
     return Ratio(np.sum(levels, axis=0) / 11.0, np.ones(len(ranked)))

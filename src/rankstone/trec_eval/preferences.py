@@ -203,7 +203,7 @@ def _numbered(pair: Ints, rank: Ints) -> tuple[Ints, int]:
     """Each line's document as a number: those retrieved first, by rank, then the others, by name."""
     distinct, first, at = np.unique(pair, return_index=True, return_inverse=True)
     ranks = rank[first]
-    order = np.lexsort((-distinct, ranks, ranks == 0))
+    order = np.lexsort((distinct, ranks, ranks == 0))
     numbers = np.empty(len(distinct), dtype=np.int64)
     numbers[order] = np.arange(len(distinct))
     return numbers[at], int((ranks > 0).sum())
