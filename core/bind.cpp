@@ -361,6 +361,7 @@ public:
 
     nb::object find(nb::handle query, nb::handle item, nb::handle score, int threads) {
         std::vector<int64_t> extra;
+        stream_->sealed = false;
         read_batch(query, item, score, threads, [&](const Rows& batch, Team& team) { extra = stream_->find(batch, team); });
         return index_array(extra);
     }
@@ -390,7 +391,8 @@ public:
     }
 
     nb::tuple truth() const {
-        return nb::make_tuple(index_array(stream_->truth_rows()), index_array(stream_->truth_offsets()));
+        return nb::make_tuple(index_array(stream_->truth_rows()), index_array(stream_->truth_offsets()),
+                              index_array(stream_->first_rows()));
     }
 
     nb::tuple finds() const {
@@ -411,7 +413,8 @@ public:
         stream_->sealed = false;
     }
 
-    nb::tuple counts() const {
+    nb::tuple counts() {
+        if (!stream_->sealed) open({}, [&](Team& team) { stream_->seal(team); });
         const Counts& all = stream_->counts;
         return nb::make_tuple(index_array(all.levels), index_array(all.before), all.rows);
     }

@@ -212,7 +212,7 @@ inline uint64_t hash_text(std::string_view text) {
     if (size >= 4) return mix(load(p, 4) ^ k1, load(p + size - 4, 4) ^ state ^ k0);
     uint64_t last = 0;
     for (size_t i = 0; i < size; ++i) last = last << 8 | static_cast<unsigned char>(p[i]);
-    return mix(last ^ k1, state ^ k0);
+    return mix(last ^ k1, state ^ k1);
 }
 
 // The same two words; a call of memcmp would take longer than the comparison of a usual id.

@@ -75,6 +75,8 @@ def check_choice(row: Row | None, name: str, value: Any) -> Any:
     elif CHOICES[name].allowed and value not in CHOICES[name].allowed:
         words = ", ".join(repr(word) for word in CHOICES[name].allowed)
         raise ValueError(f"{name}={value!r}; choose from {words}")
+    elif name == "both_empty" and value is not None:
+        raise ValueError(f"both_empty={value!r}; give a number, or None to treat it like any query without a value")
     elif name == "digits" and not (value is None or (isinstance(value, int) and value >= 0)):
         raise ValueError(f"digits={value!r}; give a number of decimals, or None")
     return value

@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.conventions import CHOICES, Convention, check_choices, decide
 from rankstone.conventions import convention as find_convention
 from rankstone.inputs import Aligned, Source, open_source
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import Metric, on_declare, parse
 from rankstone.ranked import Bools, Floats, NoExpectedValue, Ranked, Ratio, Relevance
 from rankstone.result import Outcome, Result
 
@@ -66,8 +66,8 @@ def evaluate(
     >>> result["ap"]
     0.5555555555555555
     """
-    if weights is not None:
-        choices.setdefault("averaging", "weighted")
+    if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
+        raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     return evaluate_source(source, metrics, convention, weights, threads, choices)
 
@@ -89,8 +89,19 @@ def evaluate_source(
     outcomes = {}
     for one in plans:
         _refuse(one, aligned[one.align])
-        outcomes[one.label] = outcome(one, aligned[one.align].ranked, weighing)
+        try:
+            outcomes[one.label] = outcome(one, aligned[one.align].ranked, weighing)
+        except _NothingToEarn as error:
+            query = aligned[one.align].queries[error.query]
+            raise ValueError(f"{one.label}: nothing could be earned in query {query!r} (no relevant item)") from None
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+
+
+class _NothingToEarn(ValueError):
+    """Nothing could be earned in a query, and the choices call that an error."""
+
+    def __init__(self, query: int) -> None:
+        self.query = query
 
 
 def _refuse(one: Plan, aligned: Aligned) -> None:
@@ -108,7 +119,7 @@ def _some(queries: Any) -> str:
 
 def plan(metrics: Any, convention: str | Convention, choices: Mapping[str, Any]) -> tuple[Plan, ...]:
     """Make every choice for every metric."""
-    asked = (metrics,) if isinstance(metrics, (str, Metric)) else tuple(metrics)
+    asked = (metrics,) if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else tuple(metrics)
     try:
         return _plan(asked, convention, tuple(sorted(choices.items())))
     except TypeError as error:
@@ -134,6 +145,9 @@ def _plan(asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[s
     return tuple(_decided(metric, over, named) for metric in found)
 
 
+on_declare.append(_plan.cache_clear)
+
+
 def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan:
     row, given = metric.row, dict(metric.params)
     choices = {name: decide(row, name, given, over, named) for name in CHOICES}
@@ -146,6 +160,8 @@ def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
             f"{', '.join(one for one in CHOICES['ties'].allowed if one != 'expected')}"
         )
+    if choices["averaging"] == "pooled" and row.kind != "ratings":
+        raise ValueError(f"{metric} ranks the items of a query; averaging='pooled' is for errors of predicted ratings")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
     every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
     zeros = row.zeros(arguments) or every_row or choices["both_empty"] is not None
@@ -214,8 +230,7 @@ def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> t
         elif undefined == "error" and one.choices["averaging"] not in ("micro", "pooled"):
             wrong = ~defined if counted is None else ~defined & counted
             if wrong.any():
-                at = int(np.argmax(wrong))
-                raise ValueError(f"{one.metric}: nothing could be earned in query number {at + 1} (no relevant item)")
+                raise _NothingToEarn(int(np.argmax(wrong)))
     if counted is not None:
         values = np.where(counted, values, np.nan)
     return values, counted

@@ -410,18 +410,23 @@ class Ranked:
 
 
 class TieGroups:
-    """Sets of tied hits: `size` items share the places after `before`, and `relevant` of them are relevant."""
+    """Sets of tied hits: `size` items share the places after `before`, and `relevant` of them are relevant.
+
+    `relevant` is the sum of what they count, `found` their number; the two differ where an item can count in part.
+    """
 
     def __init__(self, ranked: Ranked) -> None:
         above = ranked.above if ranked.above is not None else ranked.ranks - 1
         tied = ranked.tied if ranked.tied is not None else np.ones(len(above), dtype=np.int64)
         starts = ranked.group_starts
         relevant = np.add.reduceat(ranked.credit, starts) if len(starts) else np.zeros(0)
+        found = np.add.reduceat((ranked.credit > 0).astype(np.float64), starts) if len(starts) else np.zeros(0)
         keep = relevant > 0
         self.query: Ints = ranked.query[starts][keep]
         self.before: Ints = above[starts][keep]
         self.size: Ints = tied[starts][keep]
         self.relevant: Floats = relevant[keep]
+        self.found: Floats = found[keep]
         running = np.cumsum(self.relevant) - self.relevant
         opens = np.ones(len(self.query), dtype=bool)
         opens[1:] = self.query[1:] != self.query[:-1]

@@ -45,7 +45,7 @@ class Account:
 
     judged: int
     missing: int  # judged, but not in the run
-    extra: int  # in the run, but not judged
+    extra: int | None  # in the run, but not judged; None: too many for a stream to remember
     nothing_relevant: int
     dropped_rows: int  # rows of the run that the rule for duplicates removed
     tied: int  # queries for which the order of tied items changes any of the metrics
@@ -91,7 +91,10 @@ class Result(Mapping[str, float]):
             return str(metric)
         label = str(metric)
         if label not in self._outcomes and isinstance(metric, str):
-            label = str(parse(metric)[0])
+            found = parse(metric)
+            if len(found) > 1:
+                raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
+            label = str(found[0])
         if label not in self._outcomes:
             raise KeyError(f"{label!r} was not evaluated; there are {', '.join(self._outcomes)}")
         return label
@@ -131,7 +134,7 @@ class Result(Mapping[str, float]):
         return Account(
             judged=truths,
             missing=int((~ranked.present[:truths]).sum()),
-            extra=self._first.extra_count,
+            extra=self._first.extra_count if self._first.extra_known else None,
             nothing_relevant=int((relevant == 0).sum()),
             dropped_rows=self._first.dropped,
             tied=int(tied.sum()),
@@ -284,8 +287,9 @@ class Result(Mapping[str, float]):
             lines.append(f"{account.missing} missing from the run ({missing})")
         if account.nothing_relevant:
             lines.append(f"{account.nothing_relevant} with nothing relevant ({undefined})")
-        if account.extra:
-            lines.append(f"{account.extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
+        if account.extra != 0:
+            extra = f"more than {self._first.extra_count - 1:,}" if account.extra is None else account.extra
+            lines.append(f"{extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
         if account.dropped_rows:
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:

@@ -342,8 +342,6 @@ def _evaluate(
     grouped = _one_pass(judged, go(0, 1), plans, threads)
     if grouped is not None:
         return evaluate_source(grouped, metrics, convention, weights, threads, choices)
-    if weights is not None and choices.get("averaging") == "weighted":
-        choices = {**choices}
     stream = Stream(judged, metrics, convention=convention, threads=threads, **choices)
     for rows in go(0, 2):
         stream.find(rows)
@@ -395,7 +393,7 @@ class _Grouped:
         self._core = _core.Stream(
             truth.query, truth.item, truth.grade, duplicates="count", truth_duplicates="count"
         )
-        rows, self._offsets = self._core.truth()
+        rows, self._offsets, self._first_rows = self._core.truth()
         self._query = truth.query
         self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))
         zeros: dict[Any, bool] = {}
@@ -413,8 +411,6 @@ class _Grouped:
         if self._finished[known].any():
             return False
         self._finished[known] = True
-        if np.count_nonzero(self._finished[known]) != len(np.unique(known)):
-            raise AssertionError
         self._extra = _more(self._extra, rows.query, starts[queries < 0])
         self._align(rows, known)
         return True
@@ -439,8 +435,7 @@ class _Grouped:
         """Ranks of the judged items, as `evaluate` asks for them."""
         align = tuple((name, options[name]) for name, _ in next(iter(self._pieces))[0])
         core = _joined(self._pieces[align, options["zeros"]], np.concatenate(self._numbers))
-        first_rows = self._core.result()[0]
-        return _aligned(core, lambda: plain_ids(self._query, first_rows), self._extra)
+        return _aligned(core, lambda: plain_ids(self._query, self._first_rows), self._extra)
 
 
 def _one_pass(truth: Columns, batches: Iterable[Columns], plans: Sequence[Plan], threads: int) -> _Grouped | None:
@@ -665,11 +660,12 @@ def _content(column: Any) -> Iterator[Any]:
         yield np.asarray(column).astype(np.int64).tobytes()
         return
     import pyarrow
-    import pyarrow.compute as pc
 
     words = _text(column).cast(pyarrow.large_string())
-    yield np.asarray(pc.binary_length(words)).tobytes()
-    yield pc.binary_join(pyarrow.LargeListArray.from_arrays([0, len(words)], words), "")[0].as_buffer()
+    offsets = np.frombuffer(words.buffers()[1], np.int64)[words.offset : words.offset + len(words) + 1]
+    yield np.diff(offsets).tobytes()
+    if offsets[-1] > offsets[0]:
+        yield memoryview(words.buffers()[2])[offsets[0] : offsets[-1]]
 
 
 def _aligned(core: tuple[Any, ...], queries: Callable[[], Sequence[Any]], extra: set[Any] | None) -> Aligned:

@@ -104,8 +104,6 @@ def replacing(path: Path, form: str = "") -> Iterator[Any]:
     beside = os.path.join(folder, f".{base[:100]}.{secrets.token_hex(4)}.tmp")
     os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
-        if os.path.exists(final):
-            shutil.copymode(final, beside)
         if codec == "xz":
             import lzma
 
@@ -114,6 +112,8 @@ def replacing(path: Path, form: str = "") -> Iterator[Any]:
         else:
             with pyarrow.output_stream(beside, compression=codec) as stream:
                 yield stream
+        if os.path.exists(final):
+            shutil.copymode(final, beside)
         _sync(beside)
         os.replace(beside, final)
     except BaseException:
@@ -126,7 +126,7 @@ def replacing(path: Path, form: str = "") -> Iterator[Any]:
 
 def _sync(path: str) -> None:
     """Wait until it is on the disk."""
-    handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
+    handle = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:

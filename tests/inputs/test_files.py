@@ -239,6 +239,7 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         (CSV_RUN + '"q\nr",d,1\n"s\nt",d,x\n', "run.csv:7: score 'x' is not a number"),
         (CSV_RUN + 'q,"d,1\nr,e,2\n', "run.csv:5: a quote is not closed"),
         (CSV_RUN + 'q,d,"1\n', "run.csv:5: a quote is not closed"),
+        ('query,item,score,title\nq,d,1,"oops\nq,e,2,fine\n', "run.csv:2: a quote is not closed"),
         (CSV_RUN + "q,d,1\rq,e,2\n", f"run.csv:5: {RETURN}"),
         (CSV_RUN + "\rq,d,1\n", f"run.csv:5: {RETURN}"),
         (CSV_RUN + '\r"q",d,1\n', f"run.csv:5: {RETURN}"),

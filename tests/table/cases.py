@@ -84,8 +84,6 @@ def built_in():
     return {name: row for name, row in rows().items() if row.function.__module__.startswith("rankstone.")}
 
 
-def fitting(row, **options):
-    """Data that the metric can read: a prediction needs scores, and some of them a probability of 0 or 1."""
-    if row.kind == "ratings":
-        return pairs(grades="probability", scores="probability", lists=False, **options)
-    return pairs(**options)
+def fitting(kind):
+    """Data that all metrics of a kind can read: a prediction needs scores, and some of them a probability of 0 or 1."""
+    return pairs(grades="probability", scores="probability", lists=False) if kind == "ratings" else pairs()

@@ -1,8 +1,7 @@
-"""What holds for every metric, whatever its name."""
+"""What holds for every metric, whatever its name. One example is tried on all of them at once."""
 
 import copy
 import random
-import warnings
 
 import numpy as np
 import pytest
@@ -15,54 +14,74 @@ from rankstone.evaluate import plan
 from .cases import built_in, fitting, metrics
 
 ROWS = list(built_in().values())
+# Predicted ratings need other data than everything else.
+GROUPS = {
+    "ratings": [row for row in ROWS if row.kind == "ratings"],
+    "ranked": [row for row in ROWS if row.kind != "ratings"],
+}
+both_groups = pytest.mark.parametrize("group", GROUPS)
 every_metric = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
-def same(one, other):
-    np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+def cuts(row, ks=(None, 1, 2, 5)):
+    """The metric with its defaults, and cut."""
+    return [rs.Metric(row.name, k) for k in (ks if row.takes_k else (None,))]
 
 
-def cut(draw, row, ks=(None, 1, 2, 5)):
-    """The metric with its defaults, perhaps cut."""
-    k = draw(st.sampled_from(ks)) if row.takes_k else None
-    return rs.Metric(row.name, k)
+def evaluate(group, truth, run, **choices):
+    return rs.evaluate(truth, run, [metric for row in GROUPS[group] for metric in cuts(row)], **choices)
 
 
-@every_metric
+def same(one, other, what):
+    np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=str(what))
+
+
+def same_results(one, other):
+    assert list(one) == list(other)
+    for metric in one:
+        same(one.per_query[metric], other.per_query[metric], metric)
+        same(one[metric], other[metric], metric)
+
+
+def test_groups_are_whole():
+    assert sum(map(len, GROUPS.values())) == len(ROWS) > 30
+
+
+@both_groups
 @given(data=st.data())
-def test_bounds(row, data):
-    truth, run = data.draw(fitting(row))
-    metric = cut(data.draw, row)
-    values = rs.evaluate(truth, run, metric, ties=data.draw(st.sampled_from(("item_desc", "optimistic")))).per_query[metric]
-    low, high = row.bounds
-    assert ((values >= low - 1e-12) & (values <= high + 1e-12) | np.isnan(values)).all()
+def test_bounds(group, data):
+    result = evaluate(group, *data.draw(fitting(group)), ties=data.draw(st.sampled_from(("item_desc", "optimistic"))))
+    for row in GROUPS[group]:
+        low, high = row.bounds
+        for metric in cuts(row):
+            values = result.per_query[metric]
+            inside = (values >= low - 1e-12) & (values <= high + 1e-12) | np.isnan(values)
+            assert inside.all(), (metric, values)
 
 
-@every_metric
+@both_groups
 @given(data=st.data())
-def test_row_order_does_not_matter(row, data):
-    """An order of equal grades in the truth is an opinion about the items, so for agreement the truth stays."""
-    truth, run = data.draw(fitting(row))
+def test_row_order_does_not_matter(group, data):
+    """The order of equal grades in a truth is an opinion on the items, so metrics of agreement keep the truth."""
+    truth, run = data.draw(fitting(group))
     assume(all(isinstance(side, dict) for side in (*truth.values(), *run.values())))
     rng = random.Random(data.draw(st.integers(0, 9)))
 
     def shuffled(scores):
         return dict(rng.sample(list(scores.items()), len(scores)))
 
-    other_truth = {query: grades if row.kind == "agreement" else shuffled(grades) for query, grades in truth.items()}
     other_run = shuffled({query: shuffled(scores) for query, scores in run.items()})
-    metric = cut(data.draw, row)
-    for ties in ("item_desc", "item_asc"):
-        one, other = rs.evaluate(truth, run, metric, ties=ties), rs.evaluate(other_truth, other_run, metric, ties=ties)
-        same(one.per_query[metric], other.per_query[metric])
-        same(one[metric], other[metric])
+    other_truth = {query: shuffled(grades) for query, grades in truth.items()}
+    ties = data.draw(st.sampled_from(("item_desc", "item_asc")))
+    same_results(evaluate(group, truth, run, ties=ties), evaluate(group, truth, other_run, ties=ties))
+    free = [metric for row in GROUPS[group] if row.kind != "agreement" for metric in cuts(row)]
+    same_results(rs.evaluate(truth, run, free, ties=ties), rs.evaluate(other_truth, other_run, free, ties=ties))
 
 
-@every_metric
+@both_groups
 @given(data=st.data())
-def test_appending_unjudged_items_never_helps(row, data):
-    truth, run = data.draw(fitting(row))
-    metric = cut(data.draw, row)
+def test_appending_unjudged_items_never_helps(group, data):
+    truth, run = data.draw(fitting(group))
     text = any(isinstance(item, str) for side in (*truth.values(), *run.values()) for item in side)
     new = ("new-1", "new-2") if text else (10**6, 10**6 + 1)
 
@@ -73,54 +92,51 @@ def test_appending_unjudged_items_never_helps(row, data):
         return {**scores, new[0]: last - 1, new[1]: last - 2}
 
     longer = {query: appended(scores) for query, scores in run.items()}
-    one, other = (rs.evaluate(truth, each, metric, undefined=0).per_query[metric] for each in (run, longer))
-    if row.better == "higher":
-        assert (np.nan_to_num(other) <= np.nan_to_num(one) + 1e-12).all()
-    if row.better == "lower":
-        assert (np.nan_to_num(other) >= np.nan_to_num(one) - 1e-12).all()
+    before, after = (evaluate(group, truth, one, undefined=0) for one in (run, longer))
+    for row in GROUPS[group]:
+        for metric in cuts(row):
+            gain = np.nan_to_num(after.per_query[metric]) - np.nan_to_num(before.per_query[metric])
+            if row.better != "neither":
+                assert ((gain if row.better == "higher" else -gain) <= 1e-12).all(), metric
 
 
-@every_metric
 @given(data=st.data())
-def test_cutoff_past_the_end(row, data):
+def test_cutoff_past_the_end(data):
     """A cutoff deeper than every list leaves what was earned as it is without one."""
-    assume(row.takes_k)
-    truth, run = data.draw(fitting(row))
-    whole = rs.Metric(row.name)
-    deep = [whole @ k for k in (20, 10**9)]
-    result = rs.evaluate(truth, run, [whole, *deep])
-    for metric in deep:
-        same(result.ratio(metric).numerator, result.ratio(whole).numerator)
-        assert np.isfinite(result.per_query[metric]).all()
+    truth, run = data.draw(fitting("ranked"))
+    some = [rs.Metric(row.name) for row in GROUPS["ranked"] if row.takes_k]
+    result = rs.evaluate(truth, run, [*some, *(metric @ k for metric in some for k in (20, 10**9))])
+    for metric in some:
+        for k in (20, 10**9):
+            same(result.ratio(metric @ k).numerator, result.ratio(metric).numerator, metric @ k)
+            assert np.isfinite(result.per_query[metric @ k]).all(), metric @ k
 
 
 @every_metric
-@pytest.mark.parametrize("grades", [{}, {"a": 0}, {"a": 0, "b": 0, "z": 0}, {"a": -1}])
-@pytest.mark.parametrize("scores", [{}, {"a": 0.5}, {"a": 0.5, "b": 0.5, "c": 0.25}])
+@pytest.mark.parametrize("grades", [{}, {"a": 0}, {"a": 0, "b": 0, "z": 0}, {"a": -1}], ids=str)
+@pytest.mark.parametrize("scores", [{}, {"a": 0.5}, {"a": 0.5, "b": 0.5, "c": 0.25}], ids=str)
 def test_nothing_relevant(row, grades, scores):
     """No warning, no infinity, and the choice decides wherever nothing could be earned."""
-    metric = rs.Metric(row.name, 2 if row.takes_k else None)
+    metric = cuts(row)[-1]
     truth, run = {"q": grades}, {"q": scores}
-    averaging = {"averaging": "macro"}
-    result = rs.evaluate(truth, run, metric, undefined=0.25, **averaging)
-    empty = bool(result.ratio(metric).denominator[0] == 0)
+    result = rs.evaluate(truth, run, metric, undefined=0.25, averaging="macro")
     value = result.per_query[metric][0]
     assert np.isfinite(value)
     assert value == result[metric]
-    if not empty:
+    if result.ratio(metric).denominator[0] != 0:
         return
     assert value == 0.25
-    assert np.isnan(rs.evaluate(truth, run, metric, undefined="nan", **averaging)[metric])
-    assert rs.evaluate(truth, run, metric, undefined="skip", no_queries=0, **averaging)[metric] == 0
+    assert np.isnan(rs.evaluate(truth, run, metric, undefined="nan", averaging="macro")[metric])
+    assert rs.evaluate(truth, run, metric, undefined="skip", no_queries=0, averaging="macro")[metric] == 0
     with pytest.raises(ValueError, match="nothing could be earned"):
-        rs.evaluate(truth, run, metric, undefined="error", **averaging)
+        rs.evaluate(truth, run, metric, undefined="error", averaging="macro")
 
 
-@every_metric
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.zeros(row.defaults)], ids=lambda row: row.name)
 @given(data=st.data())
 def test_zero_grades_may_go_where_the_metric_says_so(row, data):
     """Items judged 0 are not even read where they cannot matter; so adding or dropping them must change nothing."""
-    truth, run = data.draw(fitting(row))
+    truth, run = data.draw(fitting("ranked"))
     metric, _, _ = data.draw(metrics(row.name))
     choices = {
         "threshold": data.draw(st.sampled_from((1, 2, ">0", 0.5))),
@@ -131,47 +147,44 @@ def test_zero_grades_may_go_where_the_metric_says_so(row, data):
         query: {item: grade for item, grade in grades.items() if grade} if isinstance(grades, dict) else grades
         for query, grades in truth.items()
     }
-    one, other = rs.evaluate(truth, run, metric, **choices), rs.evaluate(without, run, metric, **choices)
-    same(one.per_query[metric], other.per_query[metric])
-    same(one[metric], other[metric])
+    same_results(rs.evaluate(truth, run, metric, **choices), rs.evaluate(without, run, metric, **choices))
 
 
 @every_metric
 @given(data=st.data())
 def test_other_metrics_beside_it_change_nothing(row, data):
-    truth, run = data.draw(fitting(row))
+    truth, run = data.draw(fitting(row.kind))
     metric, _, _ = data.draw(metrics(row.name))
-    beside = [data.draw(st.sampled_from([one.name for one in ROWS if one.kind != "ratings"])) for _ in range(2)]
-    both_empty = data.draw(st.sampled_from((None, 1)))
-    alone = rs.evaluate(truth, run, metric, both_empty=both_empty)
-    among = rs.evaluate(truth, run, [*beside, metric], both_empty=both_empty)
-    same(alone.per_query[metric], among.per_query[metric])
-    same(alone[metric], among[metric])
+    beside = [one.name for one in GROUPS["ranked"]]
+    choices = {"both_empty": data.draw(st.sampled_from((None, 1))), "ties": data.draw(st.sampled_from(("input", "optimistic")))}
+    alone, among = rs.evaluate(truth, run, metric, **choices), rs.evaluate(truth, run, [*beside, metric], **choices)
+    same(alone.per_query[metric], among.per_query[metric], metric)
+    same(alone[metric], among[metric], metric)
 
 
-@every_metric
+@both_groups
 @given(data=st.data())
-def test_mean_is_over_the_queries_that_count(row, data):
-    truth, run = data.draw(fitting(row))
-    metric = cut(data.draw, row)
-    result = rs.evaluate(truth, run, metric, averaging="macro", undefined="skip")
-    values = result.per_query[metric]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the mean of nothing
-        same(result[metric], np.nanmean(values))
+def test_mean_is_over_the_queries_that_count(group, data):
+    result = evaluate(group, *data.draw(fitting(group)), averaging="macro", undefined="skip")
+    for metric in result:
+        counted = result.per_query[metric][~np.isnan(result.per_query[metric])]
+        same(result[metric], counted.sum() / len(counted) if len(counted) else np.nan, metric)
 
 
-@every_metric
+@both_groups
 @given(data=st.data())
-def test_data_is_left_alone(row, data):
-    truth, run = data.draw(fitting(row))
+def test_data_is_left_alone(group, data):
+    truth, run = data.draw(fitting(group))
     before = copy.deepcopy((truth, run))
     order = [list(side) for side in (truth, run, *truth.values(), *run.values())]
-    result = rs.evaluate(truth, run, rs.Metric(row.name))
+    result = evaluate(group, truth, run)
     assert (truth, run) == before
     assert [list(side) for side in (truth, run, *truth.values(), *run.values())] == order
-    queries, values = list(result.queries), result.per_query[row.name].copy()
+    queries, means = list(result.queries), dict(result)
+    values = {metric: result.per_query[metric].copy() for metric in result}
     truth.clear()
     run.clear()
     assert list(result.queries) == queries
-    np.testing.assert_array_equal(result.per_query[row.name], values)
+    np.testing.assert_equal(dict(result), means)
+    for metric in result:
+        np.testing.assert_array_equal(result.per_query[metric], values[metric])

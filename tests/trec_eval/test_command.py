@@ -253,9 +253,10 @@ def test_a_document_twice_where_nobody_looks(command: Command, files: tuple[Path
 
 def test_a_document_twice_in_the_judgments(command: Command, files: tuple[Path, Path]) -> None:
     twice = command.write("twice", files[0].read_text() + "q1 0 b 1\n")
-    code, out, err = command(twice, files[1])
-    assert (code, out) == (4, "")
-    assert "'q1'" in err
+    for results in (files[1], command.results({"q2": RUN["q2"]}, "without")):
+        code, out, err = command("-c", twice, results)
+        assert (code, out) == (4, "")
+        assert "'q1'" in err
     code, out, err = command("-R", "qrels_jg", "-m", "map_avgjg", twice, files[1])
     assert (code, out) == (2, "")
     assert "duplicate docs b" in err

@@ -19,6 +19,7 @@ class Aligned:
     name_extra: Callable[[], Sequence[Any]]
     extra_count: int
     dropped: int  # rows of the run that the rule for duplicates removed
+    extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -56,7 +57,7 @@ def open_source(
     from rankstone.inputs.files import is_path, read_run, read_truth, same_ids
     from rankstone.inputs.lists import ListPair, Lists
     from rankstone.inputs.sparse import from_sparse, is_sparse
-    from rankstone.inputs.tables import as_columns, from_table, is_table, predictions
+    from rankstone.inputs.tables import as_columns, from_table, is_table, predictions, roles_of
 
     if is_matrix(truth) and is_matrix(run):
         return Dense(run, truth, mask, lengths)
@@ -70,9 +71,12 @@ def open_source(
         raise TypeError("groups= goes with one table that has a label and a score in each row")
     else:
         pair = []
-        for one, what, read in ((truth, "truth", read_truth), (run, "run", read_run)):
-            if is_path(one):
-                pair.append(read(one, columns=columns))
+        for one, what in ((truth, "truth"), (run, "run")):
+            if is_path(one) and what == "truth":
+                pair.append(read_truth(one, columns=roles_of(columns, what) or None))
+            elif is_path(one):
+                beside = truth if is_path(truth) else None
+                pair.append(read_run(one, columns=roles_of(columns, what) or None, beside=beside))
             elif is_sparse(one):
                 pair.append(from_sparse(one))
             else:

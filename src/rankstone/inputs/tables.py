@@ -44,7 +44,7 @@ def _is_lazy(one: Any) -> bool:
 def from_table(table: Any, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
     arrow = _arrow(table)
-    roles = _roles(given, what)
+    roles = roles_of(given, what)
     usual = _TRUTH_LISTS if what == "truth" else _RANKED_LISTS
     item = _one_of(arrow, usual, roles.get("item")) or _column(arrow, "item", what, roles)
     if _is_list(arrow, item):
@@ -100,7 +100,7 @@ def _unrolled(side: Lists, what: str) -> Columns:
 def predictions(table: Any, given: Given | None, groups: Any) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
     arrow = _arrow(table)
-    roles = _roles(given, "predictions")
+    roles = roles_of(given, "predictions")
     ranked = _one_of(arrow, _RANKED_LISTS, roles.get("item"))
     judged = _one_of(arrow, _TRUTH_LISTS, roles.get("grade"))
     if ranked is not None and judged is not None and _is_list(arrow, ranked) and _is_list(arrow, judged):
@@ -131,7 +131,7 @@ def _arrow(table: Any) -> Any:
     return pyarrow.table(table.collect() if _is_lazy(table) else table)
 
 
-def _roles(given: Given | None, what: str) -> dict[str, str]:
+def roles_of(given: Given | None, what: str) -> dict[str, str]:
     """What the caller said of this side's columns: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`."""
     if given is None:
         return {}

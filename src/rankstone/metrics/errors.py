@@ -99,5 +99,8 @@ def correlation(ranked: Ranked, x: Floats, y: Floats) -> Ratio:
 
 
 def _centred(ranked: Ranked, values: Floats) -> Floats:
+    # From the query's first value, so that equal values are exactly 0 off their mean.
+    first = np.minimum(ranked.hit_offsets[:-1], max(len(values) - 1, 0))
+    values = values - values[first][ranked.query] if len(values) else values
     means = ranked.sum(values) / np.maximum(_count(ranked), 1.0)
     return values - means[ranked.query]

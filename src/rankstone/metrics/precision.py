@@ -151,7 +151,7 @@ def _expected_reciprocal(ranked: Ranked, k: Depth) -> Floats:
     before, size, relevant = (
         groups.before[groups.opens],
         groups.size[groups.opens],
-        groups.relevant[groups.opens],
+        groups.found[groups.opens],
     )
     limit = np.broadcast_to(np.inf if k is None else k[query] if isinstance(k, np.ndarray) else k, len(query))
     out = np.zeros(len(ranked))

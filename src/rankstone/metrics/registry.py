@@ -84,10 +84,13 @@ class Row:
             return
         if types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
             raise TypeError(f"{self.name}: {parameter}={value!r} is not a number")
+        if int in types and float not in types and not float(value).is_integer():
+            raise TypeError(f"{self.name}: {parameter}={value!r} is not a whole number")
 
 
 _ROWS: dict[str, Row] = {}
 _NAMES: dict[str, str] = {}  # lower-case name or alias -> name
+on_declare: list[Callable[[], None]] = []  # empties caches that a new or changed metric makes stale
 
 
 def metric(
@@ -119,16 +122,25 @@ def metric(
             name, function, tuple(aliases), formula, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better,
         )  # fmt: skip
+        before = _ROWS.get(name)
+        if before is not None and is_built_in(before) and not is_built_in(row):
+            raise ValueError(f"{name!r} is a metric of rankstone's own; choose another name")
         for one in names:
             taken = _NAMES.get(one.lower())
             if taken not in (None, name):
                 raise ValueError(f"metric name {one!r} is already an alias of {taken!r}")
-            _NAMES[one.lower()] = name
+        _NAMES.update({one.lower(): name for one in names})
         _ROWS[name] = row
-        parse.cache_clear()
+        for forget in on_declare:
+            forget()
         return Metric(name)
 
     return declare
+
+
+def is_built_in(row: Row) -> bool:
+    """Is it one of the package's own metrics."""
+    return row.function.__module__.startswith("rankstone.")
 
 
 def rows() -> dict[str, Row]:
@@ -229,6 +241,9 @@ def parse(text: str) -> tuple[Metric, ...]:
             raise ValueError(f"{text!r}: cutoff {part.strip()!r} is not a whole number")
         ks.append(depth(int(part)))
     return tuple(found @ k for k in ks)
+
+
+on_declare.append(parse.cache_clear)
 
 
 def _arguments(text: str, row: Row, arguments: str) -> dict[str, Any]:

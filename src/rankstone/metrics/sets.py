@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankstone.metrics.registry import metric
-from rankstone.ranked import Depth, Floats, Ranked, Ratio
+from rankstone.ranked import Depth, Floats, NoExpectedValue, Ranked, Ratio
 
 PrecisionDivisor = Literal["k", "min(k,retrieved)", "min(k,relevant)"]
 RecallDivisor = Literal["relevant", "min(relevant,k)", "grades"]
@@ -108,6 +108,8 @@ def hit_rate(ranked: Ranked, *, k: Depth = None) -> Ratio:
     0.0
     """
     if ranked.expected:
+        if ranked.relevance.truth_depth == "k":
+            raise NoExpectedValue("has no closed form over all orders of tied items with truth_depth='k'")
         return Ratio(_chance_of_a_hit(ranked, k), np.ones(len(ranked)))
     return Ratio((ranked.hits(k) > 0).astype(np.float64), np.ones(len(ranked)))
 
@@ -118,9 +120,9 @@ def _chance_of_a_hit(ranked: Ranked, k: Depth) -> Floats:
     limit = np.inf if k is None else k[groups.query] if isinstance(k, np.ndarray) else k
     drawn = np.clip(limit - groups.before, 0, groups.size)
     none = np.ones(len(drawn))
-    for i in range(int(groups.relevant.max(initial=0))):  # C(size - relevant, drawn) / C(size, drawn)
+    for i in range(int(groups.found.max(initial=0))):  # C(size - found, drawn) / C(size, drawn)
         factor = np.maximum(groups.size - drawn - i, 0) / np.maximum(groups.size - i, 1)
-        none = np.where(i < groups.relevant, none * factor, none)
+        none = np.where(i < groups.found, none * factor, none)
     miss = np.ones(len(ranked))
     np.multiply.at(miss, groups.query, none)
     return 1.0 - miss
@@ -146,6 +148,9 @@ def fallout(ranked: Ranked, *, k: Depth = None, catalogue: int | None = None) ->
     0.02
     """
     if catalogue is not None:
+        largest = max(ranked.relevant.max(initial=0.0), ranked.retrieved.max(initial=0))
+        if catalogue < largest:
+            raise ValueError(f"fallout: a catalogue of {catalogue} items cannot hold the {largest:g} of one query")
         taken = ranked.places(k, "min(k,retrieved)") - ranked.hits(k)
         return Ratio(taken, catalogue - ranked.relevant)
     below = ((ranked.grade >= 0) & (ranked.credit == 0)).astype(np.float64)

@@ -317,7 +317,7 @@ def _evaluated(
         elif needing and query in placed.returned_twice:
             item = placed.returned_twice[query].decode(errors="replace")
             why = f"trec_eval.form_res_qrels: duplicate docs {item} in the results of query '{shown}'"
-        elif needing and form == "qrels" and placed.judged_twice[query]:
+        if not why and needing and form == "qrels" and placed.judged_twice[query]:
             why = f"trec_eval.form_res_rels: duplicate docs in the judgments of query '{shown}'"
         if why:
             cannot = f"\ntrec_eval: Can't calculate measure '{needing[0]}'" if needing else ""

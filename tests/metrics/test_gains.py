@@ -1,0 +1,128 @@
+"""Hand-worked: metrics of graded relevance."""
+
+from math import log, log2, sqrt
+
+import pytest
+
+import rankstone as rs
+
+# The list of Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20(4), 2002, section 2.
+G = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
+
+
+def test_cumulated_gain_of_the_paper():
+    """The paper's CG is <3, 5, 8, 8, 8, 9, 11, 13, 16, 16, ...>."""
+    assert [rs.cg(labels=G, k=k) for k in range(1, 11)] == [3, 5, 8, 8, 8, 9, 11, 13, 16, 16]
+
+
+def test_discounted_gain_of_the_paper():
+    """The paper's DCG, with no discount before rank 2: <3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61, ...>."""
+    found = [rs.dcg(labels=G, k=k, discount="log2(max(rank,2))") for k in range(1, 11)]
+    assert found == pytest.approx([3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61], abs=0.006)
+
+
+DISCOUNTS = {
+    "log2(rank+1)": (log2(2), log2(3), log2(4)),
+    "log2(max(rank,2))": (log2(2), log2(2), log2(3)),
+    "ln(rank+1)": (log(2), log(3), log(4)),
+    "rank": (1, 2, 3),
+}
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_discount(discount):
+    first, second, third = DISCOUNTS[discount]
+    labels = [1, 3, 2]
+    assert rs.dcg(labels=labels, discount=discount) == pytest.approx(1 / first + 3 / second + 2 / third)
+    best = 3 / first + 2 / second + 1 / third
+    assert rs.ndcg(labels=labels, discount=discount) == pytest.approx((1 / first + 3 / second + 2 / third) / best)
+
+
+GAINS = {
+    "linear": (1, 3, 0.5),
+    "exp2": (2 - 1, 8 - 1, sqrt(2) - 1),
+    "exp3": (3 - 1, 27 - 1, sqrt(3) - 1),
+    "binary": (1, 1, 0),
+}
+
+
+@pytest.mark.parametrize("gain", GAINS)
+def test_gain(gain):
+    one, three, half = GAINS[gain]
+    assert rs.dcg(labels=[1, 3, 0.5], gain=gain) == pytest.approx(one / log2(2) + three / log2(3) + half / log2(4))
+    assert rs.cg(labels=[1, 3, 0.5], gain=gain) == pytest.approx(one + three + half)
+
+
+def test_gain_table():
+    """A table need not grow with the grade: here grade 1 is worth more than grade 2, so it leads the ideal list."""
+    table = {0: 0, 1: 5, 2: 3}
+    assert rs.dcg(labels=[2, 0, 1], gain=table) == pytest.approx(3 / log2(2) + 5 / log2(4))
+    ideal = 5 / log2(2) + 3 / log2(3)
+    assert rs.ndcg(labels=[2, 0, 1], gain=table) == pytest.approx((3 / log2(2) + 5 / log2(4)) / ideal)
+    with pytest.raises(ValueError, match="no entry for grade 3"):
+        rs.ndcg(labels=[3], gain=table)
+
+
+def test_three_ways_to_cut_a_list_at_two():
+    """The list 1, 3, 2, 6 and the truth 1, 2, 4: the first place is a hit, the second is not."""
+    ranked, truth = [1, 3, 2, 6], [1, 2, 4]
+    assert rs.ndcg(ranked, truth, k=2) == pytest.approx(1 / (1 + 1 / log2(3)))
+    assert rs.ndcg(ranked, truth, k=4) == pytest.approx((1 + 1 / log2(4)) / (1 + 1 / log2(3) + 1 / log2(4)))
+
+
+@pytest.mark.parametrize(
+    ("options", "ideal"),
+    [
+        ({}, 3 / log2(2) + 2 / log2(3)),
+        ({"ideal_depth": "all"}, 3 / log2(2) + 2 / log2(3) + 1 / log2(4)),
+        ({"ideal": "retrieved"}, 2 / log2(2) + 1 / log2(3)),
+        ({"ideal": "given"}, 1 / log2(2) + 0 / log2(3)),
+        ({"ideal": "given", "ideal_depth": "all"}, 1 / log2(2) + 0 / log2(3) + 3 / log2(4) + 2 / log2(5)),
+        ({"ideal": "ones"}, 1 / log2(2) + 1 / log2(3)),
+    ],
+)
+def test_ideal_list(options, ideal):
+    """Truth a:1, z:0, c:3, b:2 as given; c is not retrieved. The list is y, b, a, cut at 2."""
+    truth = {"a": 1, "z": 0, "c": 3, "b": 2}
+    assert rs.ndcg(["y", "b", "a"], truth, k=2, **options) == pytest.approx((2 / log2(3)) / ideal)
+
+
+def test_ideal_list_no_longer_than_a_short_list():
+    truth = {"a": 1, "b": 1, "c": 1}
+    assert rs.ndcg(["x", "a"], truth, k=5) == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3) + 1 / log2(4)))
+    assert rs.ndcg(["x", "a"], truth, k=5, ideal_depth="min(k,retrieved)") == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
+
+
+def test_negative_grades():
+    """They count 0, or against: then the ideal list ends with them, after an item judged 0."""
+    truth = {"a": -1, "b": 2, "c": 0}
+    assert rs.ndcg(["a", "b"], truth) == pytest.approx((2 / log2(3)) / (2 / log2(2)))
+    assert rs.dcg(["a", "b"], truth, negative="signed") == pytest.approx(-1 / log2(2) + 2 / log2(3))
+    signed = (-1 / log2(2) + 2 / log2(3)) / (2 / log2(2) + 0 / log2(3) - 1 / log2(4))
+    assert rs.ndcg(["a", "b"], truth, negative="signed") == pytest.approx(signed)
+    assert rs.dcg(["a"], truth, gain="exp2", negative="signed") == pytest.approx(1 / 2 - 1)
+
+
+def test_tied_scores():
+    """Three tied items of grades 2, 0 and unjudged share ranks 1 to 3."""
+    run, truth = {"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 2, "b": 0}
+    best, worst = 2 / log2(2), 2 / log2(4)
+    assert rs.dcg(run, truth, ties="expected") == pytest.approx(2 * (1 / log2(2) + 1 / log2(3) + 1 / log2(4)) / 3)
+    assert rs.dcg(run, truth, ties="expected", k=2) == pytest.approx(2 * (1 / log2(2) + 1 / log2(3)) / 3)
+    assert rs.dcg(run, truth, ties="optimistic") == pytest.approx(best)
+    assert rs.dcg(run, truth, ties="pessimistic") == pytest.approx(worst)
+
+
+def test_judged_items_that_the_list_does_not_hold():
+    assert rs.ndcg(labels=[1, 0], truth=[3, 1, 0], k=2) == pytest.approx(1 / (3 + 1 / log2(3)))
+
+
+def test_grade_too_large_for_the_gain():
+    with pytest.raises(ValueError, match="grade 2000 is too large for gain 'exp2'"):
+        rs.ndcg(labels=[2000], gain="exp2")
+
+
+@pytest.mark.parametrize("gain", ["exp", "exp1", "exp0.5", "square", 3, None])
+def test_unknown_gain(gain):
+    with pytest.raises((ValueError, TypeError), match="gain"):
+        rs.ndcg(labels=[1], gain=gain)
