@@ -76,7 +76,7 @@ $(SANITIZE)/.package: $(SOURCES) | $(VENV)/bin/pip
 	@echo "building rankstone with sanitizers into $(SANITIZE)"
 	@rm -rf $(SANITIZE)
 	@$(BIN)/python $(INSTALL) --no-deps --target $(SANITIZE) \
-		--config-settings=build-dir=build/cmake-sanitize \
+		--config-settings=build-dir=build/cmake-sanitize --config-settings=install.strip=false \
 		--config-settings=cmake.define.RANKSTONE_SANITIZE=ON \
 		--config-settings=cmake.define.RANKSTONE_WERROR=ON .
 	@touch $@

@@ -11,6 +11,7 @@
 #include "dicts.hpp"
 #include "lists.hpp"
 #include "stream.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -54,7 +55,11 @@ Options read_options(const char* order, const char* duplicates, const char* trut
 }
 
 template <class T>
-constexpr int numpy_type = std::is_same_v<T, bool> ? NPY_BOOL : std::is_same_v<T, double> ? NPY_DOUBLE : NPY_INT64;
+constexpr int numpy_type = std::is_same_v<T, bool>      ? NPY_BOOL
+                           : std::is_same_v<T, double>  ? NPY_DOUBLE
+                           : std::is_same_v<T, int32_t> ? NPY_INT32
+                           : std::is_same_v<T, uint8_t> ? NPY_UINT8
+                                                        : NPY_INT64;
 
 nb::object checked(PyObject* owned) {
     if (!owned) throw nb::python_error();
@@ -464,6 +469,30 @@ private:
     bool broken_ = false;
 };
 
+nb::tuple to_arrays(Strings& strings, int64_t rows) {
+    nb::object offsets = strings.narrow.data() ? to_numpy(strings.narrow, rows + 1) : to_numpy(strings.wide, rows + 1);
+    return nb::make_tuple(std::move(offsets), to_numpy(strings.text, strings.bytes));
+}
+
+// The columns, or where the first bad line is: its number, from 1, and its first byte.
+nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
+    const bool is_run = choose<bool>("kind", kind, {{"truth", false}, {"run", true}});
+    if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
+    struct Buffer {
+        Py_buffer view;
+        ~Buffer() { PyBuffer_Release(&view); }
+    } buffer{};
+    if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
+    const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
+    try {
+        TrecColumns columns = open(Options{.threads = threads}, [&](Team& team) { return parse_trec(data, is_run, team); });
+        nb::object values = to_numpy(columns.values, columns.rows);
+        return nb::make_tuple(to_arrays(columns.queries, columns.rows), to_arrays(columns.items, columns.rows), std::move(values));
+    } catch (const BadLine& bad) {
+        return nb::make_tuple(1 + std::count(data.begin(), data.begin() + bad.offset, '\n'), bad.offset);
+    }
+}
+
 }  // namespace
 }  // namespace rankstone
 
@@ -489,6 +518,7 @@ NB_MODULE(_core, m) {
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(), "run_offsets"_a.none(), "run_items"_a.none(),
           "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(), RANKSTONE_OPTIONS);
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("parse_trec", &bind_trec, "text"_a, "kind"_a, "threads"_a = 0);
     nb::class_<BoundStream>(m, "Stream")
         .def(nb::init<nb::handle, nb::handle, nb::handle, const char*, const char*, bool>(), "truth_query"_a.none(), "truth_item"_a.none(),
              "truth_grade"_a.none(), nb::kw_only(), "duplicates"_a = "error", "truth_duplicates"_a = "error", "float32"_a = false)

@@ -229,7 +229,7 @@ def test_progress_shows_after_a_second_and_only_on_a_terminal(monkeypatch, tty):
     clock = iter([0.0, 0.5, 2.0, 2.01, 4.0])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     seen = Terminal(tty)
-    with Progress("big.run", seen) as progress:
+    with Progress("big.run", stream=seen) as progress:
         progress(1_000_000, 8_000_000)
         assert seen.text == ""
         progress(4_000_000, 8_000_000)

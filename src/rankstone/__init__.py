@@ -1,9 +1,10 @@
 """rankstone measures ranked lists, and says which definition of the number it used."""
 
+import typing as _typing
+
 from rankstone.conventions import CHOICES, Convention, convention, conventions
 from rankstone.evaluate import evaluate
 from rankstone.inputs.columns import columns
-from rankstone.inputs.files import read_run, read_truth
 from rankstone.inputs.lists import lists
 from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
 from rankstone.metrics.cascade import err, nerr, rbp
@@ -28,7 +29,31 @@ from rankstone.metrics.sets import (
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 from rankstone.result import Result
 
+if _typing.TYPE_CHECKING:
+    from rankstone.inputs.files import read_run, read_truth
+    from rankstone.stream import Stream
+
 __version__ = "0.1.0"
+
+# Files and streams are loaded when first asked for: many who measure have neither.
+_LATER = {
+    "Stream": "rankstone.stream",
+    "read_run": "rankstone.inputs.files",
+    "read_truth": "rankstone.inputs.files",
+}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "CHOICES",
@@ -38,6 +63,7 @@ __all__ = [
     "Ranked",
     "Ratio",
     "Result",
+    "Stream",
     "ap",
     "auc",
     "bpref",

@@ -92,3 +92,49 @@ def align_dense(
     extra_queries: bool = False,
     threads: int = 0,
 ) -> Aligned: ...
+
+Strings: TypeAlias = tuple[NDArray[np.int32] | NDArray[np.int64], NDArray[np.uint8]]
+"""Offsets and text, as Arrow lays out strings."""
+
+def parse_trec(
+    text: Any, kind: Literal["truth", "run"], threads: int = 0
+) -> tuple[Strings, Strings, NDArray[np.float64]] | tuple[int, int]:
+    """Queries, items, and grades or scores; or the number and the first byte of a line that needs a closer look."""
+
+Finds: TypeAlias = tuple[
+    NDArray[np.float64],  # a judged item: its score, NaN if the run has not returned it
+    NDArray[np.int64],  # a query: rows of the run
+    NDArray[np.int64],  # judged items that were returned again
+    NDArray[np.float64],  # and their scores
+    int,  # rows
+    int,  # of them, rows of queries that nobody judged
+]
+Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
+"""Two numbers a score that a hit has, one number a hit, and rows."""
+
+class Stream:
+    """Two passes over batches of rows in any order. `finds` and `counts` are its state."""
+
+    finds: Finds
+    counts: Counts
+
+    def __init__(
+        self,
+        truth_query: Column,
+        truth_item: Column,
+        truth_grade: Column | None,
+        *,
+        duplicates: Duplicates = "error",
+        truth_duplicates: TruthDuplicates = "error",
+        float32: bool = False,
+    ) -> None: ...
+    def find(self, query: Column, item: Column, score: Column, threads: int = 0) -> NDArray[np.int64]:
+        """Returns the first rows of queries that nobody judged and no earlier batch had, up to a limit."""
+
+    def count(self, query: Column, item: Column, score: Column, threads: int = 0) -> None: ...
+    def result(self, order: Order = "item_desc", zeros: bool = True, threads: int = 0) -> Aligned: ...
+    def stretches(self, query: Column, threads: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First rows of stretches with the same query, and the queries' numbers, -1 for those that nobody judged."""
+
+    def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The truth's rows by query, where each query's start in these, and the first row of each."""

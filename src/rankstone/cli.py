@@ -150,24 +150,26 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
     from rankstone.evaluate import evaluate
-    from rankstone.inputs.files import read_truth
+    from rankstone.inputs.batches import is_large, open_batches
+    from rankstone.inputs.files import read_run, read_truth, same_ids
+    from rankstone.stream import evaluate_file
 
     truth = read_truth(arguments.truth, columns=_roles(columns, "truth"), on_error=arguments.on_error)
     _report_skipped(arguments.truth, truth)
     results = {}
     for name, path in zip(_short_names(arguments.runs), arguments.runs, strict=True):
-        with Progress(name) as progress:
-            run = _run(path, arguments, columns)
-            _report_skipped(path, run)
-            results[name] = evaluate(truth, run, metrics, convention=arguments.convention, **choices)
-            del progress
+        run_columns = _roles(columns, "run")
+        if arguments.on_error == "stop" and is_large(path):
+            with Progress(name, open_batches(path, columns=run_columns).unit) as progress:
+                results[name] = evaluate_file(
+                    truth, path, metrics,
+                    convention=arguments.convention, columns=run_columns, progress=progress, **choices,
+                )  # fmt: skip
+            continue
+        run = read_run(path, columns=run_columns, on_error=arguments.on_error, beside=arguments.truth)
+        _report_skipped(path, run)
+        results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **choices)
     return results
-
-
-def _run(path: str, arguments: argparse.Namespace, columns: Any) -> Any:
-    from rankstone.inputs.files import read_run
-
-    return read_run(path, columns=_roles(columns, "run"), on_error=arguments.on_error, beside=arguments.truth)
 
 
 def _roles(columns: Mapping[str, str] | None, kind: str) -> dict[str, str] | None:
@@ -431,8 +433,8 @@ def _completion(arguments: argparse.Namespace) -> None:
 class Progress:
     """A line on the terminal that shows how far a long job is: after a second, and only if someone can see it."""
 
-    def __init__(self, name: str, stream: Any = None) -> None:
-        self.name = name
+    def __init__(self, name: str, unit: str = "rows", stream: Any = None) -> None:
+        self.name, self.unit = name, unit
         self.stream = stream or sys.stderr
         self.start = self.shown = time.monotonic()
         self.drawn = False
@@ -440,7 +442,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __call__(self, done: int, total: int, unit: str = "rows") -> None:
+    def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if now - self.start < 1 or now - self.shown < 0.1 or not self.stream.isatty():
             return
@@ -450,7 +452,7 @@ class Progress:
         share = min(done / total, 1.0) if total else 0.0
         bar = "#" * round(20 * share)
         self.stream.write(
-            f"\r\x1b[K{self.name} [{bar:<20}] {share:4.0%} {_short(speed)} {unit}/s, {_duration(left)} left"
+            f"\r\x1b[K{self.name} [{bar:<20}] {share:4.0%} {_short(speed)} {self.unit}/s, {_duration(left)} left"
         )
         self.stream.flush()
 

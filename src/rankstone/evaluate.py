@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,10 @@ def evaluate(
 
     truth, run: `{query: {item: grade}}` and `{query: {item: score}}` (or lists of items, the run's best first), tables
     with a query and an item column (or a column of lists), files, `rs.columns(...)`, `rs.lists(...)`, SciPy sparse
-    matrices, or two matrices, labels and scores, with a `mask` or `lengths`. One table with a label and a score in each
-    row is both; it has a query column, or `groups`: the number of rows of each query. `columns` names a table's
-    columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`.
+    matrices, or two matrices, labels and scores, with a `mask` or `lengths`. A large file is read in batches. One table
+    with a label and a score in each row is both sides; it has a query column, or `groups`: the number of rows of each
+    query. `columns` names a table's columns: `{"query": "user_id", "item": "movie"}`, or
+    `{"truth": {...}, "run": {...}}`.
 
     metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
     weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
@@ -68,8 +70,21 @@ def evaluate(
     """
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    if isinstance(run, (str, PathLike)) and _is_large(run):
+        from rankstone.stream import evaluate_file
+
+        return evaluate_file(
+            truth, run, metrics, convention=convention, weights=weights, columns=columns, threads=threads, **choices
+        )
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     return evaluate_source(source, metrics, convention, weights, threads, choices)
+
+
+def _is_large(run: Any) -> bool:
+    """Is the file better read batch by batch."""
+    from rankstone.inputs.batches import is_large
+
+    return is_large(run)
 
 
 def evaluate_source(
@@ -81,6 +96,8 @@ def evaluate_source(
     choices: dict[str, Any],
 ) -> Result:
     plans = plan(metrics, convention, choices)
+    if len({one.choices["extra"] == "zero" for one in plans}) > 1:
+        raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
     zeros: dict[Any, bool] = {}
     for one in plans:
         zeros[one.align] = zeros.get(one.align, False) or one.zeros
@@ -97,7 +114,7 @@ def evaluate_source(
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
 
 
-class _NothingToEarn(ValueError):
+class _NothingToEarn(ValueError):  # noqa: N818  it says what is the matter
     """Nothing could be earned in a query, and the choices call that an error."""
 
     def __init__(self, query: int) -> None:
@@ -185,7 +202,7 @@ def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None
         ratio = replace(ratio, numerator=np.where(ranked.retrieved < one.metric.k, 0.0, ratio.numerator))
     counted = _counted(one, ranked)
     values, counted = _values(one, ranked, ratio, counted)
-    mean = _mean(one, ranked, ratio, values, counted, weights)
+    mean = mean_of(one, ranked, ratio, values, counted, weights)
     return Outcome(one, ratio, values, counted, mean)
 
 
@@ -236,9 +253,10 @@ def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> t
     return values, counted
 
 
-def _mean(
+def mean_of(
     one: Plan, ranked: Ranked, ratio: Ratio, values: Floats, counted: Bools | None, weights: Floats | None
 ) -> float:
+    """The mean of the queries' values, of the kind that was chosen."""
     averaging, digits = one.choices["averaging"], one.choices["digits"]
     chosen = values if counted is None else values[counted]
     if averaging == "pooled":

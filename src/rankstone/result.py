@@ -167,7 +167,7 @@ class Result(Mapping[str, float]):
 
     def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
-        from rankstone.evaluate import outcome
+        from rankstone.evaluate import mean_of
 
         if isinstance(groups, Mapping):
             lost = [query for query in self.queries if query not in groups]
@@ -186,7 +186,15 @@ class Result(Mapping[str, float]):
             weights = None if self._weights is None else self._weights[inside]
             parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
             out[label] = {
-                name: outcome(one.plan, parts[one.plan.align], weights).mean for name, one in self._outcomes.items()
+                name: mean_of(
+                    one.plan,
+                    parts[one.plan.align],
+                    Ratio(one.ratio.numerator[inside], one.ratio.denominator[inside], one.ratio.finish),
+                    one.values[inside],  # as they are: a metric may look at all queries, as for the highest grade
+                    None if one.counted is None else one.counted[inside],
+                    weights,
+                )
+                for name, one in self._outcomes.items()
             }
         return out
 

@@ -15,20 +15,18 @@ from rankstone import _core
 from rankstone.conventions import Convention, conventions
 from rankstone.conventions import convention as find_convention
 from rankstone.evaluate import DEFAULT_METRICS, Plan, evaluate_source, plan
-from rankstone.inputs import Aligned, ranked_from
+from rankstone.grouped import movable, one_pass
+from rankstone.inputs import Aligned
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
+from rankstone.inputs.extra import Extra, aligned_with, bounded, more_extra
 from rankstone.inputs.files import is_path, read_truth
 from rankstone.inputs.sparse import from_sparse, is_sparse
 from rankstone.inputs.tables import as_columns
 from rankstone.metrics.registry import Metric
-from rankstone.ranked import Ints
 from rankstone.result import Result
 
 Progress = Callable[[int, int], None]
-
-EXTRA_LIMIT = 1 << 16  # how many queries that nobody judged are remembered by name
-CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
 
 _ANY_ORDER = "a stream's rows come in any order"
 
@@ -89,12 +87,12 @@ class Stream:
         self._metrics = tuple(one.metric for one in plans)
         self._truth = _judged(truth, columns)
         self._open(plans)
-        # Which shares of the work are in here. Each object's share of a pass has its own mark, so that none is added twice.
+        # Which shares of the work are in here. Each object's has its own mark, so that none is added twice.
         self._found: set[str] = set()
         self._counted: set[str] = set()
         self._mark = uuid.uuid4().hex
         self._counting = False
-        self._extra: set[Any] | None = set()  # queries that nobody judged; None: too many
+        self._extra: Extra = set()  # queries that nobody judged
 
     def _open(self, plans: Sequence[Plan]) -> None:
         if len(self._truth.query) == 0:
@@ -118,7 +116,7 @@ class Stream:
         self._found.add(self._mark)
         for core in self._cores.values():
             extra = core.find(rows.query, rows.item, rows.score, self.threads)
-        self._extra = _more(self._extra, rows.query, extra)
+        self._extra = more_extra(self._extra, rows.query, extra)
 
     def count(self, batch: Any) -> None:
         """Second pass: count the rows that stand before each judged item."""
@@ -161,9 +159,9 @@ class Stream:
         for key, core in self._cores.items():
             core.finds = self._united(key, core, other._cores[key])
         self._found |= other._found
-        self._extra = None if self._extra is None or other._extra is None else _bounded(self._extra | other._extra)
+        self._extra = None if self._extra is None or other._extra is None else bounded(self._extra | other._extra)
 
-    def _united(self, key: Any, core: Any, other: Any) -> tuple[Any, ...]:
+    def _united(self, key: Any, core: Any, other: Any) -> Any:
         scores, retrieved, again, again_scores, rows, unjudged = core.finds
         more = other.finds
         both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
@@ -194,8 +192,11 @@ class Stream:
         for key, core in self._cores.items():
             if not other._counted:
                 continue
-            more = other._cores[key].counts
-            core.counts = tuple(a + b for a, b in zip(core.counts, more, strict=True)) if self._counted else more
+            levels, before, rows = other._cores[key].counts
+            if self._counted:
+                mine = core.counts
+                levels, before, rows = mine[0] + levels, mine[1] + before, mine[2] + rows
+            core.counts = (levels, before, rows)
         self._counting = True
         self._counted |= other._counted
 
@@ -212,11 +213,9 @@ class Stream:
         return digest.digest()
 
     def __getstate__(self) -> dict[str, Any]:
-        convention: Any = self._convention
-        if conventions().get(convention.name) is convention:
-            convention = convention.name
-        else:
-            convention = (convention.name, convention.summary, dict(convention.choices))
+        own = self._convention
+        preset = conventions().get(own.name) is own
+        convention = own.name if preset else (own.name, own.summary, dict(own.choices))
         return {
             "truth": (self._truth.query, self._truth.item, self._truth.grade),
             "metrics": [str(one) for one in self._metrics],
@@ -265,9 +264,10 @@ class Stream:
 
     def align(self, **options: Any) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
-        order = "item_desc" if options["order"] == "input" else options["order"]  # then only the counts of ties are read
+        # Where the order is "input", only the counts of ties are read.
+        order: Any = "item_desc" if options["order"] == "input" else options["order"]
         core = self._cores[_core_of(options)].result(order, options["zeros"], options["threads"])
-        return _aligned(core, lambda: plain_ids(self._truth.query, core[0]), self._extra)
+        return aligned_with(core, lambda: plain_ids(self._truth.query, core[0]), self._extra)
 
     def __repr__(self) -> str:
         core = next(iter(self._cores.values()))
@@ -308,7 +308,7 @@ def evaluate_file(
     while True:
         try:
             return _evaluate(judged, batches, as_text, progress, *asked)
-        except _IsText as found:  # from the start, with ids as the strings that they are
+        except _IsText as found:  # noqa: PERF203  once more, with ids as the strings that they are
             as_text |= {found.role}
 
 
@@ -339,7 +339,7 @@ def _evaluate(
             if progress is not None:
                 progress(passed * batches.total + done, passes * batches.total)
 
-    grouped = _one_pass(judged, go(0, 1), plans, threads)
+    grouped = one_pass(judged, go(0, 1), plans, threads)
     if grouped is not None:
         return evaluate_source(grouped, metrics, convention, weights, threads, choices)
     stream = Stream(judged, metrics, convention=convention, threads=threads, **choices)
@@ -382,191 +382,6 @@ def _text(column: Any) -> Any:
     return found if _is_text(found) else found.cast(pyarrow.string())
 
 
-# -- one pass, where each query's rows lie together ------------------------------------------------------------
-
-
-class _Grouped:
-    """Queries aligned a batch at a time, put together in the truth's order."""
-
-    def __init__(self, truth: Columns, plans: Sequence[Plan], threads: int) -> None:
-        # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
-        self._core = _core.Stream(
-            truth.query, truth.item, truth.grade, duplicates="count", truth_duplicates="count"
-        )
-        rows, self._offsets, self._first_rows = self._core.truth()
-        self._query = truth.query
-        self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))
-        zeros: dict[Any, bool] = {}
-        for one in plans:
-            zeros[one.align] = zeros.get(one.align, False) or one.zeros
-        self._pieces: dict[Any, list[tuple[Any, ...]]] = {(align, keep): [] for align, keep in zeros.items()}
-        self._numbers: list[Ints] = []
-        self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
-        self._threads = threads
-        self._extra: set[Any] | None = set()
-
-    def add(self, rows: Columns, starts: Ints, queries: Ints) -> bool:
-        """Whole queries; False if one of them was here before."""
-        known = queries[queries >= 0]
-        if self._finished[known].any():
-            return False
-        self._finished[known] = True
-        self._extra = _more(self._extra, rows.query, starts[queries < 0])
-        self._align(rows, known)
-        return True
-
-    def _align(self, rows: Columns, known: Ints) -> None:
-        at = _ranges(self._offsets, known)
-        query, item, grade = (_take(one, at) for one in (self._truth.query, self._truth.item, self._truth.grade))
-        for (align, zeros), pieces in self._pieces.items():
-            pieces.append(
-                _core.align_columns(
-                    query, item, grade, rows.query, rows.item, rows.score,
-                    **dict(align), zeros=zeros, threads=self._threads,
-                )
-            )  # fmt: skip
-        self._numbers.append(known)
-
-    def finish(self, empty: Columns) -> None:
-        """Add the judged queries that the run does not have."""
-        self._align(empty, np.flatnonzero(~self._finished))
-
-    def align(self, **options: Any) -> Aligned:
-        """Ranks of the judged items, as `evaluate` asks for them."""
-        align = tuple((name, options[name]) for name, _ in next(iter(self._pieces))[0])
-        core = _joined(self._pieces[align, options["zeros"]], np.concatenate(self._numbers))
-        return _aligned(core, lambda: plain_ids(self._query, self._first_rows), self._extra)
-
-
-def _one_pass(truth: Columns, batches: Iterable[Columns], plans: Sequence[Plan], threads: int) -> _Grouped | None:
-    """None if some query's rows do not lie together."""
-    if len(truth.query) == 0:
-        raise ValueError("the truth has no rows")
-    grouped = _Grouped(truth, plans, threads)
-    carry: Columns | None = None  # rows of the last query, which the next batch may go on with
-    rows: Columns | None = None
-    for rows in batches:
-        starts, queries = grouped._core.stretches(rows.query, threads)
-        if len(starts) == 0:
-            continue
-        if len(np.unique(queries[queries >= 0])) != np.count_nonzero(queries >= 0):
-            return None
-        ends = np.append(starts[1:], len(rows.query))
-        first = 0
-        if carry is not None:
-            if _last(carry.query) == _first(rows.query):
-                carry = _join(carry, _slice(rows, 0, int(ends[0])))
-                first = 1
-                if len(carry.query) > CARRY_LIMIT:
-                    return None
-            if first < len(starts) and not _add(grouped, carry, threads):
-                return None
-        if first < len(starts):
-            last = len(starts) - 1
-            begin, end = int(starts[first]), int(starts[last])
-            if end > begin:
-                whole = slice(first, last)
-                if not grouped.add(_slice(rows, begin, end), starts[whole] - begin, queries[whole]):
-                    return None
-            carry = _copied(_slice(rows, end, len(rows.query)))
-    if carry is not None and not _add(grouped, carry, threads):
-        return None
-    if rows is None:
-        raise ValueError("the run has no rows")
-    grouped.finish(_slice(rows, 0, 0))
-    return grouped
-
-
-def _add(grouped: _Grouped, rows: Columns, threads: int) -> bool:
-    return grouped.add(rows, *grouped._core.stretches(rows.query, threads))
-
-
-def _joined(pieces: list[tuple[Any, ...]], numbers: Ints) -> tuple[Any, ...]:
-    """The core's answers for some queries each as one answer, with the queries by number."""
-    order = np.argsort(numbers, kind="stable")
-    ties = any(one[12] is not None for one in pieces)
-
-    def ends(offsets: int) -> Ints:
-        return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(one[offsets]) for one in pieces]))))
-
-    truth, hits = ends(4), ends(7)
-    truth_rows, hit_rows = _ranges(truth, order), _ranges(hits, order)
-
-    def every(at: int, rows: Ints) -> Any:
-        return np.concatenate([one[at] for one in pieces])[rows]
-
-    above = tied = None
-    if ties:
-        above = np.concatenate([one[8] - 1 if one[12] is None else one[12] for one in pieces])[hit_rows]
-        tied = np.concatenate([np.ones_like(one[8]) if one[13] is None else one[13] for one in pieces])[hit_rows]
-    return (
-        None,
-        None,
-        every(2, order),
-        every(3, order),
-        np.concatenate(([0], np.cumsum(np.diff(truth)[order]))),
-        every(5, truth_rows),
-        every(6, truth_rows),
-        np.concatenate(([0], np.cumsum(np.diff(hits)[order]))),
-        every(8, hit_rows),
-        every(9, hit_rows),
-        every(10, hit_rows),
-        every(11, hit_rows),
-        above,
-        tied,
-        sum(one[14] for one in pieces),
-    )
-
-
-def _ranges(offsets: Ints, segments: Ints) -> Ints:
-    """Positions of all that is in some segments, one segment after the other."""
-    starts, sizes = offsets[segments], offsets[segments + 1] - offsets[segments]
-    before = np.cumsum(sizes) - sizes
-    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
-
-
-def _take(column: Any, rows: Ints) -> Any:
-    if column is None or isinstance(column, np.ndarray):
-        return None if column is None else column[rows]
-    import pyarrow
-
-    return pyarrow.array(column).take(pyarrow.array(rows))
-
-
-def _slice(rows: Columns, start: int, end: int) -> Columns:
-    return Columns(*(None if one is None else one[start:end] for one in (rows.query, rows.item)), score=(
-        None if rows.score is None else rows.score[start:end]
-    ))  # fmt: skip
-
-
-def _join(one: Columns, other: Columns) -> Columns:
-    import pyarrow
-
-    def joined(a: Any, b: Any) -> Any:
-        if a is None:
-            return None
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            return np.concatenate((a, b))
-        a, b = pyarrow.array(a), pyarrow.array(b)
-        chunks = pyarrow.chunked_array([a, b.cast(a.type) if a.type != b.type else b]).unify_dictionaries()
-        return pyarrow.concat_arrays(chunks.chunks)
-
-    return Columns(joined(one.query, other.query), joined(one.item, other.item), score=joined(one.score, other.score))
-
-
-def _copied(rows: Columns) -> Columns:
-    """The same rows in memory of their own, so that a batch can go."""
-    return _join(rows, _slice(rows, 0, 0))
-
-
-def _first(column: Any) -> Any:
-    return plain_ids(column[:1])[0]
-
-
-def _last(column: Any) -> Any:
-    return plain_ids(column[len(column) - 1 :])[0]
-
-
 # -- the user's data -------------------------------------------------------------------------------------------
 
 
@@ -576,7 +391,7 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
     if is_sparse(truth):
         truth = from_sparse(truth)
     found = as_columns(truth, "truth", given)
-    return Columns(found.query, found.item, found.grade)
+    return Columns(movable(found.query), movable(found.item), found.grade)
 
 
 def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
@@ -589,7 +404,8 @@ def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
     names = list(batch)
 
     def find(role: str, needed: bool) -> Any:
-        name = given.get(role) or find_name(names, role, "batch", needed=needed, otherwise=f"name it: columns={{{role!r}: ...}}")
+        advice = f"name it: columns={{{role!r}: ...}}"
+        name = given.get(role) or find_name(names, role, "batch", needed=needed, otherwise=advice)
         if name is not None and name not in batch:
             raise ValueError(f"the batch has no column {name!r}; it has {', '.join(map(repr, names))}")
         return None if name is None else batch[name]
@@ -616,7 +432,7 @@ def _side(given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any] | Non
 # -- small things ----------------------------------------------------------------------------------------------
 
 
-def _core_of(options: Mapping[str, Any]) -> tuple[bool, str, str]:
+def _core_of(options: Mapping[str, Any]) -> tuple[Any, ...]:
     """Options that change what has to be counted; the others only change how counts are read."""
     return options["float32"], options["duplicates"], options["truth_duplicates"]
 
@@ -627,20 +443,20 @@ def _refuse(one: Plan) -> None:
     ties, duplicates = one.choices["ties"], one.choices["duplicates"]
     if ties in ("input", "reverse_input"):
         raise ValueError(
-            f"{one.metric}: ties={ties!r} has no meaning here, as {_ANY_ORDER}; choose item_desc, item_asc, optimistic, "
-            "pessimistic or expected, or use a file where the rows of each query lie together"
+            f"{one.metric}: ties={ties!r} has no meaning here, as {_ANY_ORDER}; choose item_desc, item_asc, "
+            "optimistic, pessimistic or expected, or use a file where the rows of each query lie together"
         )
     if duplicates not in ("error", "count"):
         raise ValueError(
-            f"{one.metric}: duplicates={duplicates!r} needs the rows of a query together, but {_ANY_ORDER}; choose error "
-            "or count, or use a file where the rows of each query lie together"
+            f"{one.metric}: duplicates={duplicates!r} needs the rows of a query together, but {_ANY_ORDER}; choose "
+            "error or count, or use a file where the rows of each query lie together"
         )
 
 
 def _refuse_extra(plans: Sequence[Plan]) -> None:
     for one in plans:
         if one.choices["extra"] == "zero":
-            raise ValueError(f"{one.metric}: extra='zero' would keep every query of the run in memory; choose skip or error")
+            raise ValueError(f"{one.metric}: extra='zero' keeps every query of the run in memory; choose skip or error")
 
 
 def _identity(truth: Columns, metrics: Sequence[Metric], named: Convention, choices: Mapping[str, Any]) -> bytes:
@@ -666,20 +482,3 @@ def _content(column: Any) -> Iterator[Any]:
     yield np.diff(offsets).tobytes()
     if offsets[-1] > offsets[0]:
         yield memoryview(words.buffers()[2])[offsets[0] : offsets[-1]]
-
-
-def _aligned(core: tuple[Any, ...], queries: Callable[[], Sequence[Any]], extra: set[Any] | None) -> Aligned:
-    known = [] if extra is None else sorted(extra)
-    count = EXTRA_LIMIT + 1 if extra is None else len(known)
-    return Aligned(ranked_from(core), queries, lambda: known, count, core[14], extra is not None)
-
-
-def _more(known: set[Any] | None, column: Any, rows: Ints) -> set[Any] | None:
-    """Queries that nobody judged, with those of some rows; None: too many to remember."""
-    if known is None or len(rows) == 0:
-        return known
-    return _bounded(known | set(plain_ids(column, rows[: EXTRA_LIMIT + 1])))
-
-
-def _bounded(known: set[Any]) -> set[Any] | None:
-    return known if len(known) <= EXTRA_LIMIT else None

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rankstone._core import align_columns, align_dense, align_dicts, align_lists
 
 from .slow_align import Aligned, Run, Truth, slow_align
@@ -20,10 +21,12 @@ SMALL_INTS = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 127]
 SCORES = [0.0, -0.0, 1.0, 1.0 + 1e-12, -1.5, 2.0, 3.25, 1e300, math.inf, -math.inf]
 GRADES = [0.0, 1.0, 2.0, -1.0, 0.5]
 
+ORDERS = ["item_desc", "item_asc", "input", "reverse_input"]
+DUPLICATES = ["error", "first", "best", "count", "once"]
 OPTIONS = st.fixed_dictionaries(
     {
-        "order": st.sampled_from(["item_desc", "item_asc", "input", "reverse_input"]),
-        "duplicates": st.sampled_from(["error", "first", "best", "count", "once"]),
+        "order": st.sampled_from(ORDERS),
+        "duplicates": st.sampled_from(DUPLICATES),
         "truth_duplicates": st.sampled_from(["error", "first", "count"]),
         "float32": st.booleans(),
         "zeros": st.booleans(),
@@ -64,6 +67,12 @@ def same_or_same_error(
     return door(**options), expected
 
 
+@st.composite
+def some(draw: st.DrawFn, pool: list[Any], most: int = 5) -> Any:
+    """Draws a few of the pool to choose from: few items make hits and duplicates, few scores make ties."""
+    return st.sampled_from(draw(st.lists(st.sampled_from(pool), min_size=1, max_size=most)))
+
+
 def unique_pairs(items: st.SearchStrategy[Any], values: st.SearchStrategy[float], size: int) -> st.SearchStrategy[Any]:
     return st.lists(st.tuples(items, values), max_size=size, unique_by=lambda pair: pair[0])
 
@@ -90,10 +99,10 @@ def flat(grouped: dict[Any, list[tuple[Any, Any]]]) -> list[tuple[Any, Any, Any]
 @st.composite
 def dict_cases(draw: st.DrawFn) -> tuple[Truth, Run, dict[Any, Any], dict[Any, Any]]:
     """A truth and a run as lists of pairs for the slow definition, and as the dicts that a user would write."""
-    tuples = st.tuples(st.integers(0, 2), st.sampled_from(["x", "y"]))
-    items = draw(st.sampled_from([st.sampled_from(TEXTS), st.sampled_from(INTS), tuples]))
-    queries = st.sampled_from([1, "q", ("u", 3), None, 2.5])
-    score = st.one_of(st.sampled_from(SCORES), st.integers(-3, 3), st.booleans(), st.just(np.float32(0.1)))
+    tuples = [(number, letter) for number in range(3) for letter in "xyz"]
+    items = draw(some(draw(st.sampled_from([TEXTS, INTS, tuples])), 10))
+    queries = draw(some([1, "q", ("u", 3), None, 2.5], 4))
+    score = draw(some([*SCORES, -1, 3, 2**60, True, False, np.float32(0.1), np.int64(7)]))
     truth: Truth = {}
     run: Run = {}
     truth_dict: dict[Any, Any] = {}
@@ -119,6 +128,7 @@ def dict_cases(draw: st.DrawFn) -> tuple[Truth, Run, dict[Any, Any], dict[Any, A
 
 
 @given(dict_cases(), OPTIONS)
+@settings(max_examples=400)
 def test_dicts(case: tuple[Truth, Run, dict[Any, Any], dict[Any, Any]], options: dict[str, Any]) -> None:
     truth, run, truth_dict, run_dict = case
     answer = same_or_same_error(truth, run, options, lambda **o: align_dicts(truth_dict, run_dict, **o))
@@ -209,11 +219,12 @@ def columns(draw: st.DrawFn, values: list[Any], exact: list[Any]) -> tuple[list[
 def row_cases(draw: st.DrawFn) -> dict[str, Any]:
     query_ids, query_columns = draw(st.sampled_from(ID_KINDS))
     item_ids, item_columns = draw(st.sampled_from(ID_KINDS))
-    queries, items = st.sampled_from(query_ids[:5]), st.sampled_from(item_ids)
+    queries, items = draw(some(query_ids, 4)), draw(some(item_ids, 10))
+    score, grade = draw(some(SCORES)), draw(some(GRADES))
     unique = draw(st.booleans())
     key = (lambda row: row[:2]) if unique else None
-    truth_rows = draw(st.lists(st.tuples(queries, items, st.sampled_from(GRADES)), max_size=25, unique_by=key))
-    run_rows = draw(st.lists(st.tuples(queries, items, st.sampled_from(SCORES)), max_size=60, unique_by=key))
+    truth_rows = draw(st.lists(st.tuples(queries, items, grade), max_size=25, unique_by=key))
+    run_rows = draw(st.lists(st.tuples(queries, items, score), max_size=60, unique_by=key))
     if draw(st.booleans()):
         truth_rows = flat(by_query(truth_rows))
     if draw(st.booleans()):
@@ -250,9 +261,9 @@ def test_columns(case: dict[str, Any], options: dict[str, Any], threads: int) ->
 @st.composite
 def list_cases(draw: st.DrawFn) -> dict[str, Any]:
     item_ids, item_columns = draw(st.sampled_from(ID_KINDS))
-    items = st.sampled_from(item_ids)
-    truth = draw(st.lists(pairs(items, st.sampled_from(GRADES), 8), max_size=4))
-    run = draw(st.lists(pairs(items, st.sampled_from(SCORES), 15), min_size=len(truth), max_size=len(truth)))
+    items, score, grade = draw(some(item_ids, 10)), draw(some(SCORES)), draw(some(GRADES))
+    truth = draw(st.lists(pairs(items, grade, 8), max_size=4))
+    run = draw(st.lists(pairs(items, score, 15), min_size=len(truth), max_size=len(truth)))
     case: dict[str, Any] = {}
     for side, lists in (("truth", truth), ("run", run)):
         padding = draw(st.sampled_from([0, 3]))  # rows before the first list, which belong to none
@@ -298,7 +309,7 @@ MATRICES = [
 
 @st.composite
 def matrices(draw: st.DrawFn, shape: tuple[int, int], values: list[float], kinds: list[Any]) -> np.ndarray:
-    cells = draw(st.lists(st.sampled_from(values), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    cells = draw(st.lists(draw(some(values)), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
     if draw(st.booleans()):
         matrix = np.array(cells, np.float64).reshape(shape)
     else:
@@ -330,6 +341,46 @@ def test_dense(data: st.DataObject, options: dict[str, Any], threads: int) -> No
         for hit in range(expected.hit_offsets[i], expected.hit_offsets[i + 1]):
             expected.place[hit] = places[i][expected.place[hit] - 1]
     check(align_dense(scores, labels, mask, threads=threads, **options), expected, None, None)
+
+
+def test_equal_hashes_are_not_equal_items() -> None:
+    """The first eight bytes cancel the hash's constant, so that the rest of the text does not matter to the hash."""
+    prefix = bytes.fromhex("db28b4a0d17e03e7")
+    texts = [prefix + f"item {i:03}".encode() for i in range(200)]
+    buffers = [None, pa.py_buffer(np.arange(201, dtype=np.int32) * 16), pa.py_buffer(b"".join(texts))]
+    items = pa.Array.from_buffers(pa.string(), 200, buffers)
+    queries = np.zeros(200, int)
+    answer = align_columns(queries[:100], items[50:150], None, queries, items, np.arange(200.0))
+    assert answer[8].tolist() == list(range(51, 151))
+    assert answer[11].tolist() == list(range(100, 0, -1))
+    assert len(align_columns(items, queries, None, items, queries, None)[0]) == 200
+
+
+# Many hits in one query --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("duplicates", DUPLICATES[1:])
+@pytest.mark.parametrize("levels", [3, 100, 10**9])
+@pytest.mark.parametrize("text", [True, False])
+def test_many_hits(order: str, duplicates: str, levels: int, text: bool) -> None:
+    """So many that searching replaces counting, and sorting replaces comparing; some rows tied, some dropped."""
+    random = np.random.default_rng(levels)
+    judged = random.choice(1500, 600, replace=False)
+    items = random.choice(1500, 1200)
+    scores = random.integers(0, levels, 1200) / 8
+    name = str if text else int
+    truth = [(name(item), float(grade)) for item, grade in zip(judged, random.integers(0, 3, 600), strict=True)]
+    run = [(name(item), float(score)) for item, score in zip(items, scores, strict=True)]
+    expected = slow_align({0: truth}, {0: run}, order=order, duplicates=duplicates)
+    ids = [np.array([0, len(pairs)]) for pairs in (truth, run)]
+    columns = [[pa.array([pair[i] for pair in pairs]) for i in (0, 1)] for pairs in (truth, run)]
+    answer = align_lists(ids[0], *columns[0], ids[1], *columns[1], order=order, duplicates=duplicates)
+    check(answer, expected, None, None)
+
+    rows = dict(run)
+    unique = slow_align({0: truth}, {0: list(rows.items())}, order=order)
+    check(align_dicts({0: dict(truth)}, {0: rows}, order=order), unique, [0], [])
 
 
 # The same data through every door -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 import rankstone as rs
 
-# The list of Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20(4), 2002, section 2.
+# The list of Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20(4), 2002.
 G = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
 
 
@@ -90,7 +90,9 @@ def test_ideal_list(options, ideal):
 def test_ideal_list_no_longer_than_a_short_list():
     truth = {"a": 1, "b": 1, "c": 1}
     assert rs.ndcg(["x", "a"], truth, k=5) == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3) + 1 / log2(4)))
-    assert rs.ndcg(["x", "a"], truth, k=5, ideal_depth="min(k,retrieved)") == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
+    assert rs.ndcg(["x", "a"], truth, k=5, ideal_depth="min(k,retrieved)") == pytest.approx(
+        (1 / log2(3)) / (1 + 1 / log2(3))
+    )
 
 
 def test_negative_grades():
@@ -115,6 +117,13 @@ def test_tied_scores():
 
 def test_judged_items_that_the_list_does_not_hold():
     assert rs.ndcg(labels=[1, 0], truth=[3, 1, 0], k=2) == pytest.approx(1 / (3 + 1 / log2(3)))
+
+
+def test_cutoff_deeper_than_memory():
+    """The ideal list of k ones is summed in pieces; the sum of 1/rank is known."""
+    k = 30_000_000
+    harmonic = log(k) + 0.5772156649015329 + 1 / (2 * k)
+    assert rs.ndcg(labels=[1], discount="rank", ideal="ones", k=k) == pytest.approx(1 / harmonic, rel=1e-9)
 
 
 def test_grade_too_large_for_the_gain():

@@ -102,7 +102,8 @@ CURVE, FOUR = ["a", "x", "b", "y", "z", "c"], ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize(
-    ("recall", "expected"), [(0, 1), (0.1, 1), (0.25, 1), (0.3, 2 / 3), (0.5, 2 / 3), (0.6, 1 / 2), (0.75, 1 / 2), (0.8, 0), (1, 0)]
+    ("recall", "expected"),
+    [(0, 1), (0.1, 1), (0.25, 1), (0.3, 2 / 3), (0.5, 2 / 3), (0.6, 1 / 2), (0.75, 1 / 2), (0.8, 0), (1, 0)],
 )
 def test_interpolated_precision(recall, expected):
     assert rs.iprec(CURVE, FOUR, recall=recall) == pytest.approx(expected)

@@ -11,12 +11,16 @@ LIST = ["a", "b", "c", "d", "e"]
 TRUTH = {"a": 1, "c": 2, "e": 1, "x": 1, "b": 0}  # a, c, e found at ranks 1, 3, 5; x not found
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 1 / 1), (2, 1 / 2), (3, 2 / 3), (5, 3 / 5), (10, 3 / 10), (None, 3 / 5)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1 / 1), (2, 1 / 2), (3, 2 / 3), (5, 3 / 5), (10, 3 / 10), (None, 3 / 5)]
+)
 def test_precision(k, expected):
     assert rs.precision(LIST, TRUTH, k=k) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("divisor", "expected"), [("k", 3 / 10), ("min(k,retrieved)", 3 / 5), ("min(k,relevant)", 3 / 4)])
+@pytest.mark.parametrize(
+    ("divisor", "expected"), [("k", 3 / 10), ("min(k,retrieved)", 3 / 5), ("min(k,relevant)", 3 / 4)]
+)
 def test_precision_divisor(divisor, expected):
     assert rs.precision(LIST, TRUTH, k=10, divisor=divisor) == pytest.approx(expected)
 
@@ -82,7 +86,9 @@ def test_hit_rate_over_all_orders_counts_items_that_are_relevant_in_part():
     run = dict.fromkeys("abcd", 1.0)
     truth = {"a": 0.25, "b": 0.25}
     assert rs.hit_rate(run, truth, k=2, ties="expected", credit="clamp") == pytest.approx(1 - (2 / 4) * (1 / 3))
-    assert rs.rr(run, truth, ties="expected", credit="clamp") == pytest.approx(2 / 4 + 2 / 4 * 2 / 3 / 2 + 2 / 4 * 1 / 3 / 3)
+    assert rs.rr(run, truth, ties="expected", credit="clamp") == pytest.approx(
+        2 / 4 + 2 / 4 * 2 / 3 / 2 + 2 / 4 * 1 / 3 / 3
+    )
 
 
 def test_r_precision():

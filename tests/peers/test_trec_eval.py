@@ -71,7 +71,9 @@ WORDS = [f"doc-{letter}{number}" for letter in "aBäÄz" for number in range(12)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("ids", [NUMERIC, WORDS], ids=["numeric ids", "words"])
 @pytest.mark.parametrize("scores", [one[1] for one in (TIED, NEAR, FREE)], ids=[one[0] for one in (TIED, NEAR, FREE)])
-@pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3, 4), (-2, -1, 0, 1, 2, 4)], ids=["binary", "graded", "negative"])
+@pytest.mark.parametrize(
+    "grades", [(0, 1), (0, 1, 2, 3, 4), (-2, -1, 0, 1, 2, 4)], ids=["binary", "graded", "negative"]
+)
 def test_every_measure(seed, ids, scores, grades):
     truth, run = some_data(seed, grades=grades, ids=ids, scores=scores)
     theirs = pytrec_eval.RelevanceEvaluator(truth, ASKED).evaluate(run)
@@ -110,5 +112,7 @@ def test_recall_levels_round_as_in_version_9():
     run = {"q": {"a": 9.0, "x": 8.0, "b": 7.0, "y": 6.0, "z": 5.0, "c": 4.0}}
     theirs = pytrec_eval.RelevanceEvaluator(truth, {"iprec_at_recall"}).evaluate(run)["q"]["iprec_at_recall_0.70"]
     assert theirs == pytest.approx(2 / 3)
-    assert rs.evaluate(truth, run, "iprec(recall=0.7)", convention="trec_eval")["iprec(recall=0.7)"] == pytest.approx(2 / 3)
+    assert rs.evaluate(truth, run, "iprec(recall=0.7)", convention="trec_eval")["iprec(recall=0.7)"] == pytest.approx(
+        2 / 3
+    )
     assert rs.evaluate(truth, run, "iprec(recall=0.7)")["iprec(recall=0.7)"] == pytest.approx(3 / 6)

@@ -1,4 +1,4 @@
-"""Truths and runs with ties and queries that one side lacks; batches of any size in any order; and what equal results are."""
+"""Truths and runs with ties, batches of any size in any order, and what it means that results are the same."""
 
 import numpy as np
 

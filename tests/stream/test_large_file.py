@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +11,13 @@ import pytest
 from pyarrow import parquet
 
 import rankstone as rs
+from rankstone import grouped
 from rankstone import stream as stream_module
 from rankstone.inputs import batches
 from rankstone.inputs.lines import FileError
-from rankstone.stream import evaluate_file
+from rankstone.stream import Stream, evaluate_file
 
-from .data import assert_same, pair
+from .data import assert_same, pair, streamed
 
 ASKED = ["ap", "ndcg@5", "rr", "recall@10", "bpref"]
 
@@ -84,7 +86,9 @@ def test_one_pass_is_enough_for_grouped_rows(tmp_path, monkeypatch, rows):
 def test_one_pass_over_a_ranked_list_without_scores(tmp_path):
     truth, run = pair(np.random.default_rng(2), shuffled=False)
     parquet.write_table(table(run).drop(["score"]), tmp_path / "run.parquet")
-    assert_same(evaluate_file(truth, tmp_path / "run.parquet", ASKED), rs.evaluate(truth, tmp_path / "run.parquet", ASKED))
+    assert_same(
+        evaluate_file(truth, tmp_path / "run.parquet", ASKED), rs.evaluate(truth, tmp_path / "run.parquet", ASKED)
+    )
 
 
 def test_a_query_that_comes_back_late(tmp_path):
@@ -98,7 +102,7 @@ def test_a_query_that_comes_back_late(tmp_path):
 
 
 def test_a_query_too_long_to_wait_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(stream_module, "CARRY_LIMIT", 50)
+    monkeypatch.setattr(grouped, "CARRY_LIMIT", 50)
     truth, run = pair(np.random.default_rng(3), rows=200, shuffled=False)
     path = write(tmp_path / "run.parquet", run, "parquet")
     with pytest.raises(ValueError, match="any order"):  # in two passes
@@ -173,7 +177,12 @@ def test_errors_name_the_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("column", "problem"),
-    [("query", "query is null"), ("item", "item is null"), ("score", "score is null"), ("nan", "score nan is not a number")],
+    [
+        ("query", "query is null"),
+        ("item", "item is null"),
+        ("score", "score is null"),
+        ("nan", "score nan is not a number"),
+    ],
 )
 def test_bad_rows_of_parquet(tmp_path, column, problem):
     data = {"query": [1] * 100, "item": list(range(100)), "score": [n / 7 for n in range(100)]}
@@ -218,9 +227,39 @@ def test_progress(tmp_path, form, shuffled):
 def test_columns_by_name_and_a_truth_in_a_file(tmp_path):
     truth, run = pair(np.random.default_rng(7))
     (tmp_path / "truth.csv").write_text(
-        "who,what,grade\n" + "".join(f"{q},{i},{g}\n" for q, i, g in zip(truth.query, truth.item, truth.grade, strict=True))
+        "who,what,grade\n"
+        + "".join(f"{q},{i},{g}\n" for q, i, g in zip(truth.query, truth.item, truth.grade, strict=True))
     )
     path = tmp_path / "run.parquet"
     parquet.write_table(pa.table({"who": run.query, "what": run.item, "how": run.score}), path)
     roles = {"truth": {"query": "who", "item": "what"}, "run": {"query": "who", "item": "what", "score": "how"}}
     assert_same(evaluate_file(tmp_path / "truth.csv", path, ASKED, columns=roles), rs.evaluate(truth, run, ASKED))
+
+
+def test_strings_as_polars_has_them(tmp_path):
+    truth, run = pair(np.random.default_rng(8), text=True, text_queries=True, shuffled=False)
+    views = {"query": run.query.cast(pa.string_view()), "item": run.item.cast(pa.string_view()), "score": run.score}
+    path = tmp_path / "run.parquet"
+    parquet.write_table(pa.table(views), path)
+    judged = rs.columns(
+        query=truth.query.cast(pa.string_view()), item=truth.item.cast(pa.string_view()), grade=truth.grade
+    )
+    for ties in ("input", "item_asc"):
+        assert_same(evaluate_file(judged, path, ASKED, ties=ties), rs.evaluate(truth, run, ASKED, ties=ties))
+    stream = pickle.loads(pickle.dumps(Stream(judged, ASKED)))
+    assert_same(streamed(stream, [pa.table(views)]), rs.evaluate(truth, run, ASKED))
+
+
+def test_what_is_large(tmp_path, monkeypatch):
+    _, run = pair(np.random.default_rng(9))
+    paths = [write(tmp_path / f"run.{form}", run, form) for form in ("parquet", "csv", "trec")]
+    (tmp_path / "run.scores").write_text("0.5\n" * 9999)
+    (tmp_path / "parts").mkdir()
+    write(tmp_path / "parts" / "part-0.parquet", run, "parquet")
+    several = [tmp_path / "parts", str(tmp_path / "parts" / "*.parquet")]
+    assert not any(map(batches.is_large, [*paths, *several, tmp_path / "none", "-"]))
+    monkeypatch.setattr(batches, "LARGE_ROWS", 100)
+    assert [batches.is_large(one) for one in [*paths, *several]] == [True, False, False, True, True]
+    monkeypatch.setattr(batches, "LARGE_BYTES", 1000)
+    assert all(map(batches.is_large, [*paths, *several]))
+    assert not batches.is_large(tmp_path / "run.scores")

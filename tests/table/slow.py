@@ -1,4 +1,4 @@
-"""Every metric and every choice, slowly and plainly: lists are sorted, sums are loops, all orders of tied items are tried.
+"""Every metric and every choice, slowly and plainly: lists are sorted, sums are loops, all tied orders are tried.
 
 This is the second opinion that the package is compared with, so it shares nothing with it: it imports only the
 standard library, has its own list of metrics, parameters and defaults, and works on one query at a time.
@@ -78,7 +78,9 @@ class List:
         """Relevant items among the first `depth`."""
         found = 0.0
         for item in self.items if depth is None else self.items[:depth]:
-            beyond = self["truth_depth"] == "k" and depth is not None and item in self.truth and self.place(item) > depth
+            beyond = (
+                self["truth_depth"] == "k" and depth is not None and item in self.truth and self.place(item) > depth
+            )
             found += 0.0 if beyond else self.credit(item)
         return found
 
@@ -203,7 +205,7 @@ def ndcg(one):
     return dcg(one)[0], _discounted(one, ideal[:depth])
 
 
-# -- precision down the list -----------------------------------------------------------------------------------
+# -- precision down the list ---------------------------------------------------------------------------------
 
 
 def ap(one):
@@ -260,7 +262,7 @@ def _highest_precision(one, recall):
     return max((hits / depth for depth, hits in enumerate(found, 1) if hits >= needed and hits > 0), default=0.0)
 
 
-# -- readers who stop --------------------------------------------------------------------------------------------
+# -- readers who stop ----------------------------------------------------------------------------------------
 
 
 def _cascade(one, grades):
@@ -290,7 +292,7 @@ def rbp(one):
     return total, 1
 
 
-# -- pairs -------------------------------------------------------------------------------------------------------
+# -- pairs ---------------------------------------------------------------------------------------------------
 
 
 def auc(one):
@@ -346,7 +348,7 @@ def judged(one):
     return sum(item in one.truth for item in one.shown), one.places(one["divisor"])
 
 
-# -- predicted ratings ---------------------------------------------------------------------------------------------
+# -- predicted ratings ---------------------------------------------------------------------------------------
 
 
 def _pairs(one):
@@ -395,7 +397,7 @@ def _correlation(x, y):
     return sum(a * b for a, b in zip(x, y, strict=True)), math.sqrt(square)
 
 
-# -- agreement -----------------------------------------------------------------------------------------------------
+# -- agreement -----------------------------------------------------------------------------------------------
 
 
 def _opinions(one):
@@ -452,7 +454,7 @@ def rbo(one):
     return (1 - p) / p * (first + second) + ((overlap[n] - overlap[s]) / n + overlap[s] / s) * p**n, 1
 
 
-# -- the list of them ----------------------------------------------------------------------------------------------
+# -- the list of them ----------------------------------------------------------------------------------------
 
 _F = {"precision_divisor": "k", "recall_divisor": "relevant"}
 _GAIN = {"gain": "linear", "negative": "zero"}
@@ -515,7 +517,7 @@ CHOICES = {
     "digits": None,
 }
 
-# -- the order of a list -------------------------------------------------------------------------------------------
+# -- the order of a list -------------------------------------------------------------------------------------
 
 
 def rounded(score, precision):
@@ -526,9 +528,8 @@ def orders(run, truth, ties, is_relevant=lambda grade: False):
     """The items best first: one order, or all orders of tied items if ties is "expected"."""
     if not isinstance(run, dict):
         return [list(run)]
-    groups = []
-    for score in sorted(set(run.values()), reverse=True):
-        groups.append([item for item in run if run[item] == score])
+    scores = sorted(set(run.values()), reverse=True)
+    groups = [[item for item in run if run[item] == score] for score in scores]
     if ties == "expected":
         return [list(itertools.chain(*parts)) for parts in itertools.product(*map(itertools.permutations, groups))]
     return [[item for group in groups for item in _tie_order(group, truth, ties, is_relevant)]]
@@ -552,10 +553,10 @@ def _tie_order(group, truth, ties, is_relevant):
     return sorted(below, key=truth.get) + unjudged + sorted(above, key=truth.get)
 
 
-# -- many queries --------------------------------------------------------------------------------------------------
+# -- many queries --------------------------------------------------------------------------------------------
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The choices call this input an error."""
 
 
@@ -571,9 +572,9 @@ def evaluate(name, k, params, truth, run, choices):
     function, _, defaults, own = METRICS[name]
     options = {**CHOICES, **own, **defaults, **choices, **params}
     if options["missing"] == "error" and any(query not in run for query in truth):
-        raise Refused
+        raise RefusedError
     if options["extra"] == "error" and any(query not in truth for query in run):
-        raise Refused
+        raise RefusedError
     queries = list(truth)
     if options["extra"] == "zero":
         queries += [query for query in run if query not in truth]
@@ -593,7 +594,7 @@ def evaluate(name, k, params, truth, run, choices):
         elif options["undefined"] == "skip":
             value, asked = math.nan, False
         elif options["undefined"] == "error" and asked and options["averaging"] not in ("micro", "pooled"):
-            raise Refused
+            raise RefusedError
         else:
             value = math.nan if isinstance(options["undefined"], str) else options["undefined"]
         ratios.append((earned, possible))
@@ -641,7 +642,7 @@ def _mean(name, function, options, lists, ratios, values, counted):
         return _pooled(name, function, options, lists)
     if not chosen:
         if options["no_queries"] == "error":
-            raise Refused
+            raise RefusedError
         return float(options["no_queries"])
     if averaging == "micro":
         earned = math.fsum(earned for (earned, _), counts in zip(ratios, counted, strict=True) if counts)
@@ -667,6 +668,6 @@ def _pooled(name, function, options, lists):
 def _divided(name, options, earned, possible):
     if possible == 0:
         if options["undefined"] == "error":
-            raise Refused
+            raise RefusedError
         return math.nan if isinstance(options["undefined"], str) else float(options["undefined"])
     return _finished(name, earned / possible)

@@ -82,7 +82,9 @@ def test_wrong_parameter_is_named(row):
     for parameter, values in parameter_values(row).items():
         if all(isinstance(value, str) for value in values):
             with pytest.raises(ValueError, match=f"{parameter}='wrong'"):
-                rs.Metric(row.name)(**{parameter: "wrong"}) @ 1 if row.takes_k else rs.Metric(row.name)(**{parameter: "wrong"})
+                rs.Metric(row.name)(**{parameter: "wrong"}) @ 1 if row.takes_k else rs.Metric(row.name)(
+                    **{parameter: "wrong"}
+                )
 
 
 def run_examples(name, text):
@@ -105,7 +107,9 @@ def test_is_described(row):
     assert row.formula
 
 
-FUNCTIONS = [name for name in rs.__all__ if inspect.isfunction(getattr(rs, name)) and ">>>" in (getattr(rs, name).__doc__ or "")]
+FUNCTIONS = [
+    name for name in rs.__all__ if inspect.isfunction(getattr(rs, name)) and ">>>" in (getattr(rs, name).__doc__ or "")
+]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

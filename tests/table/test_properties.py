@@ -156,7 +156,10 @@ def test_other_metrics_beside_it_change_nothing(row, data):
     truth, run = data.draw(fitting(row.kind))
     metric, _, _ = data.draw(metrics(row.name))
     beside = [one.name for one in GROUPS["ranked"]]
-    choices = {"both_empty": data.draw(st.sampled_from((None, 1))), "ties": data.draw(st.sampled_from(("input", "optimistic")))}
+    choices = {
+        "both_empty": data.draw(st.sampled_from((None, 1))),
+        "ties": data.draw(st.sampled_from(("input", "optimistic"))),
+    }
     alone, among = rs.evaluate(truth, run, metric, **choices), rs.evaluate(truth, run, [*beside, metric], **choices)
     same(alone.per_query[metric], among.per_query[metric], metric)
     same(alone[metric], among[metric], metric)

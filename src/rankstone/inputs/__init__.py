@@ -47,7 +47,7 @@ def open_source(
     truth: Any, run: Any, *, mask: Any = None, lengths: Any = None, groups: Any = None, columns: Any = None
 ) -> Source:
     """Find the door that fits."""
-    if type(truth) is dict and type(run) is dict:  # the common case, first
+    if type(truth) is dict and type(run) is dict and mask is lengths is groups is None:  # the common case, first
         from rankstone.inputs.dicts import Dicts
 
         return Dicts(truth, run)

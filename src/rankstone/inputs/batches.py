@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import lzma
 import os
 import queue
@@ -20,6 +21,8 @@ from rankstone.inputs.trec import read_trec
 
 ROWS = 1 << 18  # in a batch of Parquet; larger ones cost more time, for fresh memory
 BYTES = 1 << 24  # in a batch of text
+LARGE_BYTES = 256 << 20  # on disk
+LARGE_ROWS = 20_000_000  # of Parquet
 STREAMED = ("trec", "csv", "tsv", "jsonl", "parquet")
 
 # Rows, and how far into the file they go.
@@ -67,6 +70,39 @@ def open_batches(
         "tsv": lambda: _parsed(name, _chunks(name, quotes=True), lambda: _Delimited("\t", given)),
     }
     return Batches(name, os.path.getsize(name), "bytes", readers[form])
+
+
+def is_large(path: Any, format: str | None = None) -> bool:  # noqa: A002
+    """Is a run's file so large that it is better read in batches, and can it be."""
+    name = os.fspath(path)
+    if name == "-":
+        return False
+    try:
+        several = [name] if os.path.isfile(name) else files._several(name, format)
+        paths = several if isinstance(several, list) else [] if several is None else _inside(several)
+        if sum(map(os.path.getsize, paths)) < LARGE_BYTES and _parquet_rows(paths) < LARGE_ROWS:
+            return False
+        return not os.path.isfile(name) or (format or files._told(Text(name, _head(name)), "run")) in STREAMED
+    except FileError:  # whoever reads it will say so
+        return False
+
+
+def _inside(folder: str) -> list[str]:
+    return [os.path.join(one, name) for one, _, names in os.walk(folder) for name in names]
+
+
+def _parquet_rows(paths: list[str]) -> int:
+    from pyarrow import parquet as pq
+
+    def rows(path: str) -> int:
+        with open(path, "rb") as file:
+            if file.read(4) != b"PAR1":
+                return 0
+        with contextlib.suppress(OSError, ValueError):
+            return pq.read_metadata(path).num_rows
+        return 0
+
+    return sum(map(rows, paths))
 
 
 # -- Parquet -------------------------------------------------------------------------------------------------
@@ -184,14 +220,14 @@ def _parsed(name: str, chunks: Iterator[tuple[bytes, int]], start: Callable[[], 
 
 
 def _trec(text: Text) -> Columns | None:
-    return _some(text, lambda: read_trec(text, "run", False))
+    return _some(lambda: read_trec(text, "run", False))
 
 
 def _jsonl(given: Given) -> Parser:
-    return lambda text: _some(text, lambda: read_jsonl(text, "run", given, False))
+    return lambda text: _some(lambda: read_jsonl(text, "run", given, False))
 
 
-def _some(text: Text, read: Callable[[], Columns]) -> Columns | None:
+def _some(read: Callable[[], Columns]) -> Columns | None:
     try:
         return read()
     except FileError as error:
@@ -228,10 +264,8 @@ class _Delimited:
         try:
             return delimited._quick(text, start, self.separator, self.width, self.roles)
         except IrregularError:
-            records = delimited._records(text, self.separator, start, line)
-            return _some(
-                text, lambda: delimited._line_by_line(text, records, self.width, self.roles, False)  # type: ignore[arg-type]
-            )
+            records, roles = delimited._records(text, self.separator, start, line), self.roles
+            return _some(lambda: delimited._line_by_line(text, records, self.width, roles, False))
 
 
 def _chunks(name: str, quotes: bool = False) -> Iterator[tuple[bytes, int]]:
@@ -295,11 +329,11 @@ def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     stop = threading.Event()
 
     def put(one: Any) -> None:
-        while not stop.is_set():
-            try:
-                return ready.put(one, timeout=0.1)
-            except queue.Full:
-                continue
+        waiting = True
+        while waiting and not stop.is_set():
+            with contextlib.suppress(queue.Full):
+                ready.put(one, timeout=0.1)
+                waiting = False
 
     def read() -> None:
         try:

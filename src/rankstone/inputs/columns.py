@@ -127,4 +127,6 @@ def plain_ids(column: Any, at: Any = None) -> list[Any]:
     import pyarrow
 
     ids = pyarrow.array(column)
+    if pyarrow.types.is_string_view(ids.type):  # polars has these, and pyarrow cannot take rows of them
+        ids = ids.cast(pyarrow.large_string())
     return (ids if at is None else ids.take(pyarrow.array(at))).to_pylist()

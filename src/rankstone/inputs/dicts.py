@@ -27,7 +27,7 @@ class Dicts:
         queries, extra = core[0], core[1]
         if options.get("extra_queries"):
             queries = [*queries, *extra]
-        ordered = bool(self.truth) and isinstance(next(iter(self.truth.values())), (list, tuple))
+        ordered = bool(self.truth) and all(isinstance(one, (list, tuple)) for one in self.truth.values())
         return Aligned(ranked_from(core, ordered_truth=ordered), lambda: queries, lambda: extra, len(extra), core[14])
 
 

@@ -136,9 +136,7 @@ def _ideal(
     ideal: Ideal,
 ) -> Floats:
     if ideal == "ones":
-        depth = np.broadcast_to(ranked.retrieved if k is None else k, len(ranked))
-        table = np.concatenate(([0.0], np.cumsum(discount(np.arange(1.0, depth.max(initial=0) + 1)))))
-        return table[depth]
+        return _sums_of_discounts(np.broadcast_to(ranked.retrieved if k is None else k, len(ranked)), discount)
     if ideal == "retrieved":
         return _ideal_of_hits(ranked, k, gain, discount, negative)
     if isinstance(k, int) and k >= ranked.longest_truth:
@@ -159,6 +157,19 @@ def _ideal(
         return gains * discount(positions)[ranked.ideal_rank - 1]
 
     return sums() if isinstance(k, np.ndarray) else ranked.remember(("ideal", gain, discount, negative, ideal, k), sums)
+
+
+def _sums_of_discounts(depths: Any, discount: Callable[[Floats], Floats]) -> Floats:
+    """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory."""
+    levels, at = np.unique(depths, return_inverse=True)
+    sums, total, reached = np.zeros(len(levels)), 0.0, 0
+    for i, level in enumerate(levels.tolist()):
+        while reached < level:
+            step = min(level - reached, 1 << 20)
+            total += float(discount(np.arange(reached + 1.0, reached + step + 1.0)).sum())
+            reached += step
+        sums[i] = total
+    return sums[at]
 
 
 def _ideal_of_hits(

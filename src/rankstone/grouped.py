@@ -1,0 +1,206 @@
+"""One pass over a run in batches, where each query's rows lie together: whole queries are aligned as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankstone import _core
+from rankstone.evaluate import Plan
+from rankstone.inputs import Aligned
+from rankstone.inputs.columns import Columns, plain_ids
+from rankstone.inputs.extra import Extra, aligned_with, more_extra
+from rankstone.ranked import Ints
+
+CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
+
+
+class Grouped:
+    """Queries aligned a batch at a time, put together in the truth's order."""
+
+    def __init__(self, truth: Columns, plans: Sequence[Plan], threads: int) -> None:
+        # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
+        self.core = _core.Stream(truth.query, truth.item, truth.grade, duplicates="count", truth_duplicates="count")
+        rows, self._offsets, self._first_rows = self.core.truth()
+        self._query = truth.query
+        self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))
+        zeros: dict[Any, bool] = {}
+        for one in plans:
+            zeros[one.align] = zeros.get(one.align, False) or one.zeros
+        self._pieces: dict[Any, list[tuple[Any, ...]]] = {(align, keep): [] for align, keep in zeros.items()}
+        self._numbers: list[Ints] = []
+        self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
+        self._threads = threads
+        self._extra: Extra = set()
+
+    def add(self, rows: Columns, starts: Ints, queries: Ints) -> bool:
+        """Whole queries; False if one of them was here before."""
+        known = queries[queries >= 0]
+        if self._finished[known].any():
+            return False
+        self._finished[known] = True
+        self._extra = more_extra(self._extra, rows.query, starts[queries < 0])
+        self._align(rows, known)
+        return True
+
+    def _align(self, rows: Columns, known: Ints) -> None:
+        at = _ranges(self._offsets, known)
+        query, item, grade = (_take(one, at) for one in (self._truth.query, self._truth.item, self._truth.grade))
+        for (align, zeros), pieces in self._pieces.items():
+            pieces.append(
+                _core.align_columns(
+                    query, item, grade, rows.query, rows.item, rows.score,
+                    **dict(align), zeros=zeros, threads=self._threads,
+                )
+            )  # fmt: skip
+        self._numbers.append(known)
+
+    def finish(self, empty: Columns) -> None:
+        """Add the judged queries that the run does not have."""
+        self._align(empty, np.flatnonzero(~self._finished))
+
+    def align(self, **options: Any) -> Aligned:
+        """Ranks of the judged items, as `evaluate` asks for them."""
+        align = tuple((name, options[name]) for name, _ in next(iter(self._pieces))[0])
+        core = _joined(self._pieces[align, options["zeros"]], np.concatenate(self._numbers))
+        return aligned_with(core, lambda: plain_ids(self._query, self._first_rows), self._extra)
+
+
+def one_pass(truth: Columns, batches: Iterable[Columns], plans: Sequence[Plan], threads: int) -> Grouped | None:
+    """None if some query's rows do not lie together."""
+    if len(truth.query) == 0:
+        raise ValueError("the truth has no rows")
+    grouped = Grouped(truth, plans, threads)
+    carry: Columns | None = None  # rows of the last query, which the next batch may go on with
+    rows: Columns | None = None
+    for rows in batches:
+        starts, queries = grouped.core.stretches(rows.query, threads)
+        if len(starts) == 0:
+            continue
+        if len(np.unique(queries[queries >= 0])) != np.count_nonzero(queries >= 0):
+            return None
+        ends = np.append(starts[1:], len(rows.query))
+        first = 0
+        if carry is not None:
+            if _last(carry.query) == _first(rows.query):
+                carry = _join(carry, _slice(rows, 0, int(ends[0])))
+                first = 1
+                if len(carry.query) > CARRY_LIMIT:
+                    return None
+            if first < len(starts) and not _add(grouped, carry, threads):
+                return None
+        if first < len(starts):
+            last = len(starts) - 1
+            begin, end = int(starts[first]), int(starts[last])
+            if end > begin:
+                whole = slice(first, last)
+                if not grouped.add(_slice(rows, begin, end), starts[whole] - begin, queries[whole]):
+                    return None
+            carry = _copied(_slice(rows, end, len(rows.query)))
+    if carry is not None and not _add(grouped, carry, threads):
+        return None
+    if rows is None:
+        raise ValueError("the run has no rows")
+    grouped.finish(_slice(rows, 0, 0))
+    return grouped
+
+
+def _add(grouped: Grouped, rows: Columns, threads: int) -> bool:
+    return grouped.add(rows, *grouped.core.stretches(rows.query, threads))
+
+
+def _joined(pieces: list[tuple[Any, ...]], numbers: Ints) -> tuple[Any, ...]:
+    """The core's answers for some queries each as one answer, with the queries by number."""
+    order = np.argsort(numbers, kind="stable")
+    ties = any(one[12] is not None for one in pieces)
+
+    def ends(offsets: int) -> Ints:
+        return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(one[offsets]) for one in pieces]))))
+
+    truth, hits = ends(4), ends(7)
+    truth_rows, hit_rows = _ranges(truth, order), _ranges(hits, order)
+
+    def every(at: int, rows: Ints) -> Any:
+        return np.concatenate([one[at] for one in pieces])[rows]
+
+    above = tied = None
+    if ties:
+        above = np.concatenate([one[8] - 1 if one[12] is None else one[12] for one in pieces])[hit_rows]
+        tied = np.concatenate([np.ones_like(one[8]) if one[13] is None else one[13] for one in pieces])[hit_rows]
+    return (
+        None,
+        None,
+        every(2, order),
+        every(3, order),
+        np.concatenate(([0], np.cumsum(np.diff(truth)[order]))),
+        every(5, truth_rows),
+        every(6, truth_rows),
+        np.concatenate(([0], np.cumsum(np.diff(hits)[order]))),
+        every(8, hit_rows),
+        every(9, hit_rows),
+        every(10, hit_rows),
+        every(11, hit_rows),
+        above,
+        tied,
+        sum(one[14] for one in pieces),
+    )
+
+
+def _ranges(offsets: Ints, segments: Ints) -> Ints:
+    """Positions of all that is in some segments, one segment after the other."""
+    starts, sizes = offsets[segments], offsets[segments + 1] - offsets[segments]
+    before = np.cumsum(sizes) - sizes
+    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
+
+
+def _take(column: Any, rows: Ints) -> Any:
+    if column is None or isinstance(column, np.ndarray):
+        return None if column is None else column[rows]
+    import pyarrow
+
+    return pyarrow.array(column).take(pyarrow.array(rows))
+
+
+def _slice(rows: Columns, start: int, end: int) -> Columns:
+    score = None if rows.score is None else rows.score[start:end]
+    return Columns(rows.query[start:end], rows.item[start:end], score=score)
+
+
+def _join(one: Columns, other: Columns) -> Columns:
+    import pyarrow
+
+    def joined(a: Any, b: Any) -> Any:
+        if a is None:
+            return None
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            return np.concatenate((a, b))
+        a, b = movable(pyarrow.array(a)), movable(pyarrow.array(b))
+        chunks = pyarrow.chunked_array([a, b.cast(a.type) if a.type != b.type else b]).unify_dictionaries()
+        return pyarrow.concat_arrays(chunks.chunks)
+
+    return Columns(joined(one.query, other.query), joined(one.item, other.item), score=joined(one.score, other.score))
+
+
+def _copied(rows: Columns) -> Columns:
+    """The same rows in memory of their own, so that a batch can go."""
+    return _join(rows, _slice(rows, 0, 0))
+
+
+def _first(column: Any) -> Any:
+    return plain_ids(column[:1])[0]
+
+
+def _last(column: Any) -> Any:
+    return plain_ids(column[len(column) - 1 :])[0]
+
+
+def movable(column: Any) -> Any:
+    """The same column in a form that rows can be taken from, joined and pickled."""
+    if isinstance(column, np.ndarray):
+        return column
+    import pyarrow
+
+    array = pyarrow.array(column)
+    return array.cast(pyarrow.large_string()) if str(array.type) == "string_view" else array

@@ -1,0 +1,33 @@
+"""Queries of a run that nobody judged: their names, as long as there are not too many to remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rankstone.inputs import Aligned, ranked_from
+from rankstone.inputs.columns import plain_ids
+from rankstone.ranked import Ints
+
+EXTRA_LIMIT = 1 << 16
+
+Extra = set[Any] | None  # None: too many
+
+
+def aligned_with(core: tuple[Any, ...], queries: Callable[[], Sequence[Any]], extra: Extra) -> Aligned:
+    """The core's answer, with what is known of such queries."""
+    known = [] if extra is None else sorted(extra)
+    count = EXTRA_LIMIT + 1 if extra is None else len(known)
+    return Aligned(ranked_from(core), queries, lambda: known, count, core[14], extra is not None)
+
+
+def more_extra(known: Extra, column: Any, rows: Ints) -> Extra:
+    """Queries that nobody judged, with those of some rows; None: too many to remember."""
+    if known is None or len(rows) == 0:
+        return known
+    return bounded(known | set(plain_ids(column, rows[: EXTRA_LIMIT + 1])))
+
+
+def bounded(known: set[Any]) -> Extra:
+    """The same queries, or None if they are too many."""
+    return known if len(known) <= EXTRA_LIMIT else None

@@ -1,0 +1,139 @@
+"""Hand-worked: agreement of two orders; tau_ap and rbo also against the papers' formulas, written out."""
+
+import itertools
+import random
+from math import isnan, log, sqrt
+
+import pytest
+
+import rankstone as rs
+
+
+def test_kendall():
+    """Of three pairs two agree and one does not."""
+    assert rs.kendall(["a", "b", "c"], ["a", "c", "b"]) == pytest.approx((2 - 1) / 3)
+    assert rs.kendall(["c", "b", "a"], ["a", "b", "c"]) == pytest.approx(-3 / 3)
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"), [("a", (3 - 2) / 6), ("b", (3 - 2) / sqrt(6 * 5)), ("ties_agree", (3 - 2 + 1) / 6)]
+)
+def test_kendall_with_ties(variant, expected):
+    """Scores 4, 3, 2, 1 beside grades 3, 1, 1, 2: ab, ac and ad agree, bc is tied, bd and cd are opposed."""
+    found = rs.kendall({"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, {"a": 3, "b": 1, "c": 1, "d": 2}, variant=variant)
+    assert found == pytest.approx(expected)
+
+
+def test_spearman():
+    """Rank differences 0, 1, 1: 1 - 6 * 2 / (3 * 8)."""
+    assert rs.spearman(["a", "b", "c"], ["a", "c", "b"]) == pytest.approx(1 - 6 * (0 + 1 + 1) / (3 * (9 - 1)))
+
+
+def test_spearman_shares_ranks():
+    """Grades 1, 1, 2 have ranks 1.5, 1.5, 3; scores 1, 2, 3 have 1, 2, 3. Centred: -.5, -.5, 1 and -1, 0, 1."""
+    expected = (0.5 + 0 + 1) / sqrt((0.25 + 0.25 + 1) * (1 + 0 + 1))
+    assert rs.spearman({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1, "b": 1, "c": 2}) == pytest.approx(expected)
+
+
+def test_only_common_items_count():
+    assert rs.kendall(["x", "a", "y", "b"], ["a", "z", "b"]) == pytest.approx(1 / 1)
+
+
+def test_lists_and_grades_in_one_truth():
+    """Where some queries have grades, their order as written means nothing: b is the better one in r."""
+    truth, run = {"q": ["a", "b"], "r": {"a": 1, "b": 2}}, {"q": ["a", "b"], "r": ["a", "b"]}
+    assert rs.evaluate(truth, run, "kendall").per_query["kendall"][1] == -1
+    assert rs.evaluate({"q": truth["q"]}, run, "kendall")["kendall"] == 1
+
+
+@pytest.mark.parametrize("metric", [rs.kendall, rs.spearman, rs.tau_ap])
+@pytest.mark.parametrize("ranked", [[], ["a"], ["x", "y"]])
+def test_fewer_than_two_common_items(metric, ranked):
+    """Nothing can agree, so the query does not count."""
+    assert isnan(metric(ranked, ["a", "b"]))
+    assert metric(ranked, ["a", "b"], undefined=0) == 0
+
+
+def tau_ap_of_the_paper(ranked, truth):
+    """Yilmaz, Aslam and Robertson, SIGIR 2008, equation 2: C(i) items above rank i of the run are right of it."""
+    n = len(ranked)
+    correct = [sum(truth.index(above) < truth.index(ranked[i]) for above in ranked[:i]) for i in range(n)]
+    return 2 / (n - 1) * sum(correct[i] / i for i in range(1, n)) - 1
+
+
+def test_tau_ap():
+    """a, c, b: above c stands a, right; above b stand a, right, and c, wrong."""
+    assert rs.tau_ap(["a", "c", "b"], ["a", "b", "c"]) == pytest.approx(2 / 2 * (1 / 1 + 1 / 2) - 1)
+    for ranked in itertools.permutations("abcd"):
+        assert rs.tau_ap(list(ranked), list("abcd")) == pytest.approx(tau_ap_of_the_paper(ranked, list("abcd")))
+
+
+def test_tau_ap_weighs_the_top():
+    """The same swap costs more at the top of the list, and the measure is not symmetric."""
+    items = list("abcdef")
+    top, bottom = ["b", "a", *items[2:]], [*items[:4], "f", "e"]
+    assert rs.kendall(top, items) == pytest.approx(rs.kendall(bottom, items))
+    assert rs.tau_ap(top, items) < rs.tau_ap(bottom, items)
+
+
+def test_tau_ap_items_equal_in_the_truth_count_half():
+    assert rs.tau_ap(["a", "b"], {"a": 1, "b": 1}) == pytest.approx(2 * (1 / 2) - 1)
+
+
+def rbo_by_definition(one, other, p, depth=4000):
+    """Webber, Moffat and Zobel, TOIS 2010: (1 - p) times the sum of p^(d-1) * agreement(d).
+
+    Lists are continued the way the paper extrapolates them (section 4.2): below the end of the shorter list, its
+    share of common items stays what it was; below the end of the longer one, the agreement stays what it was.
+    """
+    short, long = sorted((one, other), key=len)
+    total = 0.0
+    for d in range(1, depth + 1):
+        if d <= len(long):
+            agreement = len(set(short[:d]) & set(long[:d])) / d
+            if d > len(short):
+                agreement += len(set(short) & set(long[: len(short)])) / len(short) * (d - len(short)) / d
+        total += (1 - p) * p ** (d - 1) * agreement
+    return total
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9, 0.98])
+def test_rbo_by_definition(p):
+    rng = random.Random(4)
+    for _ in range(60):
+        one = rng.sample("abcdefghij", rng.randint(1, 8))
+        other = rng.sample("abcdefghij", rng.randint(1, 8))
+        assert rs.rbo(one, other, p=p) == pytest.approx(rbo_by_definition(one, other, p), abs=1e-9)
+        assert rs.rbo(one, other, p=p) == pytest.approx(rs.rbo(other, one, p=p))
+        assert rs.rbo(one, other, p=p, k=3) == pytest.approx(rbo_by_definition(one[:3], other[:3], p), abs=1e-9)
+
+
+def test_rbo_by_hand():
+    """a, b against b, a: no agreement at depth 1, full agreement from depth 2 on."""
+    p = 0.9
+    assert rs.rbo(["a", "b"], ["b", "a"], p=p) == pytest.approx((1 - p) * 0 + p)
+    # a, b against a, c: 1 at depth 1, 1/2 from depth 2 on.
+    assert rs.rbo(["a", "b"], ["a", "c"], p=p) == pytest.approx((1 - p) * 1 + p * 1 / 2)
+
+
+def test_rbo_ends():
+    assert rs.rbo(["a", "b"], ["a", "b"]) == pytest.approx(1)
+    assert rs.rbo(["a", "b"], ["c", "d"]) == 0
+    assert rs.rbo([], ["a"]) == 0
+    assert rs.rbo(["a"], []) == 0
+    assert rs.rbo([], []) == 1
+
+
+def test_rbo_reads_grades_as_an_order():
+    assert rs.rbo(["a", "b"], {"b": 1, "a": 2}) == pytest.approx(1)
+    assert rs.rbo({"a": 2.0, "b": 1.0}, {"b": 1, "a": 2}) == pytest.approx(1)
+
+
+def test_share_of_the_first_ranks():
+    """With p = 0.9 the first ten ranks carry 86 % of the weight of two endless lists (section 4.3 of the paper)."""
+    p, d = 0.9, 10
+    weight = 1 - p ** (d - 1) + (1 - p) / p * d * (log(1 / (1 - p)) - sum(p**i / i for i in range(1, d)))
+    assert weight == pytest.approx(0.8556, abs=5e-4)
+    same = [f"same-{n}" for n in range(d)]
+    one, other = ([f"{side}-{n}" for n in range(5000)] for side in ("one", "other"))
+    assert rs.rbo([*same, *one], [*same, *other], p=p) == pytest.approx(weight, abs=1e-6)

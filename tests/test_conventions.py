@@ -1,0 +1,94 @@
+"""Conventions: named sets of choices, which the caller's own words override."""
+
+import pytest
+
+import rankstone as rs
+
+TRUTH = {"q": {"a": 1, "b": 2, "c": 1}, "r": {"d": 1}}
+RUN = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+
+
+def test_default_is_rankstone():
+    assert rs.evaluate(TRUTH, RUN, "ap").convention == rs.convention("rankstone")
+    assert dict(rs.convention("rankstone").choices) == {}
+
+
+def test_by_name_or_value():
+    one = rs.evaluate(TRUTH, RUN, "ap", convention="trec_eval")
+    other = rs.evaluate(TRUTH, RUN, "ap", convention=rs.convention("trec_eval"))
+    assert one["ap"] == other["ap"] == pytest.approx((1 / 1 + 2 / 3) / 3)  # r is missing and left out
+    assert rs.evaluate(TRUTH, RUN, "ap")["ap"] == pytest.approx((1 / 1 + 2 / 3) / 3 / 2)
+
+
+def test_all_of_them_are_listed_and_work():
+    known = rs.conventions()
+    assert {"rankstone", "trec_eval", "hivemall", "python-recsys"} <= set(known)
+    for name, convention in known.items():
+        assert rs.convention(name) is convention
+        result = rs.evaluate(
+            {"q": {"a": 1, "b": 2}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, ["ap@2", "ndcg@2"], convention=name
+        )
+        assert result.define("ap@2").endswith(f"convention {name}")
+    known.clear()
+    assert rs.conventions()
+
+
+def test_the_callers_words_come_first():
+    result = rs.evaluate(TRUTH, RUN, "ap", convention="trec_eval", missing="zero")
+    assert result["ap"] == pytest.approx((1 / 1 + 2 / 3) / 3 / 2)
+    result = rs.evaluate(TRUTH, RUN, "ap(missing='zero')", convention="trec_eval")
+    assert result["ap(missing='zero')"] == pytest.approx((1 / 1 + 2 / 3) / 3 / 2)
+    # hivemall-0.5 divides AP by what was found: its own word for ap gives way to the caller's general one.
+    assert rs.evaluate(TRUTH, RUN, "ap@1", convention="hivemall-0.5").per_query["ap@1"][0] == pytest.approx(1 / 1)
+    assert rs.evaluate(TRUTH, RUN, "ap@1", convention="hivemall-0.5", divisor="relevant").per_query["ap@1"][
+        0
+    ] == pytest.approx(1 / 3)
+
+
+def test_but():
+    """The same convention with some choices made otherwise."""
+    changed = rs.convention("trec_eval").but(missing="zero", threshold=2)
+    assert changed.name == "trec_eval but missing='zero', threshold=2"
+    assert changed.choices["score_precision"] == "float32"
+    assert rs.evaluate(TRUTH, RUN, "ap", convention=changed)["ap"] == pytest.approx((1 / 3) / 1 / 2)
+    assert rs.convention("trec_eval").choices["missing"] == "skip"
+    assert rs.convention("trec_eval").but() is rs.convention("trec_eval")
+    with pytest.raises(ValueError, match="unknown choice 'colour'"):
+        changed.but(colour=1)
+    with pytest.raises(ValueError, match="missing='x'; choose from"):
+        changed.but(missing="x")
+
+
+def test_two_changed_conventions_are_not_mixed_up():
+    one, other = (rs.convention("rankstone").but(threshold=threshold) for threshold in (1, 2))
+    assert one != other
+    values = [rs.evaluate(TRUTH, RUN, "recall", convention=each).per_query["recall"][0] for each in (one, other, one)]
+    assert values == pytest.approx([2 / 3, 1 / 1, 2 / 3])
+
+
+def test_choices_cannot_be_changed():
+    with pytest.raises(TypeError):
+        rs.convention("rankstone").choices["ties"] = "input"
+    with pytest.raises(TypeError):
+        rs.CHOICES["ties"] = None
+
+
+def test_a_metrics_own_way_stands_before_a_conventions_general_word():
+    """Ratings are pooled, and queries without any are skipped, whatever a convention says of queries in general."""
+    convention = rs.convention("rankstone").but(undefined=1, averaging="macro")
+    run = {"q": {"a": 2.0}, "r": {"x": 1.0}}
+    assert rs.evaluate(TRUTH, run, "mae", convention=convention)["mae"] == pytest.approx(1 / 1)
+    assert rs.evaluate(TRUTH, run, "mae", convention=convention, averaging="macro", undefined=1)[
+        "mae"
+    ] == pytest.approx((1 / 1 + 1) / 2)
+
+
+@pytest.mark.parametrize("name", list(rs.CHOICES))
+def test_every_choice_says_what_it_is(name):
+    choice = rs.CHOICES[name]
+    assert choice.stage in ("align", "metric", "mean")
+    assert choice.meaning
+    if choice.allowed:
+        assert choice.default in choice.allowed
+        for value in choice.allowed:
+            rs.convention("rankstone").but(**{name: value})

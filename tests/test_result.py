@@ -1,0 +1,259 @@
+"""What `evaluate` returns: means, values a query, tables, the account, and how it looks."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import rankstone as rs
+
+TRUTH = {"q": {"a": 1}, "r": {"b": 1, "c": 1}, "s": {"d": 1}, "t": {"e": 0}}
+RUN = {"q": {"x": 2.0, "a": 1.0}, "r": {"b": 2.0, "c": 2.0, "y": 2.0}, "t": {"e": 1.0}, "u": {"f": 1.0}}
+
+
+@pytest.fixture
+def result():
+    return rs.evaluate(TRUTH, RUN, ["ndcg(gain='exp2')@10", "ap", "recall@{1,2}"])
+
+
+def test_is_a_mapping_of_means(result):
+    assert list(result) == ["ndcg(gain='exp2')@10", "ap", "recall@1", "recall@2"]
+    assert len(result) == 4
+    assert dict(result)["recall@1"] == result["recall@1"]
+    assert isinstance(result["ap"], float)
+    assert {**result} == dict(result.items())
+
+
+@pytest.mark.parametrize("name", ["ap", "AP", "map", " ap ", rs.ap])
+def test_by_any_name(result, name):
+    assert result[name] == result["ap"]
+    assert name in result
+    assert result.per_query[name] is result.per_query["ap"]
+    assert result.define(name) == result.define("ap")
+
+
+def test_by_value(result):
+    assert result[rs.ndcg(gain="exp2") @ 10] == result["ndcg(gain=exp2)@10"]
+    assert result[rs.recall @ 2] == result["recall@2"]
+    assert rs.recall @ 2 in result
+
+
+def test_what_was_not_evaluated(result):
+    with pytest.raises(
+        KeyError, match=r"'rr' was not evaluated; there are ndcg\(gain='exp2'\)@10, ap, recall@1, recall@2"
+    ):
+        result["rr"]
+    with pytest.raises(KeyError, match=r"'recall@\{1,2\}' names 2 values"):
+        result["recall@{1,2}"]
+    with pytest.raises(ValueError, match="unknown metric 'qqqqqq'"):
+        result["qqqqqq"]
+    for name in ("rr", "qqqqqq", "recall@0", 5, None, rs.rr):
+        assert name not in result
+    assert result.get("rr") is None
+    with pytest.raises(KeyError):
+        result.per_query["rr"]
+
+
+def test_per_query(result):
+    assert list(result.queries) == ["q", "r", "s", "t"]
+    assert result.per_query["ap"] == pytest.approx([1 / 2, (1 / 2 + 2 / 3) / 2, 0, 0])  # y, c, b are tied: y first
+    assert list(result.per_query) == list(result)
+    assert "4 queries" in repr(result.per_query)
+
+
+def test_ratio(result):
+    ratio = result.ratio("recall@2")
+    assert ratio.numerator == pytest.approx([1, 1, 0, 0])
+    assert ratio.denominator == pytest.approx([1, 2, 1, 0])
+
+
+def test_queries_that_do_not_count_are_nan():
+    result = rs.evaluate(TRUTH, RUN, "recall", missing="skip", undefined="skip")
+    assert np.isnan(result.per_query["recall"]).tolist() == [False, False, True, True]
+
+
+def test_account():
+    result = rs.evaluate(TRUTH, {**RUN, "r": ["b", "b", "y"]}, "ap", duplicates="first")
+    account = result.account
+    assert (account.judged, account.missing, account.extra, account.nothing_relevant) == (4, 1, 1, 1)
+    assert (account.dropped_rows, account.tied) == (1, 0)
+    assert rs.evaluate(TRUTH, RUN, "ap").account.tied == 1
+    assert rs.evaluate(TRUTH, RUN, "recall@3").account.tied == 0  # no order changes this one
+    extra = rs.evaluate(TRUTH, RUN, "ap", extra="zero").account
+    assert (extra.judged, extra.missing, extra.extra, extra.nothing_relevant) == (4, 1, 1, 1)
+
+
+def test_nothing_relevant_follows_the_threshold():
+    assert rs.evaluate(TRUTH, RUN, "ap", threshold=2).account.nothing_relevant == 4
+    assert rs.evaluate(TRUTH, RUN, "ap", threshold=0).account.nothing_relevant == 0
+
+
+def test_ties():
+    """Of three tied items two are relevant; q is not tied."""
+    ties = rs.evaluate(TRUTH, RUN, ["ap", "rr", "num_rel_ret@2"]).ties
+    assert ties["ap"].lowest == pytest.approx((1 / 2 + (1 / 2 + 2 / 3) / 2 + 0 + 0) / 4)
+    assert ties["ap"].highest == pytest.approx((1 / 2 + 1 + 0 + 0) / 4)
+    assert ties["ap"].queries == 1
+    assert ties["rr"].highest == pytest.approx((1 / 2 + 1 + 0 + 0) / 4)
+    assert (ties["num_rel_ret@2"].lowest, ties["num_rel_ret@2"].highest) == (1 + 1, 1 + 2)
+    for order in ("expected", "optimistic", "pessimistic"):
+        again = rs.evaluate(TRUTH, RUN, "ap", ties=order).ties["ap"]
+        assert (again.lowest, again.highest) == pytest.approx((ties["ap"].lowest, ties["ap"].highest))
+
+
+def test_by_group():
+    result = rs.evaluate(TRUTH, RUN, ["ap", "recall"])
+    groups = {"q": "old", "r": "new", "s": "old", "t": "new"}
+    found = result.by(groups)
+    assert list(found) == ["old", "new"]
+    assert found["old"]["ap"] == pytest.approx((1 / 2 + 0) / 2)
+    assert found["new"]["recall"] == pytest.approx((1 + 0) / 2)
+    assert result.by(["old", "new", "old", "new"]) == found
+    with pytest.raises(ValueError, match="groups has no entry for query 'r'"):
+        result.by({"q": 1})
+    with pytest.raises(ValueError, match="there are 4 queries but 1 groups"):
+        result.by([1])
+
+
+def test_groups_share_what_all_queries_decide():
+    """ERR's highest grade is that of the whole truth, in the groups too."""
+    result = rs.evaluate({"q": {"a": 1}, "r": {"b": 2}}, {"q": ["a"], "r": ["b"]}, "err")
+    assert result.by({"q": 1, "r": 2}) == {1: {"err": (2**1 - 1) / 2**2}, 2: {"err": (2**2 - 1) / 2**2}}
+
+
+def test_groups_of_queries_that_do_not_count():
+    result = rs.evaluate(TRUTH, RUN, ["ap", "mae"], missing="skip", undefined="skip", weights={"q": 1, "r": 3, "s": 2, "t": 5})
+    found = result.by({"q": 1, "r": 1, "s": 2, "t": 2})
+    assert found[1]["ap"] == pytest.approx((1 * 1 / 2 + 3 * (1 / 2 + 2 / 3) / 2) / (1 + 3))
+    assert math.isnan(found[2]["ap"])
+    pooled = rs.evaluate(TRUTH, RUN, "mae")
+    assert pooled.by({"q": 1, "r": 1, "s": 2, "t": 2})[1]["mae"] == pytest.approx((0 + 1 + 1) / 3)
+
+
+@pytest.mark.parametrize("averaging", ["macro", "micro", "sum", "geometric"])
+def test_groups_are_evaluated_as_they_would_be_alone(averaging):
+    result = rs.evaluate(TRUTH, RUN, ["ap", "recall", "ndcg@2", "bpref"], averaging=averaging)
+    for group, queries in {"one": "qr", "two": "st"}.items():
+        part = {query: TRUTH[query] for query in queries}
+        alone = rs.evaluate(part, RUN, list(result), averaging=averaging)
+        assert result.by({"q": "one", "r": "one", "s": "two", "t": "two"})[group] == pytest.approx(dict(alone))
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def test_to_pandas(result):
+    frame = result.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == ["query", *result]
+    assert frame["query"].tolist() == ["q", "r", "s", "t"]
+    np.testing.assert_array_equal(frame["ap"], result.per_query["ap"])
+
+
+def test_to_polars(result):
+    frame = result.to_polars()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == ["query", *result]
+    assert frame["query"].to_list() == ["q", "r", "s", "t"]
+    np.testing.assert_array_equal(frame["recall@1"].to_numpy(), result.per_query["recall@1"])
+
+
+def test_to_arrow(result):
+    table = result.to_arrow()
+    assert table.column_names == ["query", *result]
+    assert table["query"].to_pylist() == ["q", "r", "s", "t"]
+    np.testing.assert_array_equal(table["ap"].to_numpy(), result.per_query["ap"])
+
+
+def test_arrow_protocol(result):
+    """Any library that speaks it can read a result."""
+    assert pa.table(result).equals(result.to_arrow())
+    assert pa.RecordBatchReader.from_stream(result).read_all().equals(result.to_arrow())
+
+
+def test_ids_of_any_kind():
+    result = rs.evaluate({1: ["a"], "x": ["a"], (2, 3): ["a"]}, {1: ["a"]}, "rr")
+    assert list(result.queries) == [1, "x", (2, 3)]
+    assert result.to_arrow()["query"].to_pylist() == ["1", "x", "(2, 3)"]
+    assert result.to_pandas()["query"].tolist() == [1, "x", (2, 3)]
+
+
+def test_tables_of_no_queries():
+    result = rs.evaluate({}, {}, "ap")
+    assert result.to_arrow().num_rows == len(result.to_pandas()) == len(result.to_polars()) == 0
+    assert math.isnan(result["ap"])
+    assert "nan" in repr(result)
+
+
+def test_to_dict(result):
+    data = result.to_dict()
+    assert data["means"] == dict(result)
+    assert data["queries"] == ["q", "r", "s", "t"]
+    assert data["per_query"]["ap"] == result.per_query["ap"].tolist()
+    assert data["convention"] == "rankstone"
+    assert data["account"]["missing"] == 1
+    assert data["definitions"]["ap"] == result.define("ap")
+    assert json.loads(json.dumps(data)) == data
+
+
+# -- looks ---------------------------------------------------------------------------------------------------
+
+
+def test_repr():
+    text = repr(rs.evaluate(TRUTH, RUN, ["ap", "num_ret"], threshold=1))
+    assert text == "\n".join(
+        [
+            "metric     mean  lowest  highest",
+            "--------------------------------",
+            "ap       0.2708  0.2708   0.3750",
+            "num_ret       6       6        6",
+            "--------------------------------",
+            "convention rankstone, threshold=1; 4 judged queries",
+            "1 missing from the run (counted as empty lists)",
+            "1 with nothing relevant (counted as 0)",
+            "1 in the run but not judged (left out of the mean)",
+            "1 decided by the order of tied items",
+            "lowest and highest are the means that other orders of the tied items would give",
+        ]
+    )
+
+
+def test_repr_of_something_simple():
+    text = repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "ap"))
+    assert text.splitlines()[-1] == "convention rankstone; 1 judged query"
+    assert "lowest" not in text
+
+
+def test_html(result):
+    html = result._repr_html_()
+    assert html.count("<tr>") == 1 + len(result)
+    assert "ndcg(gain=&#x27;exp2&#x27;)@10" in html
+    assert f"{result['ap']:.4f}" in html
+    assert "4 judged queries" in html
+
+
+def test_html_escapes_names():
+    html = rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "ap(threshold='>0')")._repr_html_()
+    assert "<0" not in html.replace("&lt;", "")
+    assert "&gt;0" in html
+
+
+def test_define(result):
+    text = result.define("ndcg(gain='exp2')@10")
+    for words in (
+        "dcg(k) / dcg(k) of the ideal list",
+        "gain is 2^grade - 1",
+        "discount 1/log2(rank+1)",
+        "negative grades count 0",
+        "ideal list of all judged items",
+        "equal scores in descending order of item id",
+        "0 where nothing could be earned",
+        "a judged query missing from the run counts as an empty list",
+        "mean of the queries' values",
+        f"rankstone {rs.__version__}, convention rankstone",
+    ):
+        assert words in text
