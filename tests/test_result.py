@@ -126,7 +126,9 @@ def test_groups_share_what_all_queries_decide():
 
 
 def test_groups_of_queries_that_do_not_count():
-    result = rs.evaluate(TRUTH, RUN, ["ap", "mae"], missing="skip", undefined="skip", weights={"q": 1, "r": 3, "s": 2, "t": 5})
+    result = rs.evaluate(
+        TRUTH, RUN, ["ap", "mae"], missing="skip", undefined="skip", weights={"q": 1, "r": 3, "s": 2, "t": 5}
+    )
     found = result.by({"q": 1, "r": 1, "s": 2, "t": 2})
     assert found[1]["ap"] == pytest.approx((1 * 1 / 2 + 3 * (1 / 2 + 2 / 3) / 2) / (1 + 3))
     assert math.isnan(found[2]["ap"])
