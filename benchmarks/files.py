@@ -78,7 +78,7 @@ def _ir_measures(qrels: str, run: str) -> Contender:
     names = {theirs: ours for ours, (_, theirs) in TREC.items()}
 
     def call() -> Numbers:
-        command = [sys.executable, "-m", "ir_measures", "--places", "9", qrels, run, " ".join(names)]
+        command = [sys.executable, "-m", "ir_measures", "--places", "9", qrels, run, *names]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
         return {names[name]: float(value) for name, value in (line.split() for line in lines if line)}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import columns
 import dicts
+import files
 import lists
 import memory
 import small
@@ -23,7 +24,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ranx", "numba")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "ranx", "numba")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -33,6 +34,9 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "small": small.rows,
     "startup": startup.rows,
     "memory": memory.rows,
+    "trec": files.trec_rows,
+    "parquet": files.parquet_rows,
+    "long": files.long_rows,
 }
 
 
