@@ -383,6 +383,22 @@ def test_many_hits(order: str, duplicates: str, levels: int, text: bool) -> None
     check(align_dicts({0: dict(truth)}, {0: rows}, order=order), unique, [0], [])
 
 
+@pytest.mark.parametrize("tied_query", [0, 10_000, 19_999])
+def test_ties_in_one_query_of_many(tied_query: int) -> None:
+    """The threads that saw no tie fill in what the others had to tell."""
+    queries, rows = 20_000, 20
+    ids, items = np.repeat(np.arange(queries), rows), np.tile(np.arange(rows), queries)
+    scores = -items.astype(float)
+    scores[tied_query * rows + 1] = 0.0
+    answer = align_columns(ids, items, None, ids, items, scores, order="input", threads=2)
+    rank = np.tile(np.arange(1, rows + 1), queries)
+    above, tied = rank - 1, np.ones_like(rank)
+    above[tied_query * rows + 1] = 0
+    tied[tied_query * rows : tied_query * rows + 2] = 2
+    for actual, expected in zip((answer[8], answer[12], answer[13]), (rank, above, tied), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
 # The same data through every door -----------------------------------------------------------------------------------
 
 

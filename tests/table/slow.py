@@ -335,7 +335,7 @@ def infap(one):
         above = one.items[: one.rank(item) - 1]
         good = sum(one.credit(other) for other in above)
         bad = sum(one.is_bad(other) for other in above)
-        pooled = good + bad + sum(one.truth.get(other, 0) < 0 for other in above)
+        pooled = good + bad + sum(one.truth.get(other, 0) < 0 and one.credit(other) == 0 for other in above)
         if not above:
             total += 1
             continue

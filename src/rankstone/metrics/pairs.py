@@ -107,7 +107,8 @@ def infap(ranked: Ranked) -> Ratio:
     earlier = (ranked.rank - 1).astype(np.float64)
     relevant = ranked.nth - 1.0
     bad = _running_bad(ranked)
-    pooled = relevant + bad + ranked.running((ranked.grade < 0).astype(np.float64))
+    unjudged = ((ranked.grade < 0) & (ranked.credit == 0)).astype(np.float64)
+    pooled = relevant + bad + ranked.running(unjudged)
     estimate = (relevant + INFAP_EPSILON) / (relevant + bad + 2 * INFAP_EPSILON)
     expected_precision = (1.0 + pooled * estimate) / (earlier + 1.0)
     return Ratio(ranked.sum(np.where(ranked.credit > 0, expected_precision, 0.0)), ranked.relevant)
