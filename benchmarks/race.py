@@ -86,7 +86,7 @@ def invite(name: str, make: Callable[[], Contender], goal: Goal | None = None) -
 
 
 def audition(title: str, entries: Mapping[str, Callable[[], Numbers]]) -> tuple[str, Callable[[], Numbers]]:
-    """The fastest of several ways to do the same. All must agree; those near the first get three more tries, in turn."""
+    """The fastest of several ways to do the same. All must agree; those near the front get three more tries each."""
     first = {name: Lap(call) for name, call in entries.items()}
     reference = next(iter(first.values())).numbers
     for name, lap in first.items():

@@ -4,8 +4,6 @@ import typing as _typing
 
 from rankstone.conventions import CHOICES, Convention, convention, conventions
 from rankstone.evaluate import evaluate
-from rankstone.inputs.columns import columns
-from rankstone.inputs.lists import lists
 from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
 from rankstone.metrics.cascade import err, nerr, rbp
 from rankstone.metrics.errors import logloss, mae, mse, pearson, r2, rmse
@@ -27,17 +25,22 @@ from rankstone.metrics.sets import (
     recall,
 )
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
-from rankstone.result import Result
 
 if _typing.TYPE_CHECKING:
+    from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
+    from rankstone.inputs.lists import lists
+    from rankstone.result import Result
     from rankstone.stream import Stream
 
 __version__ = "0.1.0"
 
-# Files and streams are loaded when first asked for: many who measure have neither.
+# Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
+    "Result": "rankstone.result",
     "Stream": "rankstone.stream",
+    "columns": "rankstone.inputs.columns",
+    "lists": "rankstone.inputs.lists",
     "read_run": "rankstone.inputs.files",
     "read_truth": "rankstone.inputs.files",
 }

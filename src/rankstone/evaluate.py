@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from rankstone.conventions import convention as find_convention
 from rankstone.inputs import Aligned, Source, open_source
 from rankstone.metrics.registry import Metric, on_declare, parse
 from rankstone.ranked import Bools, Floats, NoExpectedValue, Ranked, Ratio, Relevance
-from rankstone.result import Outcome, Result
+
+if TYPE_CHECKING:
+    from rankstone.result import Outcome, Result
 
 DEFAULT_METRICS = ("ndcg@10", "ap", "rr", "precision@10", "recall@10")
 
@@ -95,6 +97,8 @@ def evaluate_source(
     threads: int,
     choices: dict[str, Any],
 ) -> Result:
+    from rankstone.result import Result
+
     plans = plan(metrics, convention, choices)
     if len({one.choices["extra"] == "zero" for one in plans}) > 1:
         raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
@@ -194,6 +198,8 @@ def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan
 
 def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None = None) -> Outcome:
     """One metric's values and mean."""
+    from rankstone.result import Outcome
+
     ties = ties or one.choices["ties"]
     ranked = aligned.judged_by(one.relevance)  # first, as it says which tied items are the better ones
     ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)

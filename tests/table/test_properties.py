@@ -81,6 +81,7 @@ def test_row_order_does_not_matter(group, data):
 @both_groups
 @given(data=st.data())
 def test_appending_unjudged_items_never_helps(group, data):
+    """Agreement is left out: a longer list says more about the order, and may so be found to agree better."""
     truth, run = data.draw(fitting(group))
     text = any(isinstance(item, str) for side in (*truth.values(), *run.values()) for item in side)
     new = ("new-1", "new-2") if text else (10**6, 10**6 + 1)
@@ -96,7 +97,7 @@ def test_appending_unjudged_items_never_helps(group, data):
     for row in GROUPS[group]:
         for metric in cuts(row):
             gain = np.nan_to_num(after.per_query[metric]) - np.nan_to_num(before.per_query[metric])
-            if row.better != "neither":
+            if row.better != "neither" and row.kind != "agreement":
                 assert ((gain if row.better == "higher" else -gain) <= 1e-12).all(), metric
 
 
