@@ -17,7 +17,7 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint types sanitize check bench format clean
+.PHONY: help demo test fuzz lint types sanitize check bench format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ demo: $(VENV)/.package ## Build rankstone and compare three simulated recommende
 
 test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg" runs a part
 	$(BIN)/python -m pytest -m "" $(ARGS)
+
+fuzz: $(VENV)/.extras ## Fuzz the file readers for a few minutes
+	RANKSTONE_FUZZ_SECONDS=60 $(BIN)/python -m pytest -m "" tests/fuzz
 
 lint: $(VENV)/.extras ## Check code style
 	$(BIN)/ruff check $(CODE)
