@@ -152,13 +152,14 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
     from rankstone.evaluate import evaluate
     from rankstone.inputs.batches import is_large, open_batches
     from rankstone.inputs.files import read_run, read_truth, same_ids
+    from rankstone.inputs.tables import roles_of
     from rankstone.stream import evaluate_file
 
-    truth = read_truth(arguments.truth, columns=_roles(columns, "truth"), on_error=arguments.on_error)
+    truth = read_truth(arguments.truth, columns=roles_of(columns, "truth") or None, on_error=arguments.on_error)
     _report_skipped(arguments.truth, truth)
     results = {}
     for name, path in zip(_short_names(arguments.runs), arguments.runs, strict=True):
-        run_columns = _roles(columns, "run")
+        run_columns = roles_of(columns, "run") or None
         if arguments.on_error == "stop" and is_large(path):
             with Progress(name, open_batches(path, columns=run_columns).unit) as progress:
                 results[name] = evaluate_file(
@@ -170,14 +171,6 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
         _report_skipped(path, run)
         results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **choices)
     return results
-
-
-def _roles(columns: Mapping[str, str] | None, kind: str) -> dict[str, str] | None:
-    """The roles that this kind of file has."""
-    if columns is None:
-        return None
-    other = ("score", "rank") if kind == "truth" else ("grade",)
-    return {role: name for role, name in columns.items() if role not in other} or None
 
 
 def _report_skipped(path: str, side: Any) -> None:
@@ -267,10 +260,11 @@ def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[A
     """Each query's group, from a column of the truth file."""
     from rankstone.inputs.columns import plain_ids
     from rankstone.inputs.files import read_truth
+    from rankstone.inputs.tables import roles_of
 
     if path == "-":
         raise UsageError("--by reads the truth twice; it cannot come from standard input")
-    read = read_truth(path, columns={**(_roles(columns, "truth") or {}), "item": column})
+    read = read_truth(path, columns={**roles_of(columns, "truth"), "item": column})
     out: dict[Any, Any] = {}
     for query, group in zip(plain_ids(read.query), plain_ids(read.item), strict=True):
         if out.setdefault(query, group) != group:

@@ -22,7 +22,7 @@ from rankstone.inputs.columns import Columns, as_column, columns, find_name, pla
 from rankstone.inputs.extra import Extra, aligned_with, bounded, more_extra
 from rankstone.inputs.files import is_path, read_truth
 from rankstone.inputs.sparse import from_sparse, is_sparse
-from rankstone.inputs.tables import as_columns
+from rankstone.inputs.tables import as_columns, roles_of
 from rankstone.metrics.registry import Metric
 from rankstone.result import Result
 
@@ -301,8 +301,8 @@ def evaluate_file(
         choices.setdefault("averaging", "weighted")
     plans = plan(metrics, convention, choices)
     _refuse_extra(plans)
-    batches = open_batches(path, columns=_side(columns, "run"), format=format)
-    judged = _judged(truth, _side(columns, "truth"))
+    batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
+    judged = _judged(truth, roles_of(columns, "truth") or None)
     asked = (plans, metrics, convention, weights, threads, choices)
     as_text: frozenset[str] = frozenset()
     while True:
@@ -387,7 +387,7 @@ def _text(column: Any) -> Any:
 
 def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
     if is_path(truth):
-        return read_truth(truth, columns=_side(given, "truth"))
+        return read_truth(truth, columns=roles_of(given, "truth") or None)
     if is_sparse(truth):
         truth = from_sparse(truth)
     found = as_columns(truth, "truth", given)
@@ -396,7 +396,7 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
 
 def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
     if isinstance(batch, Mapping) and not any(isinstance(one, Mapping) for one in batch.values()):
-        return _from_arrays(batch, _side(given, "run") or {})
+        return _from_arrays(batch, roles_of(given, "run"))
     return as_columns(batch, "run", given)
 
 
@@ -416,17 +416,6 @@ def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
         rank = find("rank", False)
         score = None if rank is None else -np.asarray(as_column("rank", rank), dtype=np.float64)
     return columns(query=query, item=item, score=score)
-
-
-def _side(given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any] | None:
-    """What the caller said of one side's columns."""
-    if given is None:
-        return None
-    if given.keys() & {"truth", "run"}:
-        return given.get(what)
-    mine = ("query", "item", "grade") if what == "truth" else ("query", "item", "score", "rank")
-    other = {"query", "item", "grade", "score", "rank"} - set(mine)
-    return {role: name for role, name in given.items() if role not in other}
 
 
 # -- small things ----------------------------------------------------------------------------------------------
