@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
+WATCHED_BYTES = 32 << 20  # a smaller file is read before anyone has looked
+
 Rows = list[Sequence[str]]
 
 
@@ -160,7 +162,7 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
     results = {}
     for name, path in zip(_short_names(arguments.runs), arguments.runs, strict=True):
         run_columns = roles_of(columns, "run") or None
-        if arguments.on_error == "stop" and is_large(path):
+        if arguments.on_error == "stop" and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
             with Progress(name, open_batches(path, columns=run_columns).unit) as progress:
                 results[name] = evaluate_file(
                     truth, path, metrics,
@@ -171,6 +173,25 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
         _report_skipped(path, run)
         results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **choices)
     return results
+
+
+def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
+    """Would reading take so long that someone at a terminal wants to see how far it is, and can it go in batches."""
+    from rankstone.evaluate import plan
+    from rankstone.inputs.batches import open_batches
+
+    if not sys.stderr.isatty() or not os.path.isfile(path) or os.path.getsize(path) < WATCHED_BYTES:
+        return False
+    made = [one.choices for one in plan(metrics, arguments.convention, choices)]
+    if any(one["ties"] in ("input", "reverse_input") or one["extra"] == "zero" for one in made):
+        return False
+    if any(one["duplicates"] not in ("error", "count") for one in made):
+        return False
+    try:
+        open_batches(path)
+    except ValueError:  # whoever reads it whole will say what is wrong, if anything is
+        return False
+    return True
 
 
 def _report_skipped(path: str, side: Any) -> None:
