@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankstone.metrics.registry import Row, rows
 from rankstone.ranked import Relevance
@@ -15,8 +15,7 @@ from rankstone.ranked import Relevance
 TIES = ("item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic", "expected")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """One thing that has to be decided before a list has a number."""
 
     stage: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -205,7 +205,7 @@ def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None
     ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)
     ratio = _apply(one, ranked)
     if one.metric.k is not None and one.choices["short_list"] == "zero":
-        ratio = replace(ratio, numerator=np.where(ranked.retrieved < one.metric.k, 0.0, ratio.numerator))
+        ratio = ratio._replace(numerator=np.where(ranked.retrieved < one.metric.k, 0.0, ratio.numerator))
     counted = _counted(one, ranked)
     values, counted = _values(one, ranked, ratio, counted)
     mean = mean_of(one, ranked, ratio, values, counted, weights)

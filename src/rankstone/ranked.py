@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,7 @@ Depth = int | Ints | None  # how far down the list to look: a number, one a quer
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(NamedTuple):
     """What each query earned over what it could have earned."""
 
     numerator: Floats
@@ -26,8 +24,7 @@ class Ratio:
     finish: Callable[[Any], Any] | None = None  # applied after the division, e.g. a square root
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(NamedTuple):
     """Which judged items count as relevant, and how much each of them counts."""
 
     threshold: float = 1.0
