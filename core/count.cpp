@@ -65,9 +65,9 @@ void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits)
 bool any_nan(const double* scores, int64_t rows) { return count_nan(scores, rows) > 0; }
 
 void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits) {
-    // Measured: a vectorised pass over the rows for each hit costs less than a search for each row until there are
-    // a few hundred hits.
-    constexpr size_t many = 256;
+    // Measured with AVX-512, 200 to 100,000 rows: a pass over the rows for each hit wins up to 64 hits, a search for each
+    // row from 128 (at 1,000 rows 7.6 against 10.1 us, and 15.4 against 12.0).
+    constexpr size_t many = 96;
     if (hits.size() < many)
         count_each(scores, rows, hits.data(), static_cast<int64_t>(hits.size()));
     else
