@@ -204,8 +204,9 @@ def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None
     ranked = aligned.judged_by(one.relevance)  # first, as it says which tied items are the better ones
     ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)
     ratio = _apply(one, ranked)
-    if one.metric.k is not None and one.choices["short_list"] == "zero":
-        ratio = ratio._replace(numerator=np.where(ranked.retrieved < one.metric.k, 0.0, ratio.numerator))
+    k = one.arguments.get("k")
+    if k is not None and one.choices["short_list"] == "zero":
+        ratio = ratio._replace(numerator=np.where(ranked.retrieved < k, 0.0, ratio.numerator))
     counted = _counted(one, ranked)
     values, counted = _values(one, ranked, ratio, counted)
     mean = mean_of(one, ranked, ratio, values, counted, weights)
@@ -236,7 +237,7 @@ def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> t
         values = np.divide(earned, possible, out=np.full(len(earned), np.nan), where=defined)
     if ratio.finish is not None:
         values = ratio.finish(values)
-    k = one.metric.k
+    k = one.arguments.get("k")
     if k is not None and one.choices["short_list"] == "zero":
         values = np.where(ranked.retrieved < k, 0.0, values)
         defined = defined | (ranked.retrieved < k)
