@@ -112,13 +112,13 @@ def evaluate_source(
         _refuse(one, aligned[one.align])
         try:
             outcomes[one.label] = outcome(one, aligned[one.align].ranked, weighing)
-        except _NothingToEarn as error:
+        except NothingToEarn as error:
             query = aligned[one.align].queries[error.query]
             raise ValueError(f"{one.label}: nothing could be earned in query {query!r} (no relevant item)") from None
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
 
 
-class _NothingToEarn(ValueError):  # noqa: N818  it says what is the matter
+class NothingToEarn(ValueError):  # noqa: N818  it says what is the matter
     """Nothing could be earned in a query, and the choices call that an error."""
 
     def __init__(self, query: int) -> None:
@@ -200,6 +200,13 @@ def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None
     """One metric's values and mean."""
     from rankstone.result import Outcome
 
+    ranked, ratio, values, counted = scored(one, aligned, ties)
+    mean = mean_of(one, ranked, ratio, values, counted, weights)
+    return Outcome(one, ratio, values, counted, mean)
+
+
+def scored(one: Plan, aligned: Ranked, ties: str | None = None) -> tuple[Ranked, Ratio, Floats, Bools | None]:
+    """What each query earned: the ranking as the metric sees it, the ratio, its value, and who counts (None: all)."""
     ties = ties or one.choices["ties"]
     ranked = aligned.judged_by(one.relevance)  # first, as it says which tied items are the better ones
     ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)
@@ -207,10 +214,7 @@ def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None
     k = one.arguments.get("k")
     if k is not None and one.choices["short_list"] == "zero":
         ratio = ratio._replace(numerator=np.where(ranked.retrieved < k, 0.0, ratio.numerator))
-    counted = _counted(one, ranked)
-    values, counted = _values(one, ranked, ratio, counted)
-    mean = mean_of(one, ranked, ratio, values, counted, weights)
-    return Outcome(one, ratio, values, counted, mean)
+    return ranked, ratio, *_values(one, ranked, ratio, _counted(one, ranked))
 
 
 def _apply(one: Plan, ranked: Ranked) -> Ratio:
@@ -254,7 +258,7 @@ def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> t
         elif undefined == "error" and one.choices["averaging"] not in ("micro", "pooled"):
             wrong = ~defined if counted is None else ~defined & counted
             if wrong.any():
-                raise _NothingToEarn(int(np.argmax(wrong)))
+                raise NothingToEarn(int(np.argmax(wrong)))
     if counted is not None:
         values = np.where(counted, values, np.nan)
     return values, counted
