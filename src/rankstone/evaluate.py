@@ -175,7 +175,12 @@ def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan
     arguments = {name: decide(row, name, given, over, named) for name in row.defaults}
     if row.takes_k:
         arguments["k"] = metric.k
-    ties = choices["ties"]
+    return planned(metric, arguments, choices)
+
+
+def planned(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str, Any]) -> Plan:
+    """What follows from the choices for the alignment, or an error if they do not go together."""
+    row, ties = metric.row, choices["ties"]
     if ties == "expected" and not row.expected:
         raise NoExpectedValue(
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
@@ -198,23 +203,39 @@ def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan
 
 def outcome(one: Plan, aligned: Ranked, weights: Floats | None, ties: str | None = None) -> Outcome:
     """One metric's values and mean."""
+    ranked, ratio = earned(one, aligned, ties)
+    return settled(one, ranked, ratio, weights)
+
+
+def settled(one: Plan, ranked: Ranked, ratio: Ratio, weights: Floats | None) -> Outcome:
+    """Values and mean of what was earned, by the choices that come after the metric."""
     from rankstone.result import Outcome
 
-    ranked, ratio, values, counted = scored(one, aligned, ties)
-    mean = mean_of(one, ranked, ratio, values, counted, weights)
-    return Outcome(one, ratio, values, counted, mean)
+    values, counted = _values(one, ranked, ratio, _counted(one, ranked))
+    return Outcome(one, ratio, values, counted, mean_of(one, ranked, ratio, values, counted, weights))
 
 
 def scored(one: Plan, aligned: Ranked, ties: str | None = None) -> tuple[Ranked, Ratio, Floats, Bools | None]:
     """What each query earned: the ranking as the metric sees it, the ratio, its value, and who counts (None: all)."""
+    ranked, ratio = earned(one, aligned, ties)
+    return ranked, ratio, *_values(one, ranked, ratio, _counted(one, ranked))
+
+
+def earned(one: Plan, aligned: Ranked, ties: str | None = None) -> tuple[Ranked, Ratio]:
+    """The ranking as the metric sees it, and what each query earned over what it could have earned."""
     ties = ties or one.choices["ties"]
     ranked = aligned.judged_by(one.relevance)  # first, as it says which tied items are the better ones
     ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)
+    return ranked, ratio_of(one, ranked)
+
+
+def ratio_of(one: Plan, ranked: Ranked) -> Ratio:
+    """What each query of a ranking, as the metric sees it, earned over what it could have earned."""
     ratio = _apply(one, ranked)
     k = one.arguments.get("k")
     if k is not None and one.choices["short_list"] == "zero":
         ratio = ratio._replace(numerator=np.where(ranked.retrieved < k, 0.0, ratio.numerator))
-    return ranked, ratio, *_values(one, ranked, ratio, _counted(one, ranked))
+    return ratio
 
 
 def _apply(one: Plan, ranked: Ranked) -> Ratio:

@@ -22,6 +22,16 @@ class Ratio(NamedTuple):
     numerator: Floats
     denominator: Floats
     finish: Callable[[Any], Any] | None = None  # applied after the division, e.g. a square root
+    parts: tuple[Ratio, Ratio] | None = None  # of a value that joins two, as f1 does precision and recall
+    join: Callable[[float, float], float] | None = None  # makes the value of its parts
+
+    def only(self, queries: Bools) -> Ratio:
+        """The same of some queries only."""
+        return self._replace(
+            numerator=self.numerator[queries],
+            denominator=self.denominator[queries],
+            parts=self.parts and (self.parts[0].only(queries), self.parts[1].only(queries)),
+        )
 
 
 class Relevance(NamedTuple):
@@ -34,15 +44,17 @@ class Relevance(NamedTuple):
 
     @classmethod
     def of(cls, threshold: float | str, credit: str = "whole", truth_depth: str = "all") -> Relevance:
-        """Read a threshold: a grade, or a string such as ">3" (above, not at) or ">=4"."""
+        """Read a threshold: a grade, a string such as ">3" (above, not at) or ">=4", or "all" judged items."""
         strict = False
+        if threshold == "all":
+            return cls(-math.inf, strict, credit, truth_depth)
         if isinstance(threshold, str):
             text = threshold.strip()
             strict = text.startswith(">") and not text.startswith(">=")
             try:
                 threshold = float(text.lstrip(">="))
             except ValueError:
-                raise ValueError(f"threshold {text!r} is not a grade; write 2, '>=2' or '>2'") from None
+                raise ValueError(f"threshold {text!r} is not a grade; write 2, '>=2', '>2' or 'all'") from None
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)):
             raise TypeError(f"threshold must be a grade, not {threshold!r}")
         if not math.isfinite(threshold):
@@ -54,6 +66,9 @@ class Relevance(NamedTuple):
             return np.clip(grades, 0.0, 1.0)
         above = grades > self.threshold if self.strict else grades >= self.threshold
         return above.astype(np.float64)
+
+
+SHARED = ("group_end", "group_mean")  # orders of tied items that give all of them one rank
 
 
 class NoExpectedValue(ValueError):  # noqa: N818  it says what is the matter
@@ -88,7 +103,6 @@ class Ranked:
         tied: Ints | None = None,
         *,
         ordered_truth: bool = False,
-        expected: bool = False,
         relevance: Relevance | None = None,
     ) -> None:
         self.retrieved = retrieved
@@ -104,7 +118,10 @@ class Ranked:
         self.above = above
         self.tied = tied
         self.ordered_truth = ordered_truth  # the truth came as an order, without grades
-        self.expected = expected  # answer with the mean over all orders of the tied items
+        self.expected = False  # answer with the mean over all orders of the tied items
+        self.shared = False  # tied items share one rank
+        self.unjudged: Ints | None = None  # how many returned items nobody judged, where they count as graded 0
+        self.misses: Bools | None = None  # hits that count as if they were not relevant
         self.relevance = relevance or Relevance()
         self._memo: dict[Any, Any] = {}
 
@@ -113,6 +130,9 @@ class Ranked:
         other = Ranked.__new__(Ranked)
         other.__dict__.update(self.__dict__, _memo={}, **changes)
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memo": {}}
 
     # -- views ---------------------------------------------------------------------------------------------
 
@@ -127,12 +147,34 @@ class Ranked:
 
         "optimistic" and "pessimistic" place tied items by grade, best or worst first, with unjudged items
         between the relevant and the others; "judged_first" and "judged_last" look only at what was judged.
+        "group_end" and "group_mean" give all of them one rank: the last of their places, or the whole part of the mean.
         """
         if self.above is None or self.tied is None:
             return self
         if ties == "expected":
             return self.remember(ties, lambda: self._but(expected=True))
+        if ties in SHARED:
+            ranks = self.above + (self.tied if ties == "group_end" else (self.tied + 1) // 2)
+            return self.remember(ties, lambda: self._but(ranks=ranks, shared=True))
         return self.remember(ties, lambda: self._reordered(ties))
+
+    def within_the_list(self) -> Ranked:
+        """The same ranking where nothing is known but the items returned: those nobody judged have grade 0."""
+
+        def view() -> Ranked:
+            order = np.lexsort((-self.grade, self.query))
+            return self._but(
+                truth_offsets=self.hit_offsets,
+                grades=self.grade,
+                ideal=self.grade[order],
+                unjudged=self.retrieved - lengths(self.hit_offsets),
+            )
+
+        return self.remember("within the list", view)
+
+    def above_zero(self) -> Ranked:
+        """The same ranking where an item with a score of 0 or less is never relevant."""
+        return self.remember("above zero", lambda: self._but(misses=self.score <= 0))
 
     def _reordered(self, ties: str) -> Ranked:
         above, tied = self.above, self.tied
@@ -159,28 +201,40 @@ class Ranked:
             grade=grade,
             score=self.score[order],
             place=self.place[order],
+            misses=None if self.misses is None else self.misses[order],
             above=None,
             tied=None,
         )
 
-    def only(self, queries: Bools) -> Ranked:
-        """The same ranking of some queries only."""
-        judged = np.repeat(queries, lengths(self.truth_offsets))
-        hits = np.repeat(queries, lengths(self.hit_offsets))
+    def only(self, queries: Bools | Ints) -> Ranked:
+        """The same ranking of some queries only: a mask, or their numbers, in any order and as often as wanted."""
+        at = np.flatnonzero(queries) if queries.dtype == np.bool_ else queries
+        judged, truth_offsets = _ranges(self.truth_offsets, at)
+        hits, hit_offsets = _ranges(self.hit_offsets, at)
         return self._but(
-            retrieved=self.retrieved[queries],
-            present=self.present[queries],
-            truth_offsets=_joined(lengths(self.truth_offsets)[queries]),
+            retrieved=self.retrieved[at],
+            present=self.present[at],
+            truth_offsets=truth_offsets,
             grades=self.grades[judged],
             ideal=self.ideal[judged],
-            hit_offsets=_joined(lengths(self.hit_offsets)[queries]),
-            ranks=self.ranks[hits],
-            grade=self.grade[hits],
-            score=self.score[hits],
-            place=self.place[hits],
-            above=None if self.above is None else self.above[hits],
-            tied=None if self.tied is None else self.tied[hits],
+            **self._hits_at(hits, hit_offsets),
         )
+
+    def with_hits(self, keep: Bools) -> Ranked:
+        """The same ranking without some of the hits: their places hold unjudged items."""
+        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(keep)))
+        return self._but(**self._hits_at(np.flatnonzero(keep), running[self.hit_offsets]))
+
+    def _hits_at(self, at: Ints, hit_offsets: Ints) -> dict[str, Any]:
+        return {
+            "hit_offsets": hit_offsets,
+            "ranks": self.ranks[at],
+            "grade": self.grade[at],
+            "score": self.score[at],
+            "place": self.place[at],
+            "above": None if self.above is None else self.above[at],
+            "tied": None if self.tied is None else self.tied[at],
+        }
 
     def pooled(self) -> Ranked:
         """All queries as one: every hit in a single list, by score. For metrics that read scores and grades."""
@@ -250,12 +304,25 @@ class Ranked:
     @property
     def credit(self) -> Floats:
         """What each hit counts: 1 if relevant, else 0."""
-        return self.remember("credit", lambda: self.relevance(self.grade))
+
+        def credit() -> Floats:
+            whole = self.relevance(self.grade)
+            return whole if self.misses is None else np.where(self.misses, 0.0, whole)
+
+        return self.remember("credit", credit)
 
     @property
     def nth(self) -> Floats:
-        """For each hit: how many relevant hits its query has down to it, itself included."""
-        return self.remember("nth", lambda: self.running(self.credit))
+        """For each hit: how many relevant hits its query has down to its rank, itself included."""
+
+        def nth() -> Floats:
+            count = self.running(self.credit)
+            if not self.shared:
+                return count
+            ends = np.append(self.group_starts[1:], len(count))
+            return np.repeat(count[ends - 1], np.diff(np.append(self.group_starts, len(count))))
+
+        return self.remember("nth", nth)
 
     # -- sums ------------------------------------------------------------------------------------------------
 
@@ -388,15 +455,20 @@ class Ranked:
     @property
     def ideal_rank(self) -> Ints:
         """Position of each judged item in its query's ideal list, from 1."""
-        return self.remember(
-            "ideal_rank",
-            lambda: np.arange(1, len(self.ideal) + 1) - np.repeat(self.truth_offsets[:-1], lengths(self.truth_offsets)),
-        )
+
+        def positions() -> Ints:
+            sizes = lengths(self.truth_offsets)
+            ranks = np.arange(1, len(self.ideal) + 1) - np.repeat(self.truth_offsets[:-1], sizes)
+            if self.unjudged is not None:  # as grade 0, they come before the negative ones
+                ranks += np.where(self.ideal < 0, np.repeat(self.unjudged, sizes), 0)
+            return ranks
+
+        return self.remember("ideal_rank", positions)
 
     @property
-    def longest_truth(self) -> int:
-        """Length of the longest ideal list."""
-        return self.remember("longest", lambda: int(lengths(self.truth_offsets).max(initial=0)))
+    def longest_ideal(self) -> int:
+        """Length of the longest ideal list, down to its last judged item."""
+        return self.remember("longest", lambda: int(self.ideal_rank.max(initial=0)))
 
     def remember(self, key: Any, make: Callable[[], T]) -> T:
         """Keep an intermediate array that several metrics or cutoffs share."""
@@ -437,9 +509,11 @@ def lengths(offsets: Ints) -> Ints:
     return offsets[1:] - offsets[:-1]
 
 
-def _joined(sizes: Ints) -> Ints:
-    """Offsets of segments of these lengths."""
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+def _ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
+    """Positions of all that is in some segments, one segment after the other, and their offsets."""
+    sizes = offsets[segments + 1] - offsets[segments]
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    return np.arange(ends[-1]) + np.repeat(offsets[segments] - ends[:-1], sizes), ends
 
 
 def _starts(offsets: Ints) -> tuple[Bools, Ints] | None:
