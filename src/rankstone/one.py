@@ -10,6 +10,7 @@ import numpy as np
 from rankstone.evaluate import evaluate, evaluate_source
 from rankstone.inputs import Aligned, Source
 from rankstone.inputs.dense import Dense
+from rankstone.inputs.lists import judged_as
 from rankstone.metrics.registry import Metric
 
 
@@ -92,7 +93,5 @@ class _Labels:
         if self.ordered:
             ranked.score = np.full(len(ranked.score), np.nan)
         if self.truth is not None:
-            ranked.grades = self.truth
-            ranked.ideal = -np.sort(-self.truth)
-            ranked.truth_offsets = np.array([0, len(self.truth)])
+            judged_as(ranked, np.array([0, len(self.truth)]), self.truth)
         return aligned

@@ -11,6 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.inputs import Aligned, ranked_from
 from rankstone.inputs.columns import as_column, plain_ids
+from rankstone.ranked import Ranked
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,29 @@ class ListPair:
 
         ranked = ranked_from(core, ordered_truth=truth.values is None)
         return Aligned(ranked, queries, extra, len(self.extra_rows), core[14])
+
+
+class GradeLists(ListPair):
+    """Lists of grades in ranked order, beside the grades that were to be had."""
+
+    def __init__(self, offsets: Any, grades: Any, truth_offsets: Any, truth: Any) -> None:
+        places = np.arange(len(grades))
+        super().__init__(lists(places, grades=grades, offsets=offsets), lists(places, offsets=offsets))
+        self.given = truth_offsets, truth
+
+    def align(self, **options: Any) -> Aligned:
+        aligned = super().align(**options)
+        judged_as(aligned.ranked, *self.given)
+        return aligned
+
+
+def judged_as(ranked: Ranked, offsets: Any, grades: Any) -> None:
+    """Say what the truth's grades are, where the list does not hold all of them."""
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    inside = grades[offsets[0] : offsets[-1]]
+    ranked.truth_offsets = np.asarray(offsets, dtype=np.int64) - offsets[0]
+    ranked.grades = inside
+    ranked.ideal = inside[np.lexsort((-inside, query))]
 
 
 def _matched(truth: Any, run: Any) -> tuple[Any, Any]:

@@ -1,0 +1,270 @@
+"""The SQL functions, whichever engine calls them: Arrow arrays in, one number a row out."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rankstone.evaluate import NothingToEarn, Plan, plan, scored
+from rankstone.inputs import Source
+from rankstone.inputs.lists import GradeLists, ListPair, lists
+from rankstone.metrics.registry import on_declare, rows
+
+CONVENTION = "hivemall"
+
+# Measures of a row that holds a list and its truth. As an aggregate, each is the mean over the rows.
+MEASURES: Mapping[str, str] = {
+    "recall_at": "recall",
+    "precision_at": "precision",
+    "average_precision": "ap",
+    "auc": "auc",
+    "mrr": "rr",
+    "ndcg": "ndcg",
+    "hitrate": "hit_rate",
+}
+# Measures of rows that hold one prediction each. As an aggregate, each is one number for all rows together.
+ROWS: Mapping[str, str] = {
+    "auc": "auc(pairs='judged', undefined='error')",
+    "f1score": "f",
+    "fmeasure": "f",
+    "mae": "mae",
+    "mse": "mse",
+    "rmse": "rmse",
+    "r2": "r2",
+    "logloss": "logloss",
+}
+
+
+def measures() -> dict[str, str]:
+    """Every measure of a list by its SQL name: the usual ones, and each metric there is as `rs_<metric>`."""
+    return {**MEASURES, **{f"rs_{name}": name for name in rows()}}
+
+
+def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) -> pa.Array:
+    """A metric of each row of (rec, truth[, k][, options]); null where a row does not count.
+
+    rec: items, best first; a map of items to scores; or, where the truth is grades alone, structs that begin with the
+    item's grade. truth: the relevant items; a map of items to grades; or grades, best first. A null rec is a query that
+    the run does not have; a row with a null truth does not count. options: a text such as
+    `-convention trec_eval -threshold 2`.
+    """
+    (rec, truth), k, options = _arguments(metric, arguments)
+    one = _planned(metric, convention, options)
+    if k is not None:
+        one = _cut(one, k, rec)
+    source = _source(rec, truth)
+    try:
+        _, _, found, counted = scored(one, source.align(**dict(one.align), zeros=one.zeros, threads=1).ranked)
+    except NothingToEarn as error:
+        raise ValueError(f"nothing could be earned with the truth {truth[error.query].as_py()}") from None
+    judged = truth.is_valid().to_numpy(zero_copy_only=False)
+    return pa.array(found, mask=~(judged if counted is None else judged & counted))
+
+
+def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -> pa.Array:
+    """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out.
+
+    `auc` takes scores and labels, `mae` and its kin predictions and actual values, `fmeasure` and `f1score` actual and
+    predicted labels: 1, 0 or -1, true or false, or an array of labels each.
+    """
+    (left, right), k, options = _arguments(name, arguments)
+    if k is not None:
+        raise TypeError(f"{name} takes no k: it measures all rows of a group together")
+    groups, left, right = _pairs(name, left, right)
+    try:
+        if ROWS[name] == "f":
+            return _f(groups, left, right, convention, options)
+        predicted, actual = _numbers(left), _numbers(right)
+        if name == "auc":
+            actual = _labels_of(predicted, actual)
+        one = _planned(ROWS[name], convention, options)
+        at = np.arange(len(actual))
+        pair = ListPair(lists(at, grades=actual, offsets=groups), lists(at, scores=predicted, offsets=groups))
+        _, _, found, _ = scored(one, pair.align(**dict(one.align), zeros=True, threads=1).ranked)
+    except NothingToEarn:
+        raise ValueError(f"{name}: all labels of a group are the same") from None
+    return pa.array(found)
+
+
+# -- arguments -----------------------------------------------------------------------------------------------
+
+
+def _arguments(name: str, arguments: Sequence[Any]) -> tuple[tuple[pa.Array, pa.Array], pa.Array | None, str]:
+    arrays = [one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one for one in arguments]
+    options = ""
+    if len(arrays) > 2 and _is_text(arrays[-1].type):
+        texts = pc.unique(arrays.pop()).to_pylist()
+        if len(texts) > 1:
+            raise ValueError(f"{name}: the options must be the same in all rows, not {texts[0]!r} and {texts[1]!r}")
+        options = (texts[0] if texts else "") or ""
+    if not 2 <= len(arrays) <= 3:
+        raise TypeError(
+            f"{name} takes a list, its truth, and maybe k and a text of options, not {len(arguments)} arguments"
+        )
+    return (arrays[0], arrays[1]), arrays[2] if len(arrays) > 2 else None, options
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+@lru_cache(maxsize=512)
+def _planned(metric: str, convention: str, options: str) -> Plan:
+    choices = parse_options(options)
+    convention = choices.pop("convention", convention)
+    return plan(metric, convention, choices)[0]
+
+
+on_declare.append(_planned.cache_clear)
+
+
+def parse_options(text: str) -> dict[str, Any]:
+    """`-convention trec_eval -threshold 2` as choices by name."""
+    words = iter(shlex.split(text.replace("=", " ")))
+    out: dict[str, Any] = {}
+    for word in words:
+        name = word.removeprefix("-")
+        if word == name:
+            raise ValueError(f"options are written like '-convention trec_eval', and {text!r} has a bare {word!r}")
+        value = next(words, None)
+        if value is None:
+            raise ValueError(f"option {word} has no value")
+        try:
+            out[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            out[name] = value
+    return out
+
+
+def _cut(one: Plan, k: pa.Array, rec: pa.Array) -> Plan:
+    """The same metric with a depth for each row."""
+    if not one.metric.row.takes_k:
+        raise TypeError(f"{one.metric} takes no k")
+    if not pa.types.is_integer(k.type):
+        raise TypeError(f"k must be a whole number, not {k.type}")
+    if k.null_count:
+        at = int(np.argmax(k.is_null().to_numpy(zero_copy_only=False)))
+        raise ValueError(f"k is null beside the list {rec[at].as_py()}; leave it out to use the whole list")
+    ks = k.to_numpy().astype(np.int64, copy=False)
+    if len(ks) and ks.min() < 1:
+        at = int(ks.argmin())
+        raise ValueError(f"k must be a whole number from 1, not {ks[at]} as beside the list {rec[at].as_py()}")
+    same = len(ks) and (ks == ks[0]).all()
+    return replace(one, arguments={**one.arguments, "k": int(ks[0]) if same else ks})
+
+
+# -- lists ---------------------------------------------------------------------------------------------------
+
+
+def _source(rec: pa.Array, truth: pa.Array) -> Source:
+    given, rec, truth = rec.is_valid(), _without_nulls("rec", rec), _without_nulls("truth", truth)
+    if pa.types.is_struct(rec.type.value_type) and not pa.types.is_map(rec.type):
+        pair: ListPair = GradeLists(
+            rec.offsets.to_numpy(),
+            _numbers(rec.values.flatten()[0]),
+            truth.offsets.to_numpy(),
+            _numbers(truth.values),
+        )
+    else:
+        pair = ListPair(_lists(truth, "grades"), _lists(rec, "scores"))
+    if given.null_count or not pc.all(given).as_py():
+        there = given.to_numpy(zero_copy_only=False)
+        pair.run_rows = np.where(there, np.arange(len(there)), -1)
+    return pair
+
+
+def _lists(column: pa.Array, values: str) -> Any:
+    if pa.types.is_map(column.type):
+        return lists(column.keys, offsets=column.offsets.to_numpy(), **{values: _numbers(column.items)})
+    return lists(column.values, offsets=column.offsets.to_numpy())
+
+
+def _without_nulls(name: str, column: pa.Array) -> pa.Array:
+    """The same with an empty list where there is none."""
+    kind = column.type
+    if pa.types.is_fixed_size_list(kind):
+        column = column.cast(pa.large_list(kind.value_type))
+    elif pa.types.is_null(kind):
+        column = column.cast(pa.list_(pa.int64()))
+    elif not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)):
+        raise TypeError(f"{name} is {kind}; it must be a list of items")
+    if column.null_count:
+        column = pc.if_else(column.is_valid(), column, pa.array([[]] * len(column), column.type))
+    return column
+
+
+def _numbers(values: pa.Array) -> Any:
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        raise TypeError(f"{values.type} are no numbers")
+    if values.null_count:
+        raise ValueError("a grade or a score is null")
+    return values.cast(pa.float64()).to_numpy()
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def _pairs(name: str, left: pa.Array, right: pa.Array) -> tuple[Any, pa.Array, pa.Array]:
+    """Where each group starts, and what its rows hold on either side, pairs with a null left out."""
+    left, right = _without_nulls(name, left), _without_nulls(name, right)
+    offsets = left.offsets.to_numpy() - left.offsets[0].as_py()
+    if (np.diff(right.offsets.to_numpy()) != np.diff(offsets)).any():
+        raise ValueError(f"{name}: the two lists of a row differ in length")
+    one, other = left.flatten(), right.flatten()
+    both = pc.and_(one.is_valid(), other.is_valid())
+    if not pc.all(both).as_py():
+        before = np.concatenate([[0], np.cumsum(both.to_numpy(zero_copy_only=False))])
+        offsets, one, other = before[offsets], one.filter(both), other.filter(both)
+    return offsets, one, other
+
+
+def _labels_of(scores: Any, labels: Any) -> Any:
+    if len(scores) and not (scores.min() >= 0 and scores.max() <= 1):
+        raise ValueError(f"score {scores[(scores < 0) | (scores > 1)][0]:g} is not a probability, between 0 and 1")
+    _refuse_labels(labels)
+    return np.maximum(labels, 0.0)
+
+
+def _refuse_labels(labels: Any) -> None:
+    odd = ~np.isin(labels, (1, 0, -1))
+    if odd.any():
+        raise ValueError(f"label {labels[odd][0]:g} is not 1, 0 or -1")
+
+
+def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str, options: str) -> pa.Array:
+    """F of all rows of each group together."""
+    choices = parse_options(options)
+    average = choices.pop("average", "micro")
+    if average not in ("micro", "binary"):
+        raise ValueError(f"-average {average} is not supported; choose micro or binary")
+    one = plan("f", choices.pop("convention", convention), choices)[0]
+    pair = ListPair(_label_lists(actual, average), _label_lists(predicted, average))
+    _, ratio, _, _ = scored(one, pair.align(**dict(one.align), zeros=one.zeros, threads=1).ranked)
+    earned, possible = (np.append(0.0, np.cumsum(part))[groups] for part in ratio[:2])
+    earned, possible = np.diff(earned), np.diff(possible)
+    return pa.array(np.divide(earned, possible, out=np.zeros_like(earned), where=possible != 0))
+
+
+def _label_lists(labels: pa.Array, average: str) -> Any:
+    if pa.types.is_list(labels.type) or pa.types.is_large_list(labels.type):
+        if average == "binary":
+            raise ValueError("-average binary takes one label a row, not lists")
+        return lists(labels)
+    if pa.types.is_boolean(labels.type):
+        labels = labels.cast(pa.int8())
+    if not pa.types.is_integer(labels.type):
+        raise TypeError(f"labels must be lists, 1, 0 or -1, or true or false, not {labels.type}")
+    numbers = labels.to_numpy()
+    _refuse_labels(numbers)
+    positive = numbers == 1
+    if average == "binary":
+        return lists(np.ones(positive.sum(), dtype=np.int64), offsets=np.append(0, np.cumsum(positive)))
+    return lists(positive.astype(np.int64), offsets=np.arange(len(positive) + 1))
