@@ -120,6 +120,13 @@ class Convention:
     def __hash__(self) -> int:
         return hash((self.name, *self.choices))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.name, self.summary, dict(self.choices))
+
+
+def _unpickled(name: str, summary: str, choices: dict[str, Any]) -> Convention:
+    return Convention(name, summary, MappingProxyType(choices))
+
 
 def decide(row: Row, name: str, given: Mapping[str, Any], over: Mapping[str, Any], convention: Convention) -> Any:
     """The value of one choice for one metric. The nearest word wins:

@@ -208,7 +208,7 @@ class Ranked:
 
     def only(self, queries: Bools | Ints) -> Ranked:
         """The same ranking of some queries only: a mask, or their numbers, in any order and as often as wanted."""
-        at = np.flatnonzero(queries) if queries.dtype == np.bool_ else queries
+        at = np.flatnonzero(queries) if queries.dtype == np.bool_ else np.asarray(queries, dtype=np.int64)
         judged, truth_offsets = _ranges(self.truth_offsets, at)
         hits, hit_offsets = _ranges(self.hit_offsets, at)
         return self._but(
@@ -217,12 +217,13 @@ class Ranked:
             truth_offsets=truth_offsets,
             grades=self.grades[judged],
             ideal=self.ideal[judged],
+            unjudged=None if self.unjudged is None else self.unjudged[at],
             **self._hits_at(hits, hit_offsets),
         )
 
     def with_hits(self, keep: Bools) -> Ranked:
         """The same ranking without some of the hits: their places hold unjudged items."""
-        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(keep)))
+        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(keep, dtype=np.int64)))
         return self._but(**self._hits_at(np.flatnonzero(keep), running[self.hit_offsets]))
 
     def _hits_at(self, at: Ints, hit_offsets: Ints) -> dict[str, Any]:
@@ -232,6 +233,7 @@ class Ranked:
             "grade": self.grade[at],
             "score": self.score[at],
             "place": self.place[at],
+            "misses": None if self.misses is None else self.misses[at],
             "above": None if self.above is None else self.above[at],
             "tied": None if self.tied is None else self.tied[at],
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from rankstone.ranked import Ranked
@@ -30,6 +30,14 @@ class Aligned:
     def extra(self) -> Sequence[Any]:
         """Ids of queries in the run that nobody judged."""
         return self.name_extra()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
+        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known)
+
+
+def _same(ids: list[Any]) -> list[Any]:
+    return ids
 
 
 class Source(Protocol):
