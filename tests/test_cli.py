@@ -69,7 +69,10 @@ def test_json_carries_its_definition(files, capsys):
     found = json.loads(capsys.readouterr().out)["good.run"]
     assert found["means"] == {"rr": 0.75}
     assert found["convention"] == "rankstone"
-    assert "1 / first" in found["definitions"]["rr"]
+    assert "1 / first" in found["definitions"]["rr"]["cite"]
+    assert found["definitions"]["rr"]["choices"]["ties"] == "item_desc"
+    assert found["versions"].keys() == {"rankstone", "numpy"}
+    assert found["inputs"].keys() == {"truth", "run"}
     assert found["account"]["judged"] == 2
 
 
@@ -110,6 +113,8 @@ def test_output_file(files, capsys):
     assert main([*words, "-o", str(target)]) == 0
     assert capsys.readouterr().out == ""
     assert json.loads(target.read_text())["good.run"]["means"] == {"rr": 0.75}
+    assert main([*words[:-1], "csv", "-o", str(files / "out.csv")]) == 0
+    assert json.loads((files / "out.csv.json").read_text()) == json.loads(target.read_text())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -198,7 +199,9 @@ def test_to_dict(result):
     assert data["per_query"]["ap"] == result.per_query["ap"].tolist()
     assert data["convention"] == "rankstone"
     assert data["account"]["missing"] == 1
-    assert data["definitions"]["ap"] == result.define("ap")
+    assert data["definitions"]["ap"]["cite"] == result.define("ap")
+    assert data["definitions"]["ap"]["choices"]["divisor"] == "relevant"
+    assert data["versions"] == {"rankstone": rs.__version__, "numpy": np.__version__}
     assert json.loads(json.dumps(data)) == data
 
 
@@ -214,19 +217,24 @@ def test_repr():
             "ap       0.2708  0.2708   0.3750",
             "num_ret       6       6        6",
             "--------------------------------",
-            "convention rankstone, threshold=1; 4 judged queries",
+            f"rankstone {rs.__version__}, convention rankstone, threshold=1; 4 judged queries",
             "1 missing from the run (counted as empty lists)",
             "1 with nothing relevant (counted as 0)",
             "1 in the run but not judged (left out of the mean)",
             "1 decided by the order of tied items",
             "lowest and highest are the means that other orders of the tied items would give",
+            "ap: sum over relevant hits of nth / rank, over relevant; mean of the queries' values",
+            "num_ret: retrieved; sum over the queries",
+            "all: relevant from grade 1; 0 where nothing could be earned; equal scores in descending order of",
+            "  item id; a judged query missing from the run counts as an empty list; queries nobody judged are",
+            "  left out",
         ]
     )
 
 
 def test_repr_of_something_simple():
     text = repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "ap"))
-    assert text.splitlines()[-1] == "convention rankstone; 1 judged query"
+    assert text.splitlines()[4] == f"rankstone {rs.__version__}, convention rankstone; 1 judged query"
     assert "lowest" not in text
 
 
@@ -247,9 +255,7 @@ def test_html_escapes_names():
 def test_define(result):
     text = result.define("ndcg(gain='exp2')@10")
     for words in (
-        "dcg(k) / dcg(k) of the ideal list",
-        "gain is 2^grade - 1",
-        "discount 1/log2(rank+1)",
+        "sum of (2^grade - 1) / log2(rank+1), over that of the ideal list",
         "negative grades count 0",
         "ideal list of all judged items",
         "equal scores in descending order of item id",
@@ -259,3 +265,82 @@ def test_define(result):
         f"rankstone {rs.__version__}, convention rankstone",
     ):
         assert words in text
+
+
+# -- saved, pickled, compared ----------------------------------------------------------------------------------
+
+
+def test_pickled(result):
+    again = pickle.loads(pickle.dumps(result))
+    assert dict(again) == dict(result)
+    assert str(again) == str(result)
+    assert again.to_dict() == result.to_dict()
+    assert again.by(["one", "two", "one", "two"]) == result.by(["one", "two", "one", "two"])
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_saved_and_read(tmp_path, name):
+    result = rs.evaluate(TRUTH, RUN, ["ndcg(gain={0: 0, 1: 2})@10", "ap", "recall"], missing="skip", undefined="skip")
+    result.write(tmp_path / name)
+    saved = rs.read_result(tmp_path / name)
+    assert dict(saved) == dict(result)
+    assert list(saved.queries) == list(result.queries)
+    for label in result:
+        np.testing.assert_array_equal(saved.per_query[label], result.per_query[label])
+        assert saved.define(label) == result.define(label)
+    assert saved.account == result.account
+    assert saved.versions["rankstone"] == rs.__version__
+    assert saved["AP"] == result["ap"]
+    assert f"{result['ap']:.4f}" in repr(saved)
+    assert "rankstone but missing='skip', undefined='skip'" in repr(saved)
+    assert saved.compare(result)["ap"] == result.compare(saved)["ap"] == 0
+
+
+def test_what_is_no_result(tmp_path):
+    for text in ("{}", "[1]", "no json"):
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(ValueError, match=r"a\.json: is no result that rankstone wrote as json"):
+            rs.read_result(tmp_path / "a.json")
+
+
+def test_compare(result):
+    other = rs.evaluate(TRUTH, {**RUN, "s": ["d"]}, ["ap", "rr"])
+    found = result.compare(other)
+    assert found["ap"] == pytest.approx(1 / 4)  # s has 1 instead of 0, of four queries
+    assert list(found.means) == ["ap"]
+    assert "+0.2500" in repr(found)
+    assert "relevant from grade 1" in repr(found)
+
+
+def test_other_definitions_are_not_compared(result, tmp_path):
+    other = rs.evaluate(TRUTH, RUN, "ap", ties="expected")
+    with pytest.raises(
+        ValueError, match="ap is not the same number in both: ties is 'item_desc' in one, 'expected' in"
+    ):
+        result.compare(other)
+    rs.evaluate(TRUTH, RUN, "ap@2", convention="hivemall-0.5").write(tmp_path / "a.json")
+    with pytest.raises(ValueError, match=r"ap@2 is not .*: divisor is 'relevant' in one, 'found' in the other"):
+        rs.evaluate(TRUTH, RUN, "ap@2").compare(rs.read_result(tmp_path / "a.json"))
+    with pytest.raises(ValueError, match="no metric in common: rr and ap"):
+        rs.evaluate(TRUTH, RUN, "rr").compare(other)
+
+
+def test_other_truths_are_not_compared(result):
+    less = {query: items for query, items in TRUTH.items() if query != "s"}
+    with pytest.raises(ValueError, match="the truths differ: the second lacks 1 query, such as 's'"):
+        result.compare(rs.evaluate(less, RUN, "ap"))
+    with pytest.raises(ValueError, match="the truths differ: the first lacks 1 query, such as 's'"):
+        rs.evaluate(less, RUN, "ap").compare(result)
+    with pytest.raises(ValueError, match="the same queries, but in another order or with other grades"):
+        result.compare(rs.evaluate({**TRUTH, "q": {"a": 2}}, RUN, "ap"))
+
+
+def test_digests_follow_the_data():
+    """They see grades, ranks and scores, and not what a metric may leave out: items judged 0."""
+    with_zeros, without = (rs.evaluate(TRUTH, RUN, metrics).inputs for metrics in (["bpref", "ap"], "ap"))
+    assert with_zeros == without
+    assert without["truth"].startswith("blake2b:")
+    other = rs.evaluate(TRUTH, {**RUN, "q": {"x": 2.0, "a": 1.5}}, "ap").inputs
+    assert (other["truth"], other["run"] != without["run"]) == (without["truth"], True)
+    columns = rs.columns(query=["q", "r", "r", "s", "t"], item=["a", "b", "c", "d", "e"], grade=[1, 1, 1, 1, 0])
+    assert rs.evaluate(columns, RUN, "ap").inputs["truth"] == without["truth"]

@@ -27,20 +27,25 @@ from rankstone.metrics.sets import (
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 
 if _typing.TYPE_CHECKING:
+    from rankstone.definitions import Definition, definition
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
     from rankstone.result import Result
     from rankstone.stream import Stream
+    from rankstone.write import read_result
 
 __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
+    "Definition": "rankstone.definitions",
     "Result": "rankstone.result",
     "Stream": "rankstone.stream",
     "columns": "rankstone.inputs.columns",
+    "definition": "rankstone.definitions",
     "lists": "rankstone.inputs.lists",
+    "read_result": "rankstone.write",
     "read_run": "rankstone.inputs.files",
     "read_truth": "rankstone.inputs.files",
 }
@@ -61,6 +66,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "CHOICES",
     "Convention",
+    "Definition",
     "Metric",
     "NoExpectedValue",
     "Ranked",
@@ -75,6 +81,7 @@ __all__ = [
     "convention",
     "conventions",
     "dcg",
+    "definition",
     "err",
     "evaluate",
     "f",
@@ -104,6 +111,7 @@ __all__ = [
     "r_precision",
     "rbo",
     "rbp",
+    "read_result",
     "read_run",
     "read_truth",
     "recall",

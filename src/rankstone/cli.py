@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
 import os
 import sys
 import time
@@ -142,10 +141,12 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     else:
         text = _means(results, arguments.format)
     if arguments.output:
-        from rankstone.write import replacing
+        from rankstone.write import about_result, replacing, write_beside
 
         with replacing(arguments.output) as stream:
             stream.write((text + "\n").encode())
+        if arguments.format != "json":
+            write_beside(arguments.output, {name: about_result(result) for name, result in results.items()})
     else:
         print(text)
 
@@ -238,12 +239,9 @@ def _means(results: Mapping[str, Result], form: str) -> str:
     if form == "table" and len(results) == 1:
         return repr(first)
     if form == "json":
-        found = {}
-        for name, result in results.items():
-            whole = result.to_dict()
-            del whole["queries"], whole["per_query"]
-            found[name] = whole
-        return _json(found)
+        from rankstone.write import about_result
+
+        return _json({name: about_result(result) for name, result in results.items()})
     rows: Rows = [["metric", *results]]
     rows += [[label, *(_value(result[label], form) for result in results.values())] for label in first]
     text = _render(rows, form)
@@ -251,9 +249,9 @@ def _means(results: Mapping[str, Result], form: str) -> str:
         return text
     remarks = {name: result.remarks() for name, result in results.items()}
     if len({tuple(lines) for lines in remarks.values()}) == 1:
-        return "\n".join([text, *next(iter(remarks.values()))])
+        return "\n".join([text, *next(iter(remarks.values())), *first.defined()])
     told = [f"{name}: {line}" for name, lines in remarks.items() for line in lines[1:]]
-    return "\n".join([text, next(iter(remarks.values()))[0], *told])
+    return "\n".join([text, next(iter(remarks.values()))[0], *told, *first.defined()])
 
 
 def _per_query(results: Mapping[str, Result], form: str) -> str:
@@ -315,7 +313,9 @@ def _value(value: float, form: str) -> str:
 
 
 def _json(data: Any) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    from rankstone.write import as_json
+
+    return as_json(data)
 
 
 def _render(rows: Rows, form: str) -> str:
@@ -395,13 +395,13 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 def _define(arguments: argparse.Namespace) -> None:
     from rankstone.conventions import convention
-    from rankstone.definitions import definition
+    from rankstone.definitions import define
     from rankstone.evaluate import plan
 
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
     for one in plan(arguments.metrics, arguments.convention, choices):
-        print(definition(one, convention(arguments.convention).but(**choices)))
+        print(define(one, convention(arguments.convention).but(**choices)).cite)
 
 
 def _conventions(arguments: argparse.Namespace) -> None:

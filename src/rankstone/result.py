@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.definitions import definition
+from rankstone.definitions import Definition, define, summarize
 from rankstone.inputs import Aligned
 from rankstone.metrics.registry import Metric, parse
-from rankstone.ranked import Bools, Floats, Ratio
+from rankstone.ranked import Bools, Floats, Ints, Ratio
 
 if TYPE_CHECKING:
     from rankstone.conventions import Convention
@@ -51,7 +53,83 @@ class Account:
     tied: int  # queries for which the order of tied items changes any of the metrics
 
 
-class Result(Mapping[str, float]):
+class Means(Mapping[str, float]):
+    """What a result has, fresh or read from a file: means by metric name, values a query, and what they mean."""
+
+    definitions: dict[str, Definition]
+    account: Account
+    inputs: dict[str, str]  # digests of the truth and of the run, as they were aligned
+
+    @property
+    @abstractmethod
+    def queries(self) -> Sequence[Any]:
+        """The queries' ids, in the truth's order."""
+
+    @property
+    @abstractmethod
+    def per_query(self) -> Mapping[str, Floats]:
+        """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
+
+    def define(self, metric: str | Metric) -> str:
+        """Which definition the number follows, in one line; `definitions` has it in parts."""
+        return self.definitions[self._label(metric)].cite
+
+    def _label(self, metric: str | Metric) -> str:
+        label = str(metric)
+        if label not in self.definitions and isinstance(metric, str):
+            found = parse(metric)
+            if len(found) > 1:
+                raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
+            label = str(found[0])
+        if label not in self.definitions:
+            raise KeyError(f"{label!r} was not evaluated; there are {', '.join(self)}")
+        return label
+
+    def compare(self, other: Means) -> Comparison:
+        """Means side by side. Refused if the two follow different definitions, or have different truths."""
+        both = [label for label in self if label in other.definitions]
+        if not both:
+            raise ValueError(f"no metric in common: {', '.join(self)} and {', '.join(other)}")
+        for label in both:
+            for name, (ours, theirs) in self.definitions[label].differences(other.definitions[label]).items():
+                raise ValueError(
+                    f"{label} is not the same number in both: {name} is {ours!r} in one, {theirs!r} in the other"
+                )
+        if self.inputs["truth"] != other.inputs["truth"]:
+            raise ValueError(_other_truth(self.queries, other.queries))
+        return Comparison(
+            {label: (self[label], other[label]) for label in both}, [self.definitions[one] for one in both]
+        )
+
+
+def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
+    for one, two, which in ((ours, theirs, "second"), (theirs, ours, "first")):
+        known = set(two)
+        lost = [query for query in one if query not in known]
+        if lost:
+            return f"the truths differ: the {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
+    return "the truths differ: the same queries, but in another order or with other grades"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results' means, by metric, and their differences."""
+
+    means: dict[str, tuple[float, float]]
+    definitions: list[Definition]
+
+    def __getitem__(self, metric: str) -> float:
+        """The second mean less the first."""
+        first, second = self.means[metric]
+        return second - first
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [("metric", "first", "second", "difference")]
+        rows += [(label, *map(_number, pair), f"{self[label]:+.4f}") for label, pair in self.means.items()]
+        return "\n".join([*_table(rows), *_wrapped(summarize(self.definitions))])
+
+
+class Result(Means):
     """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
 
     def __init__(
@@ -87,17 +165,7 @@ class Result(Mapping[str, float]):
             return False
 
     def _label(self, metric: str | Metric) -> str:
-        if metric in self._outcomes:
-            return str(metric)
-        label = str(metric)
-        if label not in self._outcomes and isinstance(metric, str):
-            found = parse(metric)
-            if len(found) > 1:
-                raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
-            label = str(found[0])
-        if label not in self._outcomes:
-            raise KeyError(f"{label!r} was not evaluated; there are {', '.join(self._outcomes)}")
-        return label
+        return str(metric) if metric in self._outcomes else super()._label(metric)
 
     # -- queries ---------------------------------------------------------------------------------------------
 
@@ -117,12 +185,19 @@ class Result(Mapping[str, float]):
 
     # -- what it means ---------------------------------------------------------------------------------------
 
-    def define(self, metric: str | Metric) -> str:
-        """Which definition the number follows, in words."""
-        return definition(self._outcomes[self._label(metric)].plan, self.convention)
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:  # type: ignore[override]
+        """What each number means, by metric."""
+        named = self.convention.but(**self.choices)
+        return {label: define(one.plan, named) for label, one in self._outcomes.items()}
 
     @cached_property
-    def account(self) -> Account:
+    def inputs(self) -> dict[str, str]:  # type: ignore[override]
+        """Digests of the truth and of the run, as they were aligned: items judged 0 are left out."""
+        return digests(self._first)
+
+    @cached_property
+    def account(self) -> Account:  # type: ignore[override]
         """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
         ranked = self._first.ranked
         truths = len(ranked) - (self._first.extra_count if self._appended else 0)
@@ -201,12 +276,16 @@ class Result(Mapping[str, float]):
     # -- tables ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: convention, means, definitions, account, and the values of each query."""
+        """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
+        from rankstone import __version__
+
         return {
             "convention": self.convention.name,
             "choices": dict(self.choices),
             "means": dict(self),
-            "definitions": {label: self.define(label) for label in self},
+            "definitions": {label: one.to_dict() for label, one in self.definitions.items()},
+            "versions": {"rankstone": __version__, "numpy": np.__version__},
+            "inputs": dict(self.inputs),
             "account": {name: getattr(self.account, name) for name in Account.__dataclass_fields__},
             "queries": list(self.queries),
             "per_query": {label: one.values.tolist() for label, one in self._outcomes.items()},
@@ -242,7 +321,11 @@ class Result(Mapping[str, float]):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(self, path: Any, format: str | None = None) -> None:  # noqa: A002
-        """Write the values of each query to a file: csv, tsv, jsonl, parquet, or trec_eval's text."""
+        """Write to a file: json for all of it, or the values of each query as csv, tsv, jsonl, parquet or trec.
+
+        `read_result` reads json again. A parquet file has the definitions in its metadata; beside the others, which
+        have no room for them, they are written to a file of the same name with .json after it.
+        """
         from rankstone.write import write
 
         write(self, path, format)
@@ -250,11 +333,7 @@ class Result(Mapping[str, float]):
     # -- looks -----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        rows = self._rows()
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-        rule = "-" * len(lines[0])
-        return "\n".join([lines[0], rule, *lines[1:], rule, *self._footnotes()])
+        return "\n".join([*_table(self._rows()), *self._footnotes()])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -286,9 +365,12 @@ class Result(Mapping[str, float]):
 
     def remarks(self) -> list[str]:
         """What a reader of the means should know: the convention, and what happened to the queries."""
+        from rankstone import __version__
+
         account = self.account
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
-        lines = [f"convention {self.convention.name}{made}; {_count(account.judged, 'judged query', 'judged queries')}"]
+        judged = _count(account.judged, "judged query", "judged queries")
+        lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {judged}"]
         missing = _fate(self._outcomes, "missing")
         undefined = _fate(self._outcomes, "undefined")
         if account.missing:
@@ -304,9 +386,79 @@ class Result(Mapping[str, float]):
             lines.append(f"{account.tied} decided by the order of tied items")
         return lines
 
+    def defined(self) -> list[str]:
+        """The definitions of all the metrics in a few lines, what they share said once."""
+        return _wrapped(summarize(list(self.definitions.values()))[:-1])
+
     def _footnotes(self) -> list[str]:
         ranges = ["lowest and highest are the means that other orders of the tied items would give"]
-        return [*self.remarks(), *(ranges if self.account.tied else ())]
+        return [*self.remarks(), *(ranges if self.account.tied else ()), *self.defined()]
+
+
+class Saved(Means):
+    """A result read from a file."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self.definitions = {label: Definition.from_dict(one) for label, one in data["definitions"].items()}
+        self.account = Account(**data["account"])
+        self.inputs = dict(data["inputs"])
+        self.versions: dict[str, str] = dict(data["versions"])
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        value = self._data["means"][self._label(metric)]
+        return float("nan") if value is None else float(value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data["means"])
+
+    def __len__(self) -> int:
+        return len(self._data["means"])
+
+    @property
+    def queries(self) -> Sequence[Any]:
+        return list(self._data["queries"])
+
+    @cached_property
+    def per_query(self) -> dict[str, Floats]:
+        return {label: np.array(values, dtype=np.float64) for label, values in self._data["per_query"].items()}
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [("metric", "mean"), *((label, _number(self[label])) for label in self)]
+        return "\n".join([*_table(rows), *_wrapped(summarize(list(self.definitions.values())))])
+
+
+def digests(aligned: Aligned) -> dict[str, str]:
+    """Digests of what was judged and of what was returned. Items judged 0 are left out, as some metrics need none."""
+    ranked = aligned.ranked
+
+    def digest(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
+        keep = grades != 0
+        inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
+        found = hashlib.blake2b("\n".join(map(repr, aligned.queries)).encode(), digest_size=16)
+        for part in (inside, grades[keep], *(one[keep] for one in hits), *queries):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return f"blake2b:{found.hexdigest()}"
+
+    return {
+        "truth": digest(ranked.truth_offsets, ranked.ideal),
+        "run": digest(
+            ranked.hit_offsets, ranked.grade, (ranked.ranks, ranked.score), (ranked.retrieved, ranked.present)
+        ),
+    }
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+    rule = "-" * len(lines[0])
+    return [lines[0], rule, *lines[1:], rule]
+
+
+def _wrapped(lines: Sequence[str]) -> list[str]:
+    import textwrap
+
+    return [part for line in lines for part in textwrap.wrap(line, 100, subsequent_indent="  ")]
 
 
 class _PerQuery(Mapping[str, Floats]):

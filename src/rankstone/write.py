@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import secrets
 import shutil
@@ -16,14 +17,14 @@ import numpy as np
 
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
-from rankstone.inputs.lines import one_piece
+from rankstone.inputs.lines import FileError, one_piece, open_text
 from rankstone.metrics.registry import parse
 
 if TYPE_CHECKING:
-    from rankstone.result import Result
+    from rankstone.result import Result, Saved
 
 _SUFFIXES = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet"}
-_RESULTS = {**_SUFFIXES, "txt": "trec", "trec": "trec", "eval": "trec"}
+_RESULTS = {**_SUFFIXES, "json": "json", "txt": "trec", "trec": "trec", "eval": "trec"}
 _LISTS = {**_SUFFIXES, **dict.fromkeys(("trec", "qrels", "qrel", "run", "res"), "trec")}
 _CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "xz": "xz"}
 _NOT_TREC = "^$|[ \t\n\r\v\f]"
@@ -31,16 +32,67 @@ _ROWS = 1 << 16  # written at a time
 
 
 def write(result: Result, path: Path, format: str | None = None) -> None:  # noqa: A002
-    """Write each query's values: csv, tsv, jsonl, parquet, or trec (`metric query value` lines, then the means).
+    """Write a result: json, or each query's values as csv, tsv, jsonl, parquet or trec (`metric query value` lines).
 
-    The format is told by the name's ending if not given; .gz, .bz2, .xz and .zst compress.
+    The format is told by the name's ending if not given; .gz, .bz2, .xz and .zst compress. Definitions, versions and
+    digests are in the file itself if it is json or parquet, else in a second one, with .json after the first's name.
     """
     form = _format(path, format, _RESULTS)
     with replacing(path, form) as stream:
         if form == "trec":
             _write_values(result, stream)
+        elif form == "json":
+            stream.write((as_json(result.to_dict()) + "\n").encode())
+        elif form == "parquet":
+            about = {b"rankstone": as_json(about_result(result)).encode()}
+            table = result.to_arrow()
+            _write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **about}), stream, form)
         else:
             _write_table(result.to_arrow(), stream, form)
+    if form not in ("json", "parquet"):
+        write_beside(path, about_result(result))
+
+
+def write_beside(path: Path, about: Any) -> None:
+    """Put what a file has no room for beside it; nothing beside standard output or a device."""
+    name = os.fspath(path)
+    if name != "-" and os.path.isfile(os.path.realpath(name)):
+        with replacing(f"{name}.json") as stream:
+            stream.write((as_json(about) + "\n").encode())
+
+
+def about_result(result: Result) -> dict[str, Any]:
+    """All but the values of each query."""
+    whole = result.to_dict()
+    del whole["queries"], whole["per_query"]
+    return whole
+
+
+def as_json(data: Any) -> str:
+    """JSON proper, where NaN is null."""
+    return json.dumps(_jsonable(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _jsonable(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(name): _jsonable(one) for name, one in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_jsonable(one) for one in data]
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None if math.isnan(data) else str(data)
+    return data if data is None or isinstance(data, (str, int)) else str(data)
+
+
+def read_result(path: Path) -> Saved:
+    """A result that was written as json: means, values a query, definitions; `compare` takes it as any other."""
+    from rankstone.result import Saved
+
+    text = open_text(os.fspath(path))
+    try:
+        data = json.loads(bytes(text.view()))
+        return Saved(data)
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(text.name, f"is no result that rankstone wrote as json ({error})") from None
 
 
 def convert(

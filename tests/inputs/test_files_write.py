@@ -49,7 +49,18 @@ def test_jsonl(result: rs.Result, tmp_path: Path) -> None:
 
 def test_parquet(result: rs.Result, tmp_path: Path) -> None:
     write(result, tmp_path / "a.parquet")
-    assert pq.read_table(tmp_path / "a.parquet").equals(result.to_arrow())
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table.equals(result.to_arrow())
+    assert json.loads(table.schema.metadata[b"rankstone"])["definitions"]["rr"]["cite"] == result.define("rr")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.txt"])
+def test_definitions_go_beside_what_has_no_room_for_them(result: rs.Result, tmp_path: Path, name: str) -> None:
+    write(result, tmp_path / name)
+    beside = json.loads((tmp_path / f"{name}.json").read_text())
+    assert beside["definitions"]["rr"]["cite"] == result.define("rr")
+    assert beside["inputs"] == result.inputs
+    assert "per_query" not in beside
 
 
 def test_trec(result: rs.Result, tmp_path: Path) -> None:
@@ -98,11 +109,11 @@ def test_ids_and_names_with_separators_in_them(tmp_path: Path) -> None:
 def test_unknown_endings_and_formats(result: rs.Result, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot tell the format by the name .*; end it with \.csv, \.tsv"):
         write(result, tmp_path / "a.doc")
-    with pytest.raises(ValueError, match="unknown format 'doc'; choose from csv, jsonl, parquet, trec, tsv"):
+    with pytest.raises(ValueError, match="unknown format 'doc'; choose from csv, json, jsonl, parquet, trec, tsv"):
         write(result, tmp_path / "a.csv", "doc")
     write(result, tmp_path / "a.doc", "csv")
     assert (tmp_path / "a.doc").read_text().startswith("query,rr")
-    assert [one.name for one in tmp_path.iterdir()] == ["a.doc"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.doc", "a.doc.json"]
 
 
 # -- whole or not at all ---------------------------------------------------------------------------------------
@@ -137,7 +148,7 @@ def test_a_writer_that_fails_midway(result: rs.Result, tmp_path: Path, monkeypat
         with pytest.raises(OSError, match="no space left"):
             write(result, target)
     assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
+    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "a.csv.json"]
 
 
 def test_it_is_on_the_disk_before_it_takes_the_name(

@@ -1,0 +1,120 @@
+"""What `rs.definition` says: formula, LaTeX, sentence, edge cases, and a line to cite."""
+
+import json
+import re
+
+import pytest
+
+import rankstone as rs
+from rankstone.definitions import FORMULAS
+
+from .table.cases import built_in
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_metric_has_its_formula(name):
+    assert name in FORMULAS, "give it a line in definitions.FORMULAS"
+    found = rs.definition(rs.Metric(name))
+    assert found.sentence == built_in()[name].summary
+    for text in (found.formula, found.latex):
+        assert text
+        assert not re.search(r"<\w+>", text), "a placeholder without a parameter"
+    assert found.latex.count("{") == found.latex.count("}")
+
+
+def test_no_formula_without_a_metric():
+    assert FORMULAS.keys() <= built_in().keys()
+
+
+@pytest.mark.parametrize(
+    ("metric", "choices", "text", "latex"),
+    [
+        ("ap", {}, "sum over relevant hits of nth / rank, over relevant", r"\frac{1}{\mathrm{relevant}} \sum_{i} "),
+        ("ap@10", {"divisor": "min(relevant,k)"}, "over min(relevant, k)", r"\min(\mathrm{relevant}, k)"),
+        ("ap", {"divisor": "min(relevant,k)"}, "over relevant", r"\frac{1}{\mathrm{relevant}}"),
+        ("precision@5", {}, "hits(k) / k", r"\frac{\mathrm{hits}(k)}{k}"),
+        ("precision", {}, "hits / retrieved", r"\frac{\mathrm{hits}}{\mathrm{retrieved}}"),
+        ("precision", {"divisor": "min(k,relevant)"}, "hits / min(retrieved, relevant)", r"\mathrm{relevant})"),
+        ("ndcg@10", {"gain": "exp2"}, "sum of (2^grade - 1) / log2(rank+1)", r"(2^{g_i} - 1) / \log_2(i+1)"),
+        ("ndcg", {"gain": "exp1.5"}, "sum of (1.5^grade - 1) / log2(rank+1)", r"(1.5^{g_i} - 1)"),
+        ("dcg", {"gain": "binary", "discount": "rank"}, "sum of relevant / rank", r"\frac{\mathrm{rel}_i}{i}"),
+        ("ndcg", {"gain": {0: 0, 1: 3}}, "sum of gain(grade) / log2(rank+1)", r"\mathrm{gain}(g_i)"),
+        ("rbp(p=0.5)", {}, "(1 - 0.5) * sum of 0.5^(rank - 1)", r"0.5^{i - 1}"),
+    ],
+)
+def test_the_formula_follows_the_choices(metric, choices, text, latex):
+    found = rs.definition(metric, **choices)
+    assert text in found.formula
+    assert latex in found.latex
+
+
+def test_a_line_to_cite():
+    found = rs.definition("ap@10", convention="hivemall-0.5", ties="input")
+    for words in (
+        "ap@10: sum over relevant hits of nth / rank, over found",
+        "equal scores in input order",
+        "0 where nothing could be earned",
+        f". rankstone {rs.__version__}, convention hivemall-0.5 but ties='input'",
+    ):
+        assert words in found.cite
+    assert "\n" not in found.cite
+    assert "equal scores in input order" in found.edge_cases
+    assert found.choices["k"] == 10
+    assert found.choices["divisor"] == "found"
+
+
+def test_it_is_what_a_result_says():
+    result = rs.evaluate({"q": ["a"]}, {"q": ["a"]}, ["ap@10", "ndcg(gain='exp2')@5"], missing="skip")
+    for label in result:
+        assert result.definitions[label] == rs.definition(label, missing="skip")
+        assert result.define(label) == rs.definition(label, missing="skip").cite
+
+
+def test_reads_back():
+    found = rs.definition("ndcg@10", gain={0: 0, 1: 3})
+    again = rs.Definition.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again.cite == found.cite
+    assert not found.differences(again)
+    assert found.differences(rs.definition("ndcg@10", gain={0: 0, 1: 2}))["gain"] == (
+        [[0, 0], [1, 3]],
+        [[0, 0], [1, 2]],
+    )
+    assert found.differences(rs.definition("ndcg@10", ties="input"))["ties"] == ("item_desc", "input")
+
+
+def test_looks():
+    found = rs.definition("recall@5")
+    lines = str(found).splitlines()
+    assert lines[:3] == [
+        "recall@5: Share of the relevant items that the first k places hold.",
+        "",
+        "    hits(k) / relevant",
+    ]
+    assert lines[-1] == f"rankstone {rs.__version__}, convention rankstone"
+    assert r"\frac{\mathrm{hits}(k)}{\mathrm{relevant}}" in found._repr_html_()
+    assert "&lt;" not in found._repr_html_()
+
+
+def test_one_metric_at_a_time():
+    with pytest.raises(ValueError, match="names 2 metrics; ask for one: recall@5, recall@10"):
+        rs.definition("recall@{5,10}")
+
+
+def test_a_users_metric_has_a_definition():
+    from rankstone.metrics import registry
+
+    @rs.metric("second_place", formula="")
+    def second_place(ranked: rs.Ranked, *, bonus: float = 2.0) -> rs.Ratio:
+        """1 if the second item is relevant."""
+        return rs.Ratio(ranked.hits(2) - ranked.hits(1), ranked.relevant)
+
+    try:
+        found = rs.definition("second_place")
+        assert found.formula == "1 if the second item is relevant."
+        assert found.latex == r"\text{1 if the second item is relevant.}"
+        assert "bonus 2.0" in found.rules
+    finally:
+        registry._ROWS.pop("second_place")
+        registry._NAMES.pop("second_place")
+        for forget in registry.on_declare:
+            forget()
