@@ -27,6 +27,7 @@ from rankstone.metrics.sets import (
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 
 if _typing.TYPE_CHECKING:
+    from rankstone import spark, sql
     from rankstone.definitions import Definition, definition
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
@@ -51,11 +52,16 @@ _LATER = {
 }
 
 
+_MODULES = ("spark", "sql")
+
+
 def __getattr__(name: str) -> _typing.Any:
-    if name not in _LATER:
+    if name not in _LATER and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     return getattr(import_module(_LATER[name]), name)
 
 
@@ -117,6 +123,8 @@ __all__ = [
     "recall",
     "rmse",
     "rr",
+    "spark",
     "spearman",
+    "sql",
     "tau_ap",
 ]

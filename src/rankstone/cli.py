@@ -99,6 +99,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--to-format", metavar="F", help="trec, csv, tsv, jsonl or parquet")
     one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
+    one = _command(commands, "sql", "run a query over the files in this folder, with the ranking functions", _sql)
+    one.add_argument("query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin")
+    one.add_argument("-c", "--convention", default="hivemall", metavar="NAME", help="see rankstone conventions")
+    one.add_argument("--hive", action="store_true", help="the query is written for Hive")
+    one.add_argument("--format", choices=FORMATS, default="table")
+    one.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+
     commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
     one = _command(commands, "completion", "print a script that completes words in a shell", _completion)
@@ -326,10 +333,10 @@ def _render(rows: Rows, form: str) -> str:
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows(rows)
         return out.getvalue().rstrip("\n")
-    texts = sum(not _is_number(cell) for cell in rows[1]) if len(rows) > 1 else 1
+    numeric = [_is_number(cell) for cell in rows[1]] if len(rows) > 1 else [at > 0 for at in range(len(rows[0]))]
     if form == "latex":
         body = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
-        shape = "l" * texts + "r" * (len(rows[0]) - texts)
+        shape = "".join("r" if number else "l" for number in numeric)
         return "\n".join(
             [rf"\begin{{tabular}}{{{shape}}}", r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}"]
         )
@@ -338,13 +345,13 @@ def _render(rows: Rows, form: str) -> str:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = [
         [
-            cell.ljust(width) if at < texts else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, numeric, strict=True)
         ]
         for row in rows
     ]
     if form == "markdown":
-        rule = ["-" * width if at < texts else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
+        rule = ["-" * (width - number) + ":" * number for width, number in zip(widths, numeric, strict=True)]
         return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
     plain = ["  ".join(line).rstrip() for line in lines]
     rule_line = "-" * max(map(len, plain))
@@ -437,6 +444,35 @@ def _convert(arguments: argparse.Namespace) -> None:
         on_error=arguments.on_error,
     )
     _report_skipped(arguments.source, read)
+
+
+def _sql(arguments: argparse.Namespace) -> None:
+    from rankstone.conventions import convention
+    from rankstone.sql.folder import answer
+
+    try:
+        convention(arguments.convention)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    text = sys.stdin.read() if arguments.query == "-" else arguments.query
+    names, found = answer(text, ".", arguments.convention, hive=arguments.hive)
+    if arguments.format == "json":
+        told = _json([dict(zip(names, row, strict=True)) for row in found])
+    else:
+        told = _render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
+    if arguments.output:
+        from rankstone.write import replacing
+
+        with replacing(arguments.output) as stream:
+            stream.write((told + "\n").encode())
+    elif names:
+        print(told)
+
+
+def _cell(cell: Any, form: str) -> str:
+    if cell is None:
+        return ""
+    return _value(cell, form) if isinstance(cell, float) else str(cell)
 
 
 def _completion(arguments: argparse.Namespace) -> None:

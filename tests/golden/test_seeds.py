@@ -5,7 +5,7 @@ import math
 import pytest
 
 from .deviations import DEVIATIONS, RAISES, deviation
-from .seed_cases import LATER, compute
+from .seed_cases import compute
 
 SEEDS = "golden/seeds.json"
 READ = ("seed", "impl", "metric", "inputs", "params")  # the answer may depend on nothing else
@@ -34,6 +34,8 @@ def same(found, expected, tolerance):
     if isinstance(found, list):
         return False
     expected = WRITTEN.get(expected, expected)
+    if not isinstance(expected, float | int):
+        return found == expected
     if math.isnan(expected) or math.isnan(found):
         return math.isnan(expected) and math.isnan(found)
     return found == expected or abs(found - expected) <= tolerance
@@ -45,10 +47,6 @@ def original(case):
 
 @pytest.mark.shared_cases(SEEDS)
 def test_seed(case):
-    if case["metric"] in LATER:
-        with pytest.raises(NotImplementedError, match=case["metric"]):
-            compute(case)
-        return
     kind = deviation(case)
     if kind is None or case["id"] not in kind.ours:
         check(case, original(case), case["tol"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "run": ("query", "item", "score", "rank"),
     "predictions": ("query", "item", "grade", "score"),
 }
-_RANKED_LISTS = (
+RANKED_LISTS = (
     "rec",
     "recs",
     "recommended",
@@ -29,7 +30,23 @@ _RANKED_LISTS = (
     "prediction",
     "predictions",
 )
-_TRUTH_LISTS = ("truth", "relevant", "ground_truth", "actual", "labels", "label")
+TRUTH_LISTS = ("truth", "relevant", "ground_truth", "actual", "labels", "label")
+
+
+def queried(one: Any) -> Any:
+    """A text that begins as a query does, as the table DuckDB makes of it; anything else as it is."""
+    if not (isinstance(one, str) and re.match(r"\s*(select|with|from)\s", one, re.IGNORECASE)):
+        return one
+    try:
+        import duckdb
+    except ImportError:
+        raise ImportError(f"{one!r} is a query, and DuckDB is not installed: pip install 'rankstone[duckdb]'") from None
+    connection = duckdb.default_connection().cursor()
+    connection.execute("set python_scan_all_frames = true")  # a frame is a table by its variable's name
+    try:
+        return connection.sql(one).to_arrow_table()
+    except duckdb.Error as error:
+        raise ValueError(f"{one}: {error}") from None
 
 
 def is_table(one: Any) -> bool:
@@ -45,7 +62,7 @@ def from_table(table: Any, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
     arrow = _arrow(table)
     roles = roles_of(given, what)
-    usual = _TRUTH_LISTS if what == "truth" else _RANKED_LISTS
+    usual = TRUTH_LISTS if what == "truth" else RANKED_LISTS
     item = _one_of(arrow, usual, roles.get("item")) or _column(arrow, "item", what, roles)
     if _is_list(arrow, item):
         return _lists_of(arrow, item, what, roles)
@@ -101,8 +118,8 @@ def predictions(table: Any, given: Given | None, groups: Any) -> tuple[Columns, 
     """The truth and the run of one table: a label and a score in each row, or two lists."""
     arrow = _arrow(table)
     roles = roles_of(given, "predictions")
-    ranked = _one_of(arrow, _RANKED_LISTS, roles.get("item"))
-    judged = _one_of(arrow, _TRUTH_LISTS, roles.get("grade"))
+    ranked = _one_of(arrow, RANKED_LISTS, roles.get("item"))
+    judged = _one_of(arrow, TRUTH_LISTS, roles.get("grade"))
     if ranked is not None and judged is not None and _is_list(arrow, ranked) and _is_list(arrow, judged):
         return lists(arrow[judged]), lists(arrow[ranked])
     grade = arrow[_column(arrow, "grade", "table", roles)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -72,12 +73,14 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
 def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -> pa.Array:
     """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out.
 
-    `auc` takes scores and labels, `mae` and its kin predictions and actual values, `fmeasure` and `f1score` actual and
-    predicted labels: 1, 0 or -1, true or false, or an array of labels each.
+    `auc` takes scores and labels, or lists and truths, of which it gives the mean; `mae` and its kin predictions and
+    actual values; `fmeasure` and `f1score` actual and predicted labels: 1, 0 or -1, true or false, or an array each.
     """
     (left, right), k, options = _arguments(name, arguments)
     if k is not None:
         raise TypeError(f"{name} takes no k: it measures all rows of a group together")
+    if name in MEASURES and _holds_lists(left):
+        return _means(left, values(MEASURES[name], [left.flatten(), right.flatten()], convention))
     groups, left, right = _pairs(name, left, right)
     try:
         if ROWS[name] == "f":
@@ -144,6 +147,42 @@ def parse_options(text: str) -> dict[str, Any]:
     return out
 
 
+class Order(NamedTuple):
+    """How `to_ordered_list` sorts: which way, how many are kept (None: all), and what is made of them."""
+
+    descending: bool = False
+    size: int | None = None
+    dedup: bool = False
+    form: str = "list"  # or "kv_map", "vk_map"
+
+
+def parse_order(text: str, *, keyed: bool = True) -> Order:
+    """`-k 10 -reverse -dedup -vk_map` as an order. A positive k takes the largest, a negative one the smallest."""
+    words = iter(text.split())
+    found = Order()
+    for word in words:
+        if word == "-k":
+            value = next(words, "")
+            if not re.fullmatch(r"-?\d+", value) or int(value) == 0:
+                raise ValueError(f"-k must be a whole number other than 0, not {value!r}")
+            found = found._replace(size=int(value))
+        elif word in ("-reverse", "-reverse_order"):
+            found = found._replace(descending=True)
+        elif word == "-dedup":
+            found = found._replace(dedup=True)
+        elif word in ("-kv_map", "-vk_map"):
+            if found.form != "list":
+                raise ValueError("choose -kv_map or -vk_map, not both")
+            if not keyed:
+                raise ValueError(f"{word} needs both a value and a key")
+            found = found._replace(form=word[1:])
+        else:
+            raise ValueError(f"unknown option {word!r}; there are -k N, -reverse, -dedup, -kv_map and -vk_map")
+    if found.size is not None:
+        return found._replace(descending=found.descending != (found.size > 0), size=abs(found.size))
+    return found
+
+
 def _cut(one: Plan, k: pa.Array, rec: pa.Array) -> Plan:
     """The same metric with a depth for each row."""
     if not one.metric.row.takes_k:
@@ -166,7 +205,7 @@ def _cut(one: Plan, k: pa.Array, rec: pa.Array) -> Plan:
 
 def _source(rec: pa.Array, truth: pa.Array) -> Source:
     given, rec, truth = rec.is_valid(), _without_nulls("rec", rec), _without_nulls("truth", truth)
-    if pa.types.is_struct(rec.type.value_type) and not pa.types.is_map(rec.type):
+    if not pa.types.is_map(rec.type) and pa.types.is_struct(rec.type.value_type):
         pair: ListPair = GradeLists(
             rec.offsets.to_numpy(),
             _numbers(rec.values.flatten()[0]),
@@ -224,6 +263,19 @@ def _pairs(name: str, left: pa.Array, right: pa.Array) -> tuple[Any, pa.Array, p
         before = np.concatenate([[0], np.cumsum(both.to_numpy(zero_copy_only=False))])
         offsets, one, other = before[offsets], one.filter(both), other.filter(both)
     return offsets, one, other
+
+
+def _holds_lists(column: pa.Array) -> bool:
+    kind = column.type.value_type
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind))
+
+
+def _means(groups: pa.Array, found: pa.Array) -> pa.Array:
+    """The mean of each group's values, as far as they count."""
+    offsets = groups.offsets.to_numpy() - groups.offsets[0].as_py()
+    sums, counts = (np.append(0.0, np.cumsum(part))[offsets] for part in (pc.fill_null(found, 0), found.is_valid()))
+    sums, counts = np.diff(sums), np.diff(counts)
+    return pa.array(np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0))
 
 
 def _labels_of(scores: Any, labels: Any) -> Any:

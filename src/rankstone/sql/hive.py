@@ -1,0 +1,71 @@
+"""Queries written for Hive, as DuckDB understands them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankstone.sql.functions import parse_order
+
+
+def rewritten(text: str) -> list[str]:
+    """A text's statements in DuckDB's SQL."""
+    try:
+        import sqlglot
+        from sqlglot import errors, exp
+    except ImportError:
+        raise ImportError("reading Hive's SQL needs sqlglot: pip install 'rankstone[duckdb]'") from None
+    try:
+        trees = [tree for tree in sqlglot.parse(text, read="hive") if tree is not None]
+    except errors.ParseError as error:
+        raise ValueError(f"cannot read the query: {error}") from None
+    if not trees:
+        raise ValueError("there is no statement to run")
+    for tree in trees:
+        for call in list(tree.find_all(exp.Anonymous)):
+            if call.name.lower() == "to_ordered_list":
+                name_the_map(call)
+            elif call.name.lower() == "each_top_k":
+                spread(call)
+    return [tree.sql(dialect="duckdb") for tree in trees]
+
+
+def name_the_map(call: Any) -> None:
+    """`to_ordered_list(..., '-kv_map')` is a map, and an engine must know that before it has read the options."""
+    last = call.expressions[-1]
+    if last.is_string and last.this.strip().startswith("-"):
+        order = parse_order(last.this, keyed=len(call.expressions) == 3)
+        if order.form != "list":
+            call.set("this", f"to_ordered_list_{order.form}")
+
+
+def spread(call: Any) -> None:
+    """`select each_top_k(2, class, score, class, student) as (rank, score, class, student)` as a window.
+
+    Equal keys share a rank. A negative k takes the smallest.
+    """
+    from sqlglot import exp
+
+    select = call.parent_select
+    outer = select.expressions[0]
+    if len(select.expressions) != 1 or call not in (outer, outer.this):
+        raise ValueError("each_top_k makes all columns of its select; give it the others as arguments")
+    if len(call.expressions) < 4:
+        raise ValueError("each_top_k takes k, a group, a key, and the columns to return")
+    k, group, key, *columns = call.expressions
+    names = [one.name for one in (outer.expressions if isinstance(outer, exp.Aliases) else ())]
+    names = names or ["rank", "key", *(f"c{at}" for at in range(1, len(columns) + 1))]
+    if len(names) != len(columns) + 2:
+        raise ValueError(f"each_top_k makes {len(columns) + 2} columns, and {len(names)} are named")
+    top, bottom = (
+        (exp.func("if", exp.GT(this=k.copy(), expression=exp.Literal.number(0)), *pair))
+        for pair in ((key.copy(), exp.null()), (exp.null(), key.copy()))
+    )
+
+    def over(function: Any) -> Any:
+        order = [exp.Ordered(this=top.copy(), desc=True, nulls_first=False)]
+        order.append(exp.Ordered(this=bottom.copy(), nulls_first=False))
+        return exp.Window(this=function, partition_by=[group.copy()], order=exp.Order(expressions=order))
+
+    made = [over(exp.DenseRank()), exp.cast(key, "double"), *columns]
+    select.set("expressions", [exp.alias_(one, name) for one, name in zip(made, names, strict=True)])
+    select.set("qualify", exp.Qualify(this=exp.LTE(this=over(exp.RowNumber()), expression=exp.Abs(this=k.copy()))))

@@ -1,0 +1,269 @@
+"""The SQL functions in DuckDB."""
+
+import math
+import re
+
+import duckdb
+import numpy as np
+import pytest
+
+import rankstone as rs
+from rankstone.metrics.registry import metric, rows
+from rankstone.sql.functions import measures
+
+REC, REL = [(1, 10.0), (3, 8.0), (2, 6.0), (6, 2.0)], [(1, 10, 5), (3, 8, 2), (2, 6, 4), (6, 2, 1), (4, 1, 3)]
+
+
+@pytest.fixture
+def connection():
+    made = rs.sql.connect()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tables(connection):
+    """The tables of Hivemall's page on ranking measures."""
+    connection.execute("create table dummy_truth(userid int, itemid int)")
+    connection.executemany("insert into dummy_truth values (?, ?)", [(u, i) for u in (1, 2, 3) for i in (1, 2, 4)])
+    connection.execute("create table dummy_rec(userid int, itemid int, score double)")
+    connection.executemany("insert into dummy_rec values (?, ?, ?)", [(u, *one) for u in (1, 2, 3) for one in REC])
+    connection.execute("create table dummy_recrel(userid int, itemid int, score double, relscore double)")
+    connection.executemany("insert into dummy_recrel values (?, ?, ?, ?)", [(u, *r) for u in (1, 2, 3) for r in REL])
+    return connection
+
+
+@pytest.fixture
+def page(shared):
+    return next(shared("seeds").glob("000*")).read_text()
+
+
+def ask(connection, text):
+    return connection.sql(text).fetchall()[0][0]
+
+
+def fails(connection, text, told):
+    with pytest.raises(duckdb.Error, match=told):
+        connection.sql(text).fetchall()
+
+
+class TestPage:
+    """Both queries of the page, letter by letter, and the numbers it prints."""
+
+    def test_binary(self, tables, page):
+        query, _ = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+        table = re.search(r"\| Ranking measure.*?\n\n", page, re.DOTALL).group().strip().split("\n")[2:]
+        printed = [float(cell) for line in table for cell in line.strip("| ").split("|")[1:]]
+        assert len(printed) == 12
+        assert rs.sql.query(tables, query).fetchall() == [pytest.approx(printed, abs=1e-15)]
+        assert tables.sql(query).fetchall() == [pytest.approx(printed, abs=1e-15)]  # DuckDB reads this one as it is
+
+    def test_graded(self, tables, page):
+        _, query = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+        printed = [float(number) for number in re.findall(r"-- => ([0-9.]+)", query)]
+        assert rs.sql.query(tables, query).fetchall() == [pytest.approx(printed, abs=1e-15)]
+        assert tables.sql(query.replace('"', "'")).fetchall() == [pytest.approx(printed, abs=1e-15)]
+
+
+class TestMeasures:
+    def test_mean_of_rows_and_one_row_a_group(self, connection):
+        connection.execute("""create table t as select * from (values
+            ('a', [1, 2], [1]), ('a', [2, 1], [1]), ('b', [5], [6])) t(g, rec, truth)""")
+        assert ask(connection, "select mrr(rec, truth) from t") == (1 + 1 / 2 + 0) / 3
+        found = connection.sql("select g, mrr(rec, truth), count(*) from t group by g order by g").fetchall()
+        assert found == [("a", (1 + 1 / 2) / 2, 2), ("b", 0, 1)]
+        scores = connection.sql("select mrr_score(rec, truth) from t order by 1").fetchall()
+        assert scores == [(0,), (1 / 2,), (1,)]
+
+    def test_k_is_a_number_a_column_or_left_out(self, connection):
+        text = "select recall_at([7, 8, 9], [8, 9], {}) from (values (1), (2), (3)) t(k)"
+        assert ask(connection, text.format("2")) == 1 / 2
+        assert ask(connection, text.format("k")) == pytest.approx((0 + 1 / 2 + 1) / 3)
+        assert ask(connection, "select recall_at([7, 8, 9], [8, 9])") == 1
+
+    def test_convention_by_registration_and_by_option(self, connection):
+        ap = "select average_precision([1, 2, 3], [1, 9, 8], 2{})"
+        assert ask(connection, ap.format("")) == pytest.approx(1 / 3)
+        assert ask(connection, ap.format(", '-convention hivemall-0.5'")) == 1
+        assert ask(connection, ap.format(", '-divisor k'")) == 1 / 2
+        rs.sql.register(connection, "hivemall-0.5")
+        assert ask(connection, ap.format("")) == 1
+
+    def test_nulls(self, connection):
+        """No list is an empty list; a row without a truth does not count."""
+        rows = "(values ([1, 3], [1]), (null, [8]), ([5], null)) t(rec, truth)"
+        assert ask(connection, f"select hitrate(rec, truth, 2) from {rows}") == 1 / 2
+        assert ask(connection, "select auc(null, [1, 2], 2)") == 0.5
+        assert ask(connection, "select mrr([1], null, 2)") == 0
+        assert ask(connection, "select mrr_score([1], null, 2)") is None
+        skipping = "select hitrate(rec, truth, 2, '-missing skip') from " + rows
+        assert ask(connection, skipping) == 1
+
+    def test_types_of_ids(self, connection):
+        assert ask(connection, "select recall_at([1, 2]::int[], [1, 5]::bigint[])") == 1 / 2
+        assert ask(connection, "select recall_at(['a', 'b'], ['b'])") == 1
+        fails(connection, "select recall_at([1], ['1'])", "truth items are strings but run items are integers")
+
+    def test_grades_and_scores_as_maps(self, connection):
+        found = ask(connection, "select rs_ndcg(map {'a': 0.5, 'b': 0.9}, map {'a': 3, 'c': 1}, 2)")
+        assert found == pytest.approx(7 / math.log2(3) / (7 + 1 / math.log2(3)))  # hivemall: 2^grade - 1
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("ndcg([1], [1], -1)", r"k must be a whole number from 1, not -1 as beside the list \[1\]"),
+            ("ndcg([1], [1], 0)", "k must be a whole number from 1, not 0"),
+            ("ndcg([1], [1], null::int)", r"k is null beside the list \[1\]"),
+            ("ndcg([1], [1], 1.5)", "k must be a whole number, not decimal"),
+            ("ndcg(1, [1])", "rec is int32; it must be a list of items"),
+            ("ndcg([1], [1], '-convention nobody')", "unknown convention 'nobody'"),
+            ("ndcg([1], [1], 'trec_eval')", "bare 'trec_eval'"),
+            ("ndcg([1], [1], '-convention')", "-convention has no value"),
+            ("ndcg([1, null], [1])", "null"),
+            ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
+            ("rs_r_precision([1], [1], 2)", "r_precision takes no k"),
+            ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
+        ],
+    )
+    def test_errors(self, connection, text, told):
+        fails(connection, f"select {text}", told)
+
+
+class TestRegistry:
+    def test_every_metric_by_its_name(self, connection):
+        """Lists and maps of random rows, against `evaluate` on dicts."""
+        rng = np.random.default_rng(5)
+        truth = {q: {int(i): int(rng.integers(0, 4)) for i in rng.permutation(30)[:8]} for q in range(40)}
+        run = {q: {int(i): float(n) for n, i in enumerate(rng.permutation(30)[:20])} for q in range(40)}
+        data = [(list(run[q]), list(run[q].values()), list(truth[q]), list(truth[q].values())) for q in truth]
+        connection.execute("create table t(i int[], s double[], j int[], g int[])")
+        connection.executemany("insert into t values (?, ?, ?, ?)", data)
+        for name, row in rows().items():
+            cuts = ["", ", 5"] if row.takes_k else [""]
+            for cut in cuts:
+                for convention in ("rankstone", "hivemall"):
+                    found = ask(
+                        connection,
+                        f"select avg(rs_{name}_score(map(i, s), map(j, g){cut}, '-convention {convention}')) from t",
+                    )
+                    label = f"{name}@5" if cut else name
+                    values = rs.evaluate(truth, run, label, convention=convention).per_query[label]
+                    kept = values[~np.isnan(values)]
+                    assert found == pytest.approx(kept.mean(), abs=1e-12), (label, convention)
+
+    def test_a_metric_added_later(self, connection):
+        @metric("last_rank", formula="the last hit's rank", bounds=(0, np.inf))
+        def last_rank(ranked):
+            """Rank of the last hit."""
+            out = np.zeros(len(ranked))
+            np.maximum.at(out, ranked.query, ranked.rank)
+            return rs.Ratio(out, np.ones(len(ranked)))
+
+        try:
+            rs.sql.register(connection)
+            assert ask(connection, "select rs_last_rank([5, 6, 7], [6, 5])") == 2
+        finally:
+            from rankstone.metrics import registry
+
+            del registry._ROWS["last_rank"], registry._NAMES["last_rank"]
+
+    def test_names(self):
+        assert {"ndcg", "recall_at", "rs_err", "rs_rbp"} <= measures().keys()
+
+
+class TestRows:
+    """Measures of rows that hold one prediction each."""
+
+    def test_errors_of_predictions(self, connection):
+        rows = "(values (2.0, 3.0), (4.0, 4.0), (null, 1.0), (1.0, null)) t(p, a)"
+        found = connection.sql(f"select mae(p, a), mse(p, a), rmse(p, a), r2(p, a) from {rows}").fetchall()[0]
+        assert found == pytest.approx((0.5, 0.5, math.sqrt(0.5), 1 - 1 / 0.5))
+        logs = "select logloss(p, a) from (values (0.01, 0), (0.02, 1)) t(p, a)"
+        assert ask(connection, logs) == pytest.approx(-(math.log(0.99) + math.log(0.02)) / 2)
+        groups = (
+            "select g, mae(p, a) from (values (1, 2.0, 3), (1, 5.0, 5), (2, 0.0, 4)) t(g, p, a) group by g order by g"
+        )
+        assert connection.sql(groups).fetchall() == [(1, 0.5), (2, 4)]
+
+    def test_auc_of_scores_and_labels(self, connection):
+        rows = "(values (0.8, 1), (0.7, 0), (0.5, 1), (0.3, 0)) t(score, label)"
+        assert ask(connection, f"select auc(score, label) from {rows}") == 3 / 4
+        assert ask(connection, "select auc([1, 3, 2, 6], [1, 2, 4])") == 3 / 4
+        fails(connection, "select auc(0.5, 1)", "all labels of a group are the same")
+        fails(connection, "select auc(1.5, 1)", "score 1.5 is not a probability")
+
+    def test_f(self, connection):
+        rows = "(values ([1, 2], [2, 3]), ([4], [4])) t(a, p)"
+        assert ask(connection, f"select f1score(a, p) from {rows}") == 2 * 2 / (3 + 3)
+        beta = "select fmeasure(a, p, '-beta 2. -average micro') from "
+        assert ask(connection, beta + rows) == pytest.approx((1 + 4) * 2 / (4 * 3 + 3))
+        labels = "(values (1, 1), (0, 1), (1, 0), (0, 0)) t(a, p)"
+        assert ask(connection, f"select fmeasure(a, p) from {labels}") == 2 * 2 / (4 + 4)
+        assert ask(connection, f"select fmeasure(a, p, '-average binary') from {labels}") == 2 * 1 / (2 + 2)
+        fails(connection, f"select fmeasure(a, p, '-average macro') from {labels}", "macro is not supported")
+        fails(connection, "select fmeasure(3, 1)", "label 3 is not 1, 0 or -1")
+
+
+class TestLists:
+    def test_equal_keys_do_not_depend_on_the_order_of_rows(self, connection):
+        for order in ("", "order by v desc"):
+            rows = f"(select * from (values ('a', 1), ('b', 1), ('c', 2)) t(v, k) {order})"
+            assert ask(connection, f"select to_ordered_list(v, k, '-reverse') from {rows}") == ["c", "b", "a"]
+
+    def test_maps_need_the_rewriting(self, connection):
+        fails(connection, "select to_ordered_list(1, 2, '-kv_map')", "use rs.sql.query")
+        found = rs.sql.query(
+            connection, "select to_ordered_list('x', 2, '-vk_map'), to_ordered_list('x', 2, '-kv_map')"
+        )
+        assert found.fetchall()[0] == ({"x": 2}, {2: "x"})
+
+    def test_map_has_one_value_a_key(self, connection):
+        rows = "(values (1, 'a'), (1, 'b'), (2, 'c')) t(k, v)"
+        assert ask(connection, f"select to_ordered_map(k, v, 2) from {rows}") == {2: "c", 1: "b"}
+
+    def test_each_top_k(self, connection):
+        connection.execute(
+            "create table t as select * from (values ('a', 3, 'x'), ('a', 3, 'y'), ('a', 1, 'z')) t(g, s, i)"
+        )
+        text = "select each_top_k({}, g, s, i) as (rank, score, item) from t order by item"
+        assert rs.sql.query(connection, text.format(2)).fetchall() == [(1, 3, "x"), (1, 3, "y")]
+        assert rs.sql.query(connection, text.format(-1)).fetchall() == [(1, 1, "z")]
+        with pytest.raises(ValueError, match="makes all columns of its select"):
+            rs.sql.query(connection, "select g, each_top_k(2, g, s, i) from t")
+
+
+class TestConnections:
+    def test_nothing_is_written(self, tmp_path):
+        path = str(tmp_path / "my.db")
+        with duckdb.connect(path) as mine:
+            mine.execute("create table t as select [1, 2] as rec, [2] as truth")
+        with duckdb.connect(path, read_only=True) as mine:
+            rs.sql.register(mine)
+            assert ask(mine, "select mrr(rec, truth) from t") == 1 / 2
+        with duckdb.connect(path) as mine:
+            fails(mine, "select mrr(rec, truth) from t", "mrr does not exist")
+
+    def test_unreadable_hive(self, connection):
+        with pytest.raises(ValueError, match="cannot read the query"):
+            rs.sql.query(connection, "select from from")
+        with pytest.raises(ValueError, match="no statement"):
+            rs.sql.query(connection, "-- nothing")
+
+
+class TestEvaluate:
+    TRUTH, RUN = "select userid, itemid from dummy_truth", "select userid, itemid, score from dummy_rec"
+
+    def test_relations(self, tables):
+        found = rs.evaluate(tables.sql(self.TRUTH), tables.sql(self.RUN), ["ap", "recall@2"])
+        assert dict(found) == pytest.approx({"ap": (1 + 2 / 3) / 3, "recall@2": 1 / 3})
+
+    def test_queries_see_files_and_frames(self, tmp_path):
+        import pandas as pd
+
+        (tmp_path / "truth.csv").write_text("userid,itemid\n1,1\n1,2\n")
+        recs = pd.DataFrame({"userid": [1, 1, 1], "itemid": [3, 1, 2], "score": [0.9, 0.8, 0.1]})
+        found = rs.evaluate(f"select * from '{tmp_path}/truth.csv'", "from recs", "ap")
+        assert found["ap"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+        assert len(recs) == 3
+        with pytest.raises(ValueError, match="no_such_table"):
+            rs.evaluate("select * from no_such_table", {"q": {"a": 1}}, "ap")
