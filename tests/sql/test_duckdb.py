@@ -267,3 +267,9 @@ class TestEvaluate:
         assert len(recs) == 3
         with pytest.raises(ValueError, match="no_such_table"):
             rs.evaluate("select * from no_such_table", {"q": {"a": 1}}, "ap")
+
+    def test_decimals(self, connection):
+        """What SQL makes of 0.5 is a decimal."""
+        run = connection.sql("select 1 as query, * from (values ('a', 0.5), ('b', 0.75)) t(item, score)")
+        truth = connection.sql("select 1 as query, 'a' as item, 2.0 as grade")
+        assert rs.evaluate(truth, run, "rr")["rr"] == 1 / 2

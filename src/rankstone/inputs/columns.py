@@ -51,6 +51,8 @@ def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> C
     """
     found = {name: as_column(name, values) for name, values in
              (("query", query), ("item", item), ("grade", grade), ("score", score)) if values is not None}  # fmt: skip
+    for name in {"grade", "score"} & found.keys():
+        found[name] = _as_floats(found[name])
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError("columns differ in length: " + ", ".join(f"{name} {n}" for name, n in lengths.items()))
@@ -97,6 +99,14 @@ def as_column(name: str, values: Any) -> Any:
         return pyarrow.array(values)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"column {name!r}: {error}") from None
+
+
+def _as_floats(column: Any) -> Any:
+    """The same, with decimals (which SQL makes of 0.5) as floats."""
+    kind = getattr(column, "type", None)
+    if kind is not None and str(kind).startswith("decimal"):
+        return column.cast("float64")
+    return column
 
 
 class ColumnPair:
