@@ -18,6 +18,7 @@ import files
 import lists
 import memory
 import small
+import sql
 import startup
 from race import Row, VoidError, say
 
@@ -37,6 +38,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "trec": files.trec_rows,
     "parquet": files.parquet_rows,
     "long": files.long_rows,
+    "sql": sql.rows,
 }
 
 
