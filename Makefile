@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 SANITIZE := build/sanitize
-CODE := src tests examples $(wildcard benchmarks)
+CODE := src tests examples docs $(wildcard benchmarks)
 
 # Folders are listed with their files, so that a deleted file counts as a change.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -name __pycache__ -prune -o -print 2>/dev/null)
@@ -17,7 +17,7 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz lint types sanitize check bench format clean
+.PHONY: help demo test fuzz lint types sanitize docs check bench format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,10 @@ sanitize: $(SANITIZE)/.package $(VENV)/.extras ## Run the tests of the C++ core 
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) \
 	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table
 
-check: lint types test sanitize ## Run lint, types, test and sanitize, as CI does
+docs: $(VENV)/.extras ## Build the handbook into build/site; a broken link or page is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+check: lint types test docs sanitize ## Run lint, types, test, docs and sanitize, as CI does
 
 bench: $(BENCH)/.package ## Measure speed against other libraries
 	$(BENCH)/bin/python benchmarks/run.py
@@ -72,7 +75,7 @@ $(VENV)/.package: $(SOURCES) | $(VENV)/bin/pip
 # The package just installed satisfies its own name: only what the extras add is fetched.
 $(VENV)/.extras: $(VENV)/.package
 	@echo "installing the test and development tools into $(VENV)"
-	@$(BIN)/python $(INSTALL) "rankstone[test,dev]"
+	@$(BIN)/python $(INSTALL) "rankstone[test,dev,docs]"
 	@touch $@
 
 $(SANITIZE)/.package: $(SOURCES) | $(VENV)/bin/pip

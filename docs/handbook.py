@@ -1,0 +1,476 @@
+"""Writes the pages of the handbook that follow from the code: one a metric, one a convention, and the comparison.
+
+mkdocs calls the two `on_` functions while it builds the site; the tests call `pages` and run what the pages show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import rankstone as rs
+from rankstone.conventions import CHOICES
+from rankstone.definitions import Definition
+from rankstone.metrics.registry import Row, is_built_in, rows
+
+K = 3
+EXAMPLE = """\
+truth = {"u1": {"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}}
+run = {"u1": {"a": 0.9, "d": 0.8, "x": 0.6, "b": 0.5}, "u2": {"x": 0.7, "b": 0.4, "a": 0.1}}
+"""
+# The lists of the comparison: relevant items, and items in ranked order.
+LISTS = {
+    "three relevant items, two found": (["1", "2", "4"], ["1", "3", "2", "6"]),
+    "one relevant item, at rank 2": (["2"], ["1", "2", "3", "4", "5"]),
+    "more relevant items than places": (["1", "2", "3", "4", "5", "6", "7"], ["1", "2", "8", "9"]),
+    "no relevant item found": (["7"], ["1", "2", "3"]),
+}
+COMPARED = ("precision@2", "recall@2", "ap@2", "ndcg@2", "precision@5", "ap@5", "ndcg@5")
+
+
+class Advice(NamedTuple):
+    use: str
+    beware: str
+
+
+ADVICE: Mapping[str, Advice] = {
+    "precision": Advice(
+        "A page shows k items and each of them costs the reader the same.",
+        "It cannot reach 1 where fewer than k items are relevant, and it does not see the order within the k.",
+    ),
+    "recall": Advice(
+        "What counts is that the relevant items are among the first k at all: candidate generation, screening.",
+        "It cannot reach 1 where more than k items are relevant; that is why some tools divide by min(k, relevant).",
+    ),
+    "f": Advice(
+        "Both precision and recall matter, and one number has to stand for them.",
+        "Say beta, and say whether it is the mean of the users' F or the F of the mean precision and recall.",
+    ),
+    "f1": Advice(
+        "As f, with equal weight for precision and recall.",
+        "The mean of F1 and the F1 of the means differ.",
+    ),
+    "hit_rate": Advice(
+        "One good item is enough, as in a carousel or with one held-out item a user.",
+        "It treats a list with one hit and a list of hits alike.",
+    ),
+    "r_precision": Advice(
+        "The number of relevant items varies much between queries: the cutoff varies with it.",
+        "With one relevant item it is the same as precision at 1.",
+    ),
+    "fallout": Advice(
+        "Showing something bad is what must not happen.",
+        "It needs judgements of what is not relevant; without them nothing counts against the list.",
+    ),
+    "num_ret": Advice("Checking how long the lists are.", "It says nothing of their quality."),
+    "num_rel": Advice("Checking how much the truth holds.", "It does not look at the run."),
+    "num_rel_ret": Advice("Counting hits over all queries.", "It grows with the number of queries."),
+    "judged": Advice(
+        "Before trusting any other number: how much of what was returned has been judged?",
+        "A high share says that the judgements cover the run, not that the run is good.",
+    ),
+    "ap": Advice(
+        "Grades are binary, a query has several relevant items, and all of them should come early.",
+        "Five libraries divide it by five different numbers. At a cutoff, always say which.",
+    ),
+    "gmap": Advice(
+        "Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
+        "Values below 0.00001 are raised to it, so that one query of 0 does not decide.",
+    ),
+    "rr": Advice(
+        "The reader wants one right answer and stops there: questions, navigation.",
+        "The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
+    ),
+    "iprec": Advice("Drawing a precision-recall curve.", "It is interpolated: the highest precision from there on."),
+    "iprec11": Advice(
+        "Comparing with figures from the time when this was the usual summary.",
+        "Average precision says nearly the same without interpolation.",
+    ),
+    "cg": Advice(
+        "What the first k places are worth, in any order.", "It does not see the order, nor what was possible."
+    ),
+    "dcg": Advice(
+        "Grades, and early places matter more, on a scale that keeps how much there was to earn.",
+        "Values of different queries do not compare: a query with more relevant items can earn more.",
+    ),
+    "ndcg": Advice(
+        "Grades of more than two levels, and early places matter more.",
+        "Libraries differ in the gain (grade, or 2^grade - 1), the ideal list and queries without a relevant item, and "
+        "each of these moves the mean more than most improvements do.",
+    ),
+    "rbp": Advice(
+        "A model of a reader who goes on to the next item with probability p.",
+        "It does not reach 1 on short lists, and p has to be said.",
+    ),
+    "err": Advice(
+        "A very relevant item early makes the rest matter little: the reader has found it.",
+        "It depends on the highest grade there is; fix it for a whole study, or queries are on different scales.",
+    ),
+    "nerr": Advice("As err, on a scale from 0 to 1 for each query.", "The ideal list decides; it needs all grades."),
+    "auc": Advice(
+        "Is a relevant item above one that is not? For scores and classifiers, where the whole order matters.",
+        "The last places count as much as the first. Some tools compute it for all rows at once, not for each query.",
+    ),
+    "bpref": Advice(
+        "Judgements are known to be incomplete: it looks only at what was judged.",
+        "Without judged items that are not relevant it says little.",
+    ),
+    "infap": Advice(
+        "Judgements are a random sample: it estimates average precision from them.",
+        "Items that were not sampled must be in the truth as such, with a grade of -1.",
+    ),
+    "mae": Advice("Predicted ratings, with errors in their own unit.", "A good order with wrong ratings looks bad."),
+    "mse": Advice("Predicted ratings, large errors count more.", "Its unit is the rating squared."),
+    "rmse": Advice("Predicted ratings, large errors count more, in the ratings' unit.", "A few outliers can decide."),
+    "r2": Advice("How much better than always predicting the mean.", "It depends on how much the ratings vary."),
+    "logloss": Advice(
+        "Predicted probabilities that should mean what they say.",
+        "One confident mistake costs a lot; probabilities are kept off 0 and 1.",
+    ),
+    "pearson": Advice("Do predictions and ratings go together linearly?", "It does not see a constant offset."),
+    "spearman": Advice("Do the two orders agree?", "Ties are given their mean rank."),
+    "kendall": Advice(
+        "Do the two orders agree, counted in pairs?", "Say what becomes of ties; there are several variants."
+    ),
+    "tau_ap": Advice("Agreement of two orders where the top matters more.", "It is not symmetric."),
+    "rbo": Advice(
+        "Agreement of two lists that need not hold the same items, the top weighing more.",
+        "The weight p has to be said; the tail that nobody saw is extrapolated.",
+    ),
+}
+
+
+def pages() -> dict[str, str]:
+    """Every generated page, by its path below docs/."""
+    known = {name: row for name, row in sorted(rows().items()) if is_built_in(row)}
+    return {
+        "metrics/index.md": _metrics_index(known),
+        **{f"metrics/{name}.md": _metric(row) for name, row in known.items()},
+        "conventions/index.md": _conventions_index(),
+        **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions().items()},
+        "same-name.md": _same_name(),
+    }
+
+
+# -- metrics -------------------------------------------------------------------------------------------------
+
+
+def _metrics_index(known: Mapping[str, Row]) -> str:
+    lines = [f"| [`{name}`]({name}.md) | {row.summary} | `{row.formula}` |" for name, row in known.items()]
+    return "\n".join(["# Metrics", "", "| metric | what | formula |", "|---|---|---|", *map(_cell_safe, lines), ""])
+
+
+def _metric(row: Row) -> str:
+    named = f"{row.name}@{K}" if row.takes_k else row.name
+    told = rs.definition(named)
+    paragraphs = (row.function.__doc__ or "").split(">>>", 1)[0].strip().split("\n\n")[1:]
+    return "\n".join(
+        [
+            f"# {row.name}",
+            "",
+            row.summary,
+            "",
+            *(line for one in paragraphs for line in (re.sub(r"\s+", " ", one.strip()), "")),
+            _mathml(told.latex),
+            "",
+            f"`{told.formula}`",
+            "",
+            *([f"Also called {', '.join(f'`{one}`' for one in row.aliases)}.", ""] if row.aliases else []),
+            "## When to use it",
+            "",
+            ADVICE[row.name].use,
+            "",
+            f"**Beware.** {ADVICE[row.name].beware}",
+            "",
+            *(_pictures() if row.name in ("ndcg", "dcg") else []),
+            "## An example",
+            "",
+            *_example(row, named),
+            "## Its choices",
+            "",
+            *_parameters(row),
+            "What all metrics share, such as the order of equal scores, is on [this page](../conventions/index.md).",
+            "",
+            "## Who computes it how",
+            "",
+            *_who(row, named),
+        ]
+    )
+
+
+def _example(row: Row, named: str) -> list[str]:
+    if row.kind in ("ranking", "count"):
+        code = f'import rankstone as rs\n\n{EXAMPLE}print(rs.explain(truth, run, "{named}", query="u1"))'
+        return [*_block(code), "", *_printed(code), ""]
+    calls = [line.strip()[4:] for line in (row.function.__doc__ or "").split("\n") if line.strip().startswith(">>> ")]
+    found = [(call, eval(call, {"rs": rs})) for call in calls if not re.match(r"\w+ = ", call)]
+    return [
+        *_block("\n".join(["import rankstone as rs", "", *(f"{call}  # -> {value!r}" for call, value in found)])),
+        "",
+    ]
+
+
+def _parameters(row: Row) -> list[str]:
+    if not row.defaults:
+        return ["It has no parameters of its own.", ""]
+    lines = [f"| `{name}` | `{value!r}` | {_words(row, name)} |" for name, value in row.defaults.items()]
+    return ["| parameter | default | others |", "|---|---|---|", *map(_cell_safe, lines), ""]
+
+
+def _words(row: Row, name: str) -> str:
+    return ", ".join(f"`{word}`" for word in row.describe(name).removeprefix(": ").split(", ") if word)
+
+
+def _who(row: Row, named: str) -> list[str]:
+    """Conventions by what they make of the example, with the choices that set them apart."""
+    ours = rs.definition(named)
+    namespace: dict[str, Any] = {}
+    exec(EXAMPLE, namespace)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, one in rs.conventions().items():
+        try:
+            theirs = rs.definition(named, convention=one)
+            value = f"{rs.evaluate(namespace['truth'], namespace['run'], named, convention=one)[named]:.4f}"
+        except (ValueError, TypeError) as error:
+            groups.setdefault((f"error: {error}", ""), []).append(name)
+            continue
+        groups.setdefault((value, _apart(ours, theirs)), []).append(name)
+    head = [f"The mean of `{named}` over the two users above:", "", "| value | convention | choices |", "|---|---|---|"]
+    lines = [
+        f"| {value} | {', '.join(f'[{one}](../conventions/{one}.md)' for one in names)} | {apart} |"
+        for (value, apart), names in groups.items()
+    ]
+    return [*head, *map(_cell_safe, lines), ""]
+
+
+def _apart(ours: Definition, theirs: Definition) -> str:
+    return ", ".join(f"`{name}={value!r}`" for name, (_, value) in ours.differences(theirs).items())
+
+
+# -- conventions ---------------------------------------------------------------------------------------------
+
+
+def _conventions_index() -> str:
+    lines = [f"| [`{name}`]({name}.md) | {one.summary} |" for name, one in rs.conventions().items()]
+    choices = [f"| `{name}` | {choice.meaning} | `{choice.default!r}` |" for name, choice in CHOICES.items()]
+    return "\n".join(
+        [
+            "# Conventions",
+            "",
+            'A convention is a set of choices with a name: `rs.evaluate(truth, run, metrics, convention="ranx")`.',
+            "",
+            "| convention | what it follows |",
+            "|---|---|",
+            *map(_cell_safe, lines),
+            "",
+            "## Every choice",
+            "",
+            'Each can be made by name, for all metrics (`ties="expected"`) or for one (`rr_ties="expected"`). The',
+            'parameters of the metrics can be chosen the same way (`gain="exp2"`, `ap_divisor="k"`).',
+            "",
+            "| choice | about | default |",
+            "|---|---|---|",
+            *map(_cell_safe, choices),
+            "",
+        ]
+    )
+
+
+def _convention(one: rs.Convention) -> str:
+    metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
+    code = f'import rankstone as rs\n\n{EXAMPLE}print(rs.evaluate(truth, run, {metrics}, convention="{one.name}"))'
+    said = [f"| `{name}` | `{value!r}` | {_meaning(name)} |" for name, value in one.choices.items()]
+    table = ["| choice | here | about |", "|---|---|---|", *map(_cell_safe, said), ""]
+    return "\n".join(
+        [
+            f"# {one.name}",
+            "",
+            f"{one.summary[0].upper()}{one.summary[1:]}.",
+            "",
+            *([f"Compared with {one.library}.", ""] if one.library else []),
+            *_block(code),
+            "",
+            *_printed(code),
+            "",
+            "## Its choices",
+            "",
+            *(table if said else ["Every choice is as it comes.", ""]),
+            *_list("Notes", one.notes),
+            *_list("Order of equal scores", (one.undefined_order,) if one.undefined_order else ()),
+            *_list("Not reproduced", one.not_reproduced),
+        ]
+    )
+
+
+def _meaning(name: str) -> str:
+    for choice, row in CHOICES.items():
+        if name == choice or name.endswith(f"_{choice}"):
+            return row.meaning
+    owners = [row.name for row in rows().values() if any(name in (one, f"{row.name}_{one}") for one in row.defaults)]
+    return "a parameter of " + ", ".join(f"[{one}](../metrics/{one}.md)" for one in owners)
+
+
+def _list(title: str, entries: Sequence[str]) -> list[str]:
+    return [f"## {title}", "", *(f"- {one}" for one in entries), ""] if entries else []
+
+
+# -- the comparison ------------------------------------------------------------------------------------------
+
+
+def _same_name() -> str:
+    out = [
+        "# Same name, different number",
+        "",
+        "The same lists, under each convention. A number in bold differs from that of `rankstone`. The conventions are",
+        "checked against the tools themselves, on these lists and on many others.",
+        "",
+    ]
+    for title, (truth, run) in LISTS.items():
+        out += [
+            f"## {title[0].upper()}{title[1:]}",
+            "",
+            f"Relevant: {', '.join(truth)}. Returned: {', '.join(run)}.",
+            "",
+        ]
+        out += ["| convention | " + " | ".join(COMPARED) + " |", "|---" * (len(COMPARED) + 1) + "|"]
+        usual = [_value(truth, run, metric, "rankstone") for metric in COMPARED]
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for name in rs.conventions():
+            alike.setdefault(tuple(_value(truth, run, metric, name) for metric in COMPARED), []).append(name)
+        for found, names in alike.items():
+            cells = [one if one == two else f"**{one}**" for one, two in zip(found, usual, strict=True)]
+            links = ", ".join(f"[{name}](conventions/{name}.md)" for name in names)
+            out.append(f"| {links} | {' | '.join(cells)} |")
+        out.append("")
+    truth, run = LISTS["three relevant items, two found"]
+    code = f'import rankstone as rs\n\ntruth, run = {{"q": {json.dumps(truth)}}}, {{"q": {json.dumps(run)}}}'
+    code += '\nprint(rs.explain(truth, run, "ap@2", convention=("rankstone", "spark")))'
+    out += [
+        "## Why",
+        "",
+        "`rs.explain` says which choices make the difference.",
+        "",
+        *_block(code),
+        "",
+        *_printed(code),
+        "",
+    ]
+    return "\n".join(out)
+
+
+def _value(truth: Sequence[str], run: Sequence[str], metric: str, convention: str) -> str:
+    try:
+        value = rs.evaluate({"q": truth}, {"q": run}, metric, convention=convention)[metric]
+    except ValueError:
+        return "error"
+    return "none" if math.isnan(value) else f"{value:.3f}"
+
+
+# -- Markdown ------------------------------------------------------------------------------------------------
+
+
+def _block(code: str) -> list[str]:
+    return ["```python", code, "```"]
+
+
+def _printed(code: str) -> list[str]:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})
+    return ["```text", out.getvalue().rstrip("\n"), "```"]
+
+
+def _cell_safe(line: str) -> str:
+    """A table's line whose code may hold a bar."""
+    return re.sub(r"`[^`]*`", lambda code: code.group().replace("|", r"\|"), line)
+
+
+def _mathml(latex: str) -> str:
+    """Browsers read MathML by themselves."""
+    from latex2mathml.converter import convert
+
+    return f'<div class="formula">{convert(latex, display="block")}</div>'
+
+
+# -- pictures ------------------------------------------------------------------------------------------------
+
+
+def _pictures() -> list[str]:
+    ranks = range(1, 21)
+    discounts = {
+        "log2(rank+1)": [1 / math.log2(rank + 1) for rank in ranks],
+        "log2(max(rank,2))": [1 / math.log2(max(rank, 2)) for rank in ranks],
+        "rank": [1 / rank for rank in ranks],
+    }
+    grades = range(5)
+    gains = {"linear": [float(g) for g in grades], "exp2": [2.0**g - 1 for g in grades]}
+    return [
+        "## How discount and gain shape it",
+        "",
+        "The discount says what a place is worth, the gain what a grade is worth.",
+        "",
+        _chart("discount by rank", list(ranks), discounts),
+        "",
+        _chart("gain by grade", list(grades), gains),
+        "",
+    ]
+
+
+_COLOURS = ("#1b6ca8", "#c1440e", "#3a7d44")
+
+
+def _chart(title: str, xs: Sequence[int], series: Mapping[str, Sequence[float]]) -> str:
+    """Lines in an SVG of its own."""
+    width, height, left, top = 560, 240, 44, 24
+    highest = max(max(values) for values in series.values())
+
+    def at(x: float, y: float) -> str:
+        across = left + (x - xs[0]) / (xs[-1] - xs[0]) * (width - left - 150)
+        return f"{across:.1f},{top + (1 - y / highest) * (height - top - 32):.1f}"
+
+    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{title}" class="chart">']
+    parts.append(f'<text x="{left}" y="14" font-weight="600">{title}</text>')
+    for share in (0, 0.5, 1):
+        x1, y = at(xs[0], share * highest).split(",")
+        x2, _ = at(xs[-1], 0).split(",")
+        parts.append(f'<line x1="{x1}" x2="{x2}" y1="{y}" y2="{y}" stroke="currentColor" opacity="0.2"/>')
+        parts.append(f'<text x="{left - 6}" y="{y}" text-anchor="end" dy="4">{share * highest:g}</text>')
+    for x in xs if len(xs) < 10 else [xs[0], *xs[4::5]]:
+        across, _ = at(x, 0).split(",")
+        parts.append(f'<text x="{across}" y="{height - 12}" text-anchor="middle">{x}</text>')
+    for colour, (name, values) in zip(_COLOURS, series.items(), strict=False):
+        line = " ".join(at(x, y) for x, y in zip(xs, values, strict=True))
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(
+            f'<text x="{width - 144}" y="{top + 18 * (1 + list(series).index(name))}" fill="{colour}">{name}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
+# -- mkdocs --------------------------------------------------------------------------------------------------
+
+
+def on_config(config: Any) -> Any:
+    """Name the generated pages in the navigation."""
+    metrics = [{name: f"metrics/{name}.md"} for name in sorted(rows()) if is_built_in(rows()[name])]
+    conventions = [{name: f"conventions/{name}.md"} for name in rs.conventions()]
+    generated = {
+        "Metrics": ["metrics/index.md", *metrics],
+        "Conventions": ["conventions/index.md", *conventions],
+    }
+    config.nav = [{title: generated.get(title, entry)} for part in config.nav for title, entry in part.items()]
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages."""
+    from mkdocs.structure.files import File
+
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
