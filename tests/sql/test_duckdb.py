@@ -9,7 +9,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.metrics.registry import metric, rows
-from rankstone.sql.functions import measures
+from rankstone.sql.functions import MEASURES, measures
 
 REC, REL = [(1, 10.0), (3, 8.0), (2, 6.0), (6, 2.0)], [(1, 10, 5), (3, 8, 2), (2, 6, 4), (6, 2, 1), (4, 1, 3)]
 
@@ -121,7 +121,7 @@ class TestMeasures:
             ("ndcg([1], [1], '-convention')", "-convention has no value"),
             ("ndcg([1, null], [1])", "null"),
             ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
-            ("rs_r_precision([1], [1], 2)", "r_precision takes no k"),
+            ("rs_r_precision([1], [1], 2)", "r_precision has no place for a cutoff"),
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
         ],
     )
@@ -150,6 +150,21 @@ class TestRegistry:
                     values = rs.evaluate(truth, run, label, convention=convention).per_query[label]
                     kept = values[~np.isnan(values)]
                     assert found == pytest.approx(kept.mean(), abs=1e-12), (label, convention)
+
+    @pytest.mark.parametrize("convention", rs.conventions())
+    def test_every_measure_in_every_convention(self, connection, convention):
+        """With a cutoff, a function may be handed no more of a list than it looks at."""
+        rng = np.random.default_rng(6)
+        truth = {q: [int(i) for i in rng.permutation(30)[: rng.integers(1, 9)]] for q in range(30)}
+        run = {q: [int(i) for i in rng.permutation(30)[: rng.integers(1, 20)]] for q in range(30)}
+        connection.execute("create table t(rec int[], truth int[])")
+        connection.executemany("insert into t values (?, ?)", [(run[q], truth[q]) for q in truth])
+        rs.sql.register(connection, convention)
+        for name, metric_name in MEASURES.items():
+            label = f"{metric_name}@4"
+            found = ask(connection, f"select {name}(rec, truth, 4) from t")
+            mean = rs.evaluate(truth, run, label, convention=convention, averaging="macro", digits=None)[label]
+            assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), name
 
     def test_a_metric_added_later(self, connection):
         @metric("last_rank", formula="the last hit's rank", bounds=(0, np.inf))

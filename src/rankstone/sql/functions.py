@@ -58,9 +58,9 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
     `-convention trec_eval -threshold 2`.
     """
     (rec, truth), k, options = _arguments(metric, arguments)
-    one = _planned(metric, convention, options)
-    if k is not None:
-        one = _cut(one, k, rec)
+    one = _planned(metric if k is None else f"{metric}@1", convention, options)
+    if k is not None:  # any cutoff will do to make the choices; each row has its own
+        one = replace(one, arguments={**one.arguments, "k": _depths(k, rec)})
     source = _source(rec, truth)
     try:
         _, _, found, counted = scored(one, source.align(**dict(one.align), zeros=one.zeros, threads=1).ranked)
@@ -95,6 +95,14 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
     except NothingToEarn:
         raise ValueError(f"{name}: all labels of a group are the same") from None
     return pa.array(found)
+
+
+def ends_at_k(one: Plan) -> bool:
+    """Does a measure of a list with a cutoff never look at what lies below it."""
+    choices = one.choices
+    return bool(
+        choices["pool"] != "list" and choices["duplicates"] != "error" and one.arguments.get("ideal") != "retrieved"
+    )
 
 
 # -- arguments -----------------------------------------------------------------------------------------------
@@ -183,10 +191,8 @@ def parse_order(text: str, *, keyed: bool = True) -> Order:
     return found
 
 
-def _cut(one: Plan, k: pa.Array, rec: pa.Array) -> Plan:
-    """The same metric with a depth for each row."""
-    if not one.metric.row.takes_k:
-        raise TypeError(f"{one.metric} takes no k")
+def _depths(k: pa.Array, rec: pa.Array) -> Any:
+    """The cutoff of all rows, or one a row."""
     if not pa.types.is_integer(k.type):
         raise TypeError(f"k must be a whole number, not {k.type}")
     if k.null_count:
@@ -196,8 +202,7 @@ def _cut(one: Plan, k: pa.Array, rec: pa.Array) -> Plan:
     if len(ks) and ks.min() < 1:
         at = int(ks.argmin())
         raise ValueError(f"k must be a whole number from 1, not {ks[at]} as beside the list {rec[at].as_py()}")
-    same = len(ks) and (ks == ks[0]).all()
-    return replace(one, arguments={**one.arguments, "k": int(ks[0]) if same else ks})
+    return int(ks[0]) if len(ks) and (ks == ks[0]).all() else ks
 
 
 # -- lists ---------------------------------------------------------------------------------------------------

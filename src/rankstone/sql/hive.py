@@ -9,17 +9,9 @@ from rankstone.sql.functions import parse_order
 
 def rewritten(text: str) -> list[str]:
     """A text's statements in DuckDB's SQL."""
-    try:
-        import sqlglot
-        from sqlglot import errors, exp
-    except ImportError:
-        raise ImportError("reading Hive's SQL needs sqlglot: pip install 'rankstone[duckdb]'") from None
-    try:
-        trees = [tree for tree in sqlglot.parse(text, read="hive") if tree is not None]
-    except errors.ParseError as error:
-        raise ValueError(f"cannot read the query: {error}") from None
-    if not trees:
-        raise ValueError("there is no statement to run")
+    trees = parsed(text, "hive")
+    from sqlglot import exp
+
     for tree in trees:
         for call in list(tree.find_all(exp.Anonymous)):
             if call.name.lower() == "to_ordered_list":
@@ -27,6 +19,24 @@ def rewritten(text: str) -> list[str]:
             elif call.name.lower() == "each_top_k":
                 spread(call)
     return [tree.sql(dialect="duckdb") for tree in trees]
+
+
+def parsed(text: str, dialect: str) -> list[Any]:
+    """A text's statements as trees."""
+    try:
+        import sqlglot
+        from sqlglot import errors
+    except ImportError:
+        raise ImportError(
+            "reading a query needs sqlglot: pip install 'rankstone[duckdb]' or 'rankstone[spark]'"
+        ) from None
+    try:
+        trees = [tree for tree in sqlglot.parse(text, read=dialect) if tree is not None]
+    except errors.ParseError as error:
+        raise ValueError(f"cannot read the query: {error}") from None
+    if not trees:
+        raise ValueError("there is no statement to run")
+    return trees
 
 
 def name_the_map(call: Any) -> None:
