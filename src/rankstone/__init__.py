@@ -27,7 +27,7 @@ from rankstone.metrics.sets import (
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 
 if _typing.TYPE_CHECKING:
-    from rankstone import spark, sql
+    from rankstone import spark, split, sql
     from rankstone.definitions import Definition, definition
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
@@ -52,7 +52,7 @@ _LATER = {
 }
 
 
-_MODULES = ("spark", "sql")
+_MODULES = ("spark", "split", "sql")
 
 
 def __getattr__(name: str) -> _typing.Any:
@@ -125,6 +125,7 @@ __all__ = [
     "rr",
     "spark",
     "spearman",
+    "split",
     "sql",
     "tau_ap",
 ]

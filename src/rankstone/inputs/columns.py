@@ -18,6 +18,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "grade": ("grade", "relevance", "rel", "label", "relscore", "rating", "grades", "labels"),
     "score": ("score", "prediction", "sim", "rating", "scores"),
     "rank": ("rank",),
+    "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
 }
 
 
