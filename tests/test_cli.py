@@ -183,7 +183,7 @@ def test_words_about_metrics_and_conventions(capsys):
     assert "score_precision = 'float32'" in capsys.readouterr().out
     assert main(["define", "ndcg@10", "-c", "hivemall", "-s", "gain=linear"]) == 0
     told = capsys.readouterr().out
-    assert "gain is the grade" in told
+    assert "sum of grade / log2(rank+1)" in told
     assert "convention hivemall but gain='linear'" in told
 
 
@@ -245,3 +245,72 @@ def test_progress_shows_after_a_second_and_only_on_a_terminal(monkeypatch, tty):
     assert seen.text.count("big.run") == 1
     assert " 50% 2.0M rows/s, 0:02 left" in seen.text
     assert seen.text.endswith("\r\x1b[K")
+
+
+# -- explain and identify ---------------------------------------------------------------------------------------
+
+
+def test_explain(files, capsys):
+    words = ["explain", str(files / "qrels.txt"), str(files / "good.run"), "rr"]
+    assert main([*words, "-q", "q2"]) == 0
+    out = capsys.readouterr().out
+    assert "rr of query 'q2': 0.5000" in out
+    assert out.split("\n")[4].split() == ["2", "a", "1", "1", "0.5000"]
+    assert main([*words, "--query", "q2", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ranking"][1]["earned"] == 1 / 2
+    assert main([*words, "-q", "q2", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("rank,item,score,grade,earned\n1,c,2,-,\n2,a,1,1,0.5000\n")
+
+
+def test_explain_two_runs(files, capsys):
+    runs = [str(files / name) for name in ("good.run", "bad.run")]
+    assert main(["explain", str(files / "qrels.txt"), *runs, "rr", "-q", "q1"]) == 0
+    line = capsys.readouterr().out.split("\n")[3]
+    assert line.split() == ["a", "1", "1", "2", f"{1 / 2 - 1:+.4f}"]
+
+
+def test_explain_two_conventions(files, capsys):
+    words = [
+        "explain",
+        str(files / "qrels.txt"),
+        str(files / "good.run"),
+        "ap@2",
+        "-c",
+        "rankstone",
+        "-c",
+        "hivemall-0.5",
+    ]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert out.split("\n")[3].split() == ["divisor", "relevant", "found", f"{(1 - 1 / 2) / 2:+.4f}", "1"]
+
+
+def test_identify(files, capsys):
+    words = ["identify", str(files / "qrels.txt"), str(files / "good.run")]
+    assert main([*words, "ndcg@10=0.6956"]) == 0
+    assert capsys.readouterr().out.split("\n")[3].startswith("rankstone, ")
+    assert main([*words, "nDCG@10", "=", "69.56", "%", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["matches"][0]["conventions"][0] == "rankstone"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["explain", "qrels.txt", "good.run", "ndgc", "-q", "q1"], "did you mean 'ndcg'?"),
+        (["explain", "qrels.txt", "good.run", "rr", "-c", "trec-eval"], "did you mean 'trec_eval'?"),
+        (["explain", "qrels.txt", "good.run", "bad.run", "good.run", "rr"], "give one run and one or two conventions"),
+        (["identify", "qrels.txt", "good.run", "ndcg@10"], "write it like 'ndcg@10 = 0.4704'"),
+        (["identify", "qrels.txt", "good.run", "ndcg@10=high"], "cannot read 'ndcg@10=high'"),
+        (["identify", "qrels.txt", "good.run", "ndcg@10=0.5", "-s", "gian=exp2"], "did you mean 'gain'?"),
+    ],
+)
+def test_bad_usage_of_explain_and_identify(files, words, told):
+    code, out, err = run(files, *words)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_a_query_that_is_not_there(files):
+    code, out, err = run(files, "explain", "qrels.txt", "good.run", "rr", "-q", "q9")
+    assert (code, out) == (1, "")
+    assert "query 'q9' is not in the truth" in err

@@ -29,6 +29,8 @@ from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 if _typing.TYPE_CHECKING:
     from rankstone import spark, split, sql
     from rankstone.definitions import Definition, definition
+    from rankstone.explanations import explain
+    from rankstone.identification import identify
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
@@ -45,6 +47,8 @@ _LATER = {
     "Stream": "rankstone.stream",
     "columns": "rankstone.inputs.columns",
     "definition": "rankstone.definitions",
+    "explain": "rankstone.explanations",
+    "identify": "rankstone.identification",
     "lists": "rankstone.inputs.lists",
     "read_result": "rankstone.write",
     "read_run": "rankstone.inputs.files",
@@ -90,11 +94,13 @@ __all__ = [
     "definition",
     "err",
     "evaluate",
+    "explain",
     "f",
     "f1",
     "fallout",
     "gmap",
     "hit_rate",
+    "identify",
     "infap",
     "iprec",
     "iprec11",

@@ -62,8 +62,9 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="rankstone",
-        description="Measures ranked lists: search results, recommendations, learning-to-rank output.",
-        epilog="rankstone COMMAND --help tells more. Exit codes: 0, 1 for bad data, 2 for bad usage.",
+        description="Measures ranked lists: search results, recommendations, output of models.",
+        epilog="rankstone COMMAND --help tells more. Exit code 1: bad data, 2: bad usage.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=18),
     )
     top.add_argument("--version", action="version", version=f"rankstone {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
@@ -90,6 +91,22 @@ def parser() -> argparse.ArgumentParser:
     one = _command(commands, "conventions", "whose definitions can be followed", _conventions)
     one.add_argument("names", metavar="NAME", nargs="*", help="tell all choices of these")
 
+    one = _command(commands, "explain", "show where a score came from, or why two scores differ", _explain)
+    one.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
+    one.add_argument("runs", metavar="RUN", nargs="+", help="a file; two of them to see what moved")
+    one.add_argument("metric", metavar="METRIC", help="ndcg@10, ...")
+    one.add_argument("-q", "--query", metavar="QUERY", help="whose score; two conventions also differ in the mean")
+    one.add_argument(
+        "-c", "--convention", action="append", metavar="NAME", help="twice to see which choices make the difference"
+    )
+    _more(one)
+
+    one = _command(commands, "identify", "find the definitions that make a reported number", _identify)
+    one.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
+    one.add_argument("run", metavar="RUN", help="a file")
+    one.add_argument("reported", metavar="METRIC=NUMBER", nargs="+", help="ndcg@10=0.4704; a percentage ends with %%")
+    _more(one)
+
     one = _command(commands, "convert", "write a truth or a run in another format", _convert)
     one.add_argument("source", metavar="FROM")
     one.add_argument("target", metavar="TO", help="the name's ending tells the format")
@@ -99,7 +116,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--to-format", metavar="F", help="trec, csv, tsv, jsonl or parquet")
     one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
-    one = _command(commands, "sql", "run a query over the files in this folder, with the ranking functions", _sql)
+    one = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
     one.add_argument("query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin")
     one.add_argument("-c", "--convention", default="hivemall", metavar="NAME", help="see rankstone conventions")
     one.add_argument("--hive", action="store_true", help="the query is written for Hive")
@@ -121,9 +138,19 @@ def _command(commands: Any, name: str, summary: str, function: Callable[..., Non
 
 def _choosing(command: argparse.ArgumentParser) -> None:
     command.add_argument("-c", "--convention", default="rankstone", metavar="NAME", help="see rankstone conventions")
+    _setting(command)
+
+
+def _setting(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help="e.g. gain=exp2, ties=expected"
     )
+
+
+def _more(command: argparse.ArgumentParser) -> None:
+    _setting(command)
+    command.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
+    command.add_argument("--format", choices=FORMATS, default="table")
 
 
 # -- evaluate ------------------------------------------------------------------------------------------------
@@ -139,7 +166,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be read from standard input")
     if arguments.by and arguments.per_query:
         raise UsageError("--by and --per-query do not go together")
-    columns = {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
+    columns = _columns(arguments)
     results = _results(arguments, metrics, choices, columns)
     if arguments.by:
         text = _by_group(results, _groups(arguments.truth, arguments.by, columns), arguments)
@@ -152,7 +179,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
         with replacing(arguments.output) as stream:
             stream.write((text + "\n").encode())
-        if arguments.format != "json":
+        if arguments.format != "json" or arguments.by or arguments.per_query:
             write_beside(arguments.output, {name: about_result(result) for name, result in results.items()})
     else:
         print(text)
@@ -411,6 +438,49 @@ def _define(arguments: argparse.Namespace) -> None:
         print(define(one, convention(arguments.convention).but(**choices)).cite)
 
 
+def _explain(arguments: argparse.Namespace) -> None:
+    from rankstone.explanations import explain
+
+    conventions, choices = arguments.convention or ["rankstone"], _pairs(arguments.set, "--set")
+    if len(conventions) > 2 or len(arguments.runs) > 2 or len(conventions) + len(arguments.runs) > 3:
+        raise UsageError("give one run and one or two conventions, or two runs and one convention")
+    for one in conventions:
+        _check([arguments.metric], one, choices)
+    told = explain(
+        arguments.truth,
+        arguments.runs[0] if len(arguments.runs) == 1 else tuple(arguments.runs),
+        arguments.metric,
+        query=arguments.query,
+        convention=conventions[0] if len(conventions) == 1 else tuple(conventions),
+        columns=_columns(arguments),
+        **choices,
+    )
+    print(_told(told, told.rows(), arguments.format))
+
+
+def _identify(arguments: argparse.Namespace) -> None:
+    from rankstone.identification import asked, identify
+
+    reported, choices = " ".join(arguments.reported), _pairs(arguments.set, "--set")
+    try:
+        asked(reported)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    _check([str(asked(reported)[0])], "rankstone", choices)
+    told = identify(arguments.truth, arguments.run, reported, columns=_columns(arguments), **choices)
+    print(_told(told, [["convention", "but", "value"], *told.rows()], arguments.format))
+
+
+def _columns(arguments: argparse.Namespace) -> dict[str, str] | None:
+    return {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
+
+
+def _told(told: Any, rows: Iterable[Sequence[str]], form: str) -> str:
+    if form == "json":
+        return _json(told.to_dict())
+    return repr(told) if form == "table" else _render([row for row in rows if row], form)
+
+
 def _conventions(arguments: argparse.Namespace) -> None:
     from rankstone.conventions import convention, conventions
 
@@ -433,14 +503,13 @@ def _conventions(arguments: argparse.Namespace) -> None:
 def _convert(arguments: argparse.Namespace) -> None:
     from rankstone.write import convert
 
-    columns = {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
     read = convert(
         arguments.source,
         arguments.target,
         arguments.kind,
         source_format=arguments.from_format,
         target_format=arguments.to_format,
-        columns=columns,
+        columns=_columns(arguments),
         on_error=arguments.on_error,
     )
     _report_skipped(arguments.source, read)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+_OF_METRICS = ("define", "explain", "identify")  # commands whose words may be metrics
 # What follows these options, wherever they stand.
 _VALUES = {"--metric": "metrics", "-m": "metrics", "--convention": "conventions", "-c": "conventions"}
 
@@ -50,7 +51,7 @@ def _bash(parser: argparse.ArgumentParser, commands: dict[str, argparse.Argument
         ]
         if name in words:
             positional.append(words[name])
-        if name == "define":
+        if name in _OF_METRICS:
             positional.append(words["metrics"])
         cases.append(f'      {name}) words="{" ".join([*options, *positional])}" ;;\n')
     return (
@@ -80,7 +81,7 @@ def _fish(parser: argparse.ArgumentParser, commands: dict[str, argparse.Argument
     for name, one in commands.items():
         lines.append(f"complete -c rankstone -n __fish_use_subcommand -a {name} -d '{_quoted(helps.get(name))}'")
         inside = f"-n '__fish_seen_subcommand_from {name}'"
-        if name in words or name == "define":
+        if name in words or name in _OF_METRICS:
             lines.append(f"complete -c rankstone {inside} -a '{words.get(name, words['metrics'])}'")
         for action in _options(one):
             flags = " ".join(

@@ -15,10 +15,13 @@ from rankstone.definitions import Definition, define, summarize
 from rankstone.inputs import Aligned
 from rankstone.metrics.registry import Metric, parse
 from rankstone.ranked import Bools, Floats, Ints, Ratio
+from rankstone.tables import text_table, wrapped
 
 if TYPE_CHECKING:
     from rankstone.conventions import Convention
     from rankstone.evaluate import Plan
+
+_ALIGN = "<>>>"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,7 +129,7 @@ class Comparison:
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("metric", "first", "second", "difference")]
         rows += [(label, *map(_number, pair), f"{self[label]:+.4f}") for label, pair in self.means.items()]
-        return "\n".join([*_table(rows), *_wrapped(summarize(self.definitions))])
+        return "\n".join([*text_table(rows, _ALIGN), *wrapped(summarize(self.definitions))])
 
 
 class Result(Means):
@@ -264,7 +267,7 @@ class Result(Means):
                 name: mean_of(
                     one.plan,
                     parts[one.plan.align],
-                    Ratio(one.ratio.numerator[inside], one.ratio.denominator[inside], one.ratio.finish),
+                    one.ratio.only(inside),
                     one.values[inside],  # as they are: a metric may look at all queries, as for the highest grade
                     None if one.counted is None else one.counted[inside],
                     weights,
@@ -333,7 +336,7 @@ class Result(Means):
     # -- looks -----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return "\n".join([*_table(self._rows()), *self._footnotes()])
+        return "\n".join([*text_table(self._rows(), _ALIGN), *self._footnotes()])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -388,7 +391,7 @@ class Result(Means):
 
     def defined(self) -> list[str]:
         """The definitions of all the metrics in a few lines, what they share said once."""
-        return _wrapped(summarize(list(self.definitions.values()))[:-1])
+        return wrapped(summarize(list(self.definitions.values()))[:-1])
 
     def _footnotes(self) -> list[str]:
         ranges = ["lowest and highest are the means that other orders of the tied items would give"]
@@ -425,7 +428,7 @@ class Saved(Means):
 
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("metric", "mean"), *((label, _number(self[label])) for label in self)]
-        return "\n".join([*_table(rows), *_wrapped(summarize(list(self.definitions.values())))])
+        return "\n".join([*text_table(rows, _ALIGN), *wrapped(summarize(list(self.definitions.values())))])
 
 
 def digests(aligned: Aligned) -> dict[str, str]:
@@ -446,19 +449,6 @@ def digests(aligned: Aligned) -> dict[str, str]:
             ranked.hit_offsets, ranked.grade, (ranked.ranks, ranked.score), (ranked.retrieved, ranked.present)
         ),
     }
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-    rule = "-" * len(lines[0])
-    return [lines[0], rule, *lines[1:], rule]
-
-
-def _wrapped(lines: Sequence[str]) -> list[str]:
-    import textwrap
-
-    return [part for line in lines for part in textwrap.wrap(line, 100, subsequent_indent="  ")]
 
 
 class _PerQuery(Mapping[str, Floats]):

@@ -1,0 +1,672 @@
+"""Where a score came from, and why two scores differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankstone.conventions import Convention
+from rankstone.conventions import convention as find_convention
+from rankstone.definitions import Definition, define, summarize
+from rankstone.evaluate import Plan, plan, ratio_of, seen
+from rankstone.inputs import Source, open_source
+from rankstone.metrics.registry import Metric, parse
+from rankstone.ranked import Floats, Ints, Ranked
+from rankstone.sweep import Sweep, changed, choice_of, differences
+from rankstone.tables import html_table, text_table, wrapped
+
+_SHOWN = 30  # rows of a printed table
+_FEW = 6  # choices whose every order is tried
+_AT_ONCE = 1 << 21  # hits of copies of a query
+
+
+def explain(
+    truth: Any,
+    run: Any,
+    metric: str | Metric,
+    *,
+    query: Any = None,
+    convention: str | Convention | tuple[str | Convention, str | Convention] = "rankstone",
+    columns: Mapping[str, Any] | None = None,
+    mask: Any = None,
+    lengths: Any = None,
+    groups: Any = None,
+    threads: int = 0,
+    **choices: Any,
+) -> Explanation | Difference | Moves:
+    """Where a query's score came from: each item's grade and what it earned, the ideal list, and the division.
+
+    With two conventions, `convention=("rankstone", "lightgbm")`: both numbers, and which choices make the difference,
+    for one query or, without `query`, for the mean. With two runs, `explain(truth, (run_a, run_b), ...)`: which items
+    moved, and what each move earned or cost. Data and choices are as `evaluate` takes them.
+
+    >>> told = rs.explain({"u1": {"i1": 3, "i2": 1}}, {"u1": ["i2", "i3", "i1"]}, "dcg", query="u1")
+    >>> [(row.item, row.earned) for row in told.ranking]
+    [('i2', 1.0), ('i3', 0.0), ('i1', 1.5)]
+    """
+    metrics = parse(metric) if isinstance(metric, str) else (metric,)
+    if len(metrics) > 1:
+        raise ValueError(f"{metric!r} names {len(metrics)} metrics; explain one: {', '.join(map(str, metrics))}")
+    doors = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
+    named = convention if isinstance(convention, (tuple, list)) else (convention,)
+    runs = run if isinstance(run, tuple) else (run,)
+    if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
+        raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
+    plans = [plan(metrics[0], one, choices)[0] for one in named]
+    conventions = [find_convention(one).but(**choices) for one in named]
+    sources = [open_source(truth, one, **doors) for one in runs]
+    sweeps = [Sweep(source, threads) for source in sources]
+    if len(named) == 2:
+        return _between_conventions(sweeps[0], plans, [one.name for one in conventions], query)
+    found = [_one(*pair, plans[0], conventions[0], query) for pair in zip(sources, sweeps, strict=True)]
+    return found[0] if len(found) == 1 else _between_runs(*found)
+
+
+# -- one query -----------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A place of a list. What is not known or has no meaning for the metric is None."""
+
+    rank: int
+    item: Any
+    score: float | None
+    grade: float | None  # None: nobody judged the item
+    gain: float | None
+    discount: float | None  # what the gain is multiplied with
+    earned: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A query's score: `ranking` adds up to `numerator`, and `ideal`, if there is such a list, to `denominator`."""
+
+    query: Any
+    value: float
+    numerator: float
+    denominator: float
+    base: float  # what the metric earns without any hit
+    ranking: list[Row]
+    ideal: list[Row]
+    finish: str | None  # what is applied after the division
+    definition: Definition
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        lists = {name: [row._asdict() for row in whole[name]] for name in ("ranking", "ideal")}
+        return {**whole, **lists, "definition": self.definition.to_dict()}
+
+    def to_arrow(self) -> Any:
+        """The ranking as a pyarrow table."""
+        import pyarrow
+
+        return pyarrow.Table.from_pylist([{**row._asdict(), "item": _id(row.item)} for row in self.ranking])
+
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first."""
+        graded = any(row.gain is not None for row in (*self.ranking, *self.ideal))
+        head = ["rank", "item", "score", "grade", *(["gain", "discount"] if graded else []), "earned"]
+
+        def total(what: str, value: float) -> list[str]:
+            return ["", what, *[""] * (len(head) - 3), _number(value)]
+
+        out = [head, *(_cells(row, graded) for row in _worth_showing(self.ranking, self.definition.choices.get("k")))]
+        out += [total("without any hit", self.base)] if self.base else []
+        out += [[], total("earned", self.numerator)]
+        if self.ideal:
+            out += [[], ["", "ideal list", *head[2:]], []]
+            out += [*(_cells(row, graded) for row in _worth_showing(self.ideal, None)), []]
+        return [*out, total("possible", self.denominator)]
+
+    def remarks(self) -> list[str]:
+        """The division, and the definition."""
+        return [self._division(), *summarize([self.definition])]
+
+    def _division(self) -> str:
+        told = f"{_number(self.numerator)} / {_number(self.denominator)}"
+        ratio = self.numerator / self.denominator if self.denominator else math.nan
+        if math.isnan(self.value):
+            return f"{told}: the query does not count"
+        if self.finish is not None and self.denominator:
+            return f"{self.finish}({told}) = {_number(self.value)}"
+        if math.isclose(ratio, self.value, rel_tol=1e-9, abs_tol=1e-12):
+            return f"{told} = {_number(self.value)}"
+        return f"{told}, counted as {_number(self.value)}"
+
+    @property
+    def _title(self) -> str:
+        return f"{self.definition.metric} of query {self.query!r}: {_number(self.value)}"
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        align = "><" + ">" * (len(rows[0]) - 2)
+        return "\n".join([self._title, *text_table(rows, align), *wrapped(self.remarks())])
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return html_table(rows, "><" + ">" * (len(rows[0]) - 2), [self._title, *self.remarks()])
+
+
+def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query: Any) -> Explanation:
+    aligned, outcome = sweep.aligned(one), sweep.outcome(one)
+    at = _place(aligned.queries, query)
+    ranked = seen(one, aligned.ranked)
+    lists = _lists_of(source, aligned.queries[at], at)
+    base, earned = _contributions(one, ranked, at)
+    hits = slice(int(ranked.hit_offsets[at]), int(ranked.hit_offsets[at + 1]))
+    found = [lists.by_place[place - 1] for place in ranked.place[hits]]
+    gains, discounts = _worths(one, ranked, at)
+    each = list(zip(found, ranked.ranks[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
+    numerator, denominator = (float(side[at]) for side in outcome.ratio[:2])
+    return Explanation(
+        query=aligned.queries[at],
+        value=float(outcome.values[at]),
+        numerator=numerator,
+        denominator=denominator,
+        base=base,
+        ranking=_ranking(lists, _order(lists, one), each),
+        ideal=_ideal(one, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
+        finish=None if outcome.ratio.finish is None else getattr(outcome.ratio.finish, "__name__", "f"),
+        definition=define(one, convention),
+    )
+
+
+def _place(queries: Sequence[Any], query: Any) -> int:
+    """Which of the queries is meant; 7 may be written for "7", and the other way round."""
+    if query is None:
+        if len(queries) == 1:
+            return 0
+        raise ValueError(f"which query? There are {len(queries)}, such as {_some(queries)}; give query=")
+    for kind in (lambda one: one, str):
+        found = [at for at, one in enumerate(queries) if kind(one) == kind(query)]
+        if found:
+            return found[0]
+    raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {_some(queries)}")
+
+
+def _some(queries: Sequence[Any]) -> str:
+    return ", ".join(repr(one) for one in list(queries)[:5])
+
+
+def _contributions(one: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
+    """What the list earns without any hit, and what each hit adds to those above it.
+
+    The metric itself is asked: it measures the list with its first 0, 1, 2 ... hits, beside all the other queries.
+    """
+    n, hits = len(ranked), int(ranked.hit_offsets[at + 1] - ranked.hit_offsets[at])
+    sums = []
+    step = max(1, _AT_ONCE // max(hits, 1))
+    for start in range(0, hits + 1, step):
+        counts = np.arange(start, min(start + step, hits + 1))
+        copies = ranked.only(np.concatenate((np.arange(n), np.full(len(counts), at))))
+        others = np.ones(len(ranked.ranks), dtype=bool)
+        keep = np.concatenate((others, (np.arange(hits) < counts[:, None]).ravel()))
+        sums.append(ratio_of(one, copies.with_hits(keep)).numerator[n:])
+    total = np.concatenate(sums)
+    return float(total[0]), np.diff(total)
+
+
+def _worths(one: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], list[float | None]]:
+    """Gain and discount of each hit, for metrics that have both. The gain is what the hit would earn alone."""
+    from rankstone.metrics.gains import DISCOUNTS, cg
+
+    hits = slice(int(ranked.hit_offsets[at]), int(ranked.hit_offsets[at + 1]))
+    count = hits.stop - hits.start
+    discount = DISCOUNTS.get(one.arguments.get("discount", ""))
+    if discount is None or "gain" not in one.arguments or count == 0:
+        return [None] * count, [None] * count
+    alone = ranked.only(np.full(count, at)).with_hits(np.eye(count, dtype=bool).ravel())
+    known = {name: one.arguments[name] for name in cg.row.defaults}
+    gains = cg.row.function(alone, k=None, **known).numerator
+    return gains.tolist(), discount(ranked.ranks[hits].astype(np.float64)).tolist()
+
+
+def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
+    """The list that earns just what could be earned: by grade, as given, or of what was returned; else none."""
+    if one.metric.row.bounds[1] != 1 or one.metric.row.kind != "ranking":
+        return []
+    grades = ranked.grades[ranked.truth_offsets[at] : ranked.truth_offsets[at + 1]]
+    if len(grades) != len(items):
+        items = list(dict.fromkeys(items))  # an item judged twice counts once
+    returned = ranked.place[ranked.hit_offsets[at] : ranked.hit_offsets[at + 1]] - 1
+    by_grade, given = np.argsort(-grades, kind="stable"), np.arange(len(grades))
+    inside = by_grade[np.isin(by_grade, returned)]
+    k = one.arguments.get("k")
+    depths = [k, None, int(min(k, ranked.retrieved[at]))] if isinstance(k, int) else [k, int(ranked.retrieved[at])]
+    for order in (by_grade, given, inside):
+        perfect = _with_list(ranked, at, order)
+        for depth in depths:
+            cut = replace(one, arguments={**one.arguments, "k": depth}) if one.metric.row.takes_k else one
+            base, earned = _contributions(cut, perfect, len(ranked))
+            if base == 0 and math.isclose(earned.sum(), possible, rel_tol=1e-9, abs_tol=1e-12):
+                gains, discounts = _worths(one, perfect, len(ranked))
+                rows = zip(order.tolist(), gains, discounts, earned.tolist(), strict=True)
+                return [
+                    Row(rank, items[row], None, float(grades[row]), gain, discount, share)
+                    for rank, (row, gain, discount, share) in enumerate(rows, 1)
+                    if share
+                ]
+    return []
+
+
+def _with_list(ranked: Ranked, at: int, order: Ints) -> Ranked:
+    """One more query: a copy of one, whose list is some of its judged items."""
+    base = ranked.only(np.append(np.arange(len(ranked)), at))
+    start, size = int(base.hit_offsets[-2]), len(order)
+    ranks = np.arange(1, size + 1)
+
+    def ending(values: Any, new: Any) -> Any:
+        return None if values is None else np.concatenate((values[:start], new)).astype(values.dtype)
+
+    return base._but(
+        retrieved=np.append(base.retrieved[:-1], max(int(base.retrieved[-1]), size)),
+        hit_offsets=np.append(base.hit_offsets[:-1], start + size),
+        ranks=ending(base.ranks, ranks),
+        grade=ending(base.grade, base.grades[base.truth_offsets[-2] :][order]),
+        score=ending(base.score, -ranks),
+        place=ending(base.place, order + 1),
+        misses=ending(base.misses, np.zeros(size)),
+        above=ending(base.above, ranks - 1),
+        tied=ending(base.tied, np.ones(size)),
+    )
+
+
+# -- the query's own rows ----------------------------------------------------------------------------------------
+
+
+class _Lists(NamedTuple):
+    """A query's truth and list as the user gave them."""
+
+    by_place: Sequence[Any]  # items by their place in the truth
+    judged: list[Any]
+    grades: list[float]
+    returned: Source  # the list, with all of its items for a truth
+    returned_items: Sequence[Any]  # that truth's items by place
+
+
+def _lists_of(source: Any, query: Any, at: int) -> _Lists:
+    from rankstone.inputs.columns import ColumnPair, columns
+    from rankstone.inputs.dense import Dense
+    from rankstone.inputs.dicts import Dicts
+    from rankstone.inputs.lists import ListPair
+
+    if isinstance(source, Dense):
+        mask = np.ones(source.labels.shape[1], dtype=bool) if source.mask is None else source.mask[at]
+        judged = np.flatnonzero(mask).tolist()
+        labels = source.labels[at][mask]
+        alone = Dense(source.scores[at : at + 1], np.ones((1, len(mask))), mask[None])
+        return _Lists(range(len(mask)), judged, labels.tolist(), alone, range(len(mask)))
+    if isinstance(source, Dicts):
+        truth, run = source.truth.get(query, ()), source.run.get(query, ())
+        grades = list(truth.values()) if isinstance(truth, Mapping) else [1.0] * len(truth)
+        found = dict.fromkeys(run)
+        return _Lists(
+            list(truth), list(truth), grades, Dicts({query: dict.fromkeys(run, 1)}, {query: run}), list(found)
+        )
+    if isinstance(source, ListPair):
+        judged, values = _list_at(source.truth, at)
+        row = at if source.run_rows is None else int(source.run_rows[at])
+        returned, scores = _list_at(source.run, row) if row >= 0 else ([], None)
+    else:
+        judged, values = _rows_at(source.truth, query, "grade")
+        returned, scores = _rows_at(source.run, query, "score")
+    found = dict.fromkeys(returned)
+    pair = [
+        columns(query=np.zeros(len(items), dtype=np.int64), item=items or np.zeros(0, dtype=np.int64), **value)
+        for items, value in ((list(found), {}), (returned, {} if scores is None else {"score": scores}))
+    ]
+    return _Lists(judged, judged, values or [1.0] * len(judged), ColumnPair(*pair), list(found))
+
+
+def _list_at(side: Any, row: int) -> tuple[list[Any], list[float] | None]:
+    from rankstone.inputs.columns import plain_ids
+
+    inside = np.arange(int(side.offsets[row]), int(side.offsets[row + 1]))
+    return plain_ids(side.items, inside), None if side.values is None else plain_ids(side.values, inside)
+
+
+def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] | None]:
+    from rankstone.inputs.columns import plain_ids
+
+    if isinstance(side.query, np.ndarray):
+        rows = np.flatnonzero(side.query == query)
+    else:
+        import pyarrow
+        import pyarrow.compute as pc
+
+        ids = pyarrow.array(side.query)
+        if pyarrow.types.is_dictionary(ids.type):
+            ids = ids.dictionary_decode()
+        elif pyarrow.types.is_string_view(ids.type):
+            ids = ids.cast(pyarrow.large_string())
+        rows = np.flatnonzero(pc.equal(ids, pyarrow.scalar(query, ids.type)).to_numpy(zero_copy_only=False))
+    values = getattr(side, value)
+    return plain_ids(side.item, rows), None if values is None else plain_ids(values, rows)
+
+
+def _order(lists: _Lists, one: Plan) -> list[tuple[int, Any, float | None]]:
+    """Every item returned, with its rank and score, as the alignment orders them."""
+    if not len(lists.returned_items):
+        return []
+    options = {**dict(one.align), "truth_duplicates": "error", "extra_queries": False}
+    ranked = lists.returned.align(**options, zeros=True, threads=1).ranked
+    rows = zip(ranked.ranks.tolist(), ranked.place.tolist(), ranked.score.tolist(), strict=True)
+    return [
+        (rank, lists.returned_items[place - 1], None if math.isnan(score) else score) for rank, place, score in rows
+    ]
+
+
+def _ranking(lists: _Lists, order: list[tuple[int, Any, float | None]], hits: list[Any]) -> list[Row]:
+    """The whole list: hits where the metric sees them, the other items in the places between."""
+    grades: dict[Any, float] = {}
+    for item, grade in zip(lists.judged, lists.grades, strict=True):
+        grades.setdefault(item, float(grade))
+    scores: dict[Any, list[float | None]] = {}
+    for _, item, score in order:
+        scores.setdefault(item, []).append(score)
+    left = Counter(item for item, *_ in hits)
+    rows = [
+        Row(rank, item, scores[item].pop(0), grades.get(item), gain, discount, earned)
+        for item, rank, gain, discount, earned in hits
+    ]
+    taken = {row.rank for row in rows}
+    free = iter(sorted({rank for rank, *_ in order} - taken)) if len(taken) == len(rows) else None
+    for rank, item, score in order:
+        if left[item] > 0:
+            left[item] -= 1
+            continue
+        rows.append(Row(next(free, rank) if free is not None else rank, item, score, grades.get(item), None, None, 0.0))
+    return sorted(rows, key=lambda row: row.rank)
+
+
+# -- two runs ----------------------------------------------------------------------------------------------------
+
+
+class Move(NamedTuple):
+    """An item that two runs place differently, and what that earned or cost. A rank is None where there is none."""
+
+    item: Any
+    grade: float | None
+    first_rank: int | None
+    second_rank: int | None
+    change: float  # of the score
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Why two runs' scores of a query differ: the moves' changes and `rest` add up to `difference`."""
+
+    query: Any
+    first: Explanation
+    second: Explanation
+    moves: list[Move]  # the largest change first
+    rest: float  # what moves do not explain: another denominator, or a rule for what has none
+
+    @property
+    def difference(self) -> float:
+        """The second score less the first."""
+        return self.second.value - self.first.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "query": self.query,
+            "first": self.first.value,
+            "second": self.second.value,
+            "difference": self.difference,
+            "moves": [one._asdict() for one in self.moves],
+            "rest": self.rest,
+            "definition": self.first.definition.to_dict(),
+        }
+
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first."""
+        rows = [["item", "grade", "first", "second", "change"]]
+        for one in self.moves[:_SHOWN]:
+            ranks = ["-" if rank is None else str(rank) for rank in (one.first_rank, one.second_rank)]
+            rows.append([str(one.item), _short(one.grade), *ranks, f"{one.change:+.4f}"])
+        if len(self.moves) > _SHOWN:
+            small = sum(one.change for one in self.moves[_SHOWN:])
+            rows.append([f"{len(self.moves) - _SHOWN} more", "", "", "", f"{small:+.4f}"])
+        if self.rest:
+            rows.append(["another denominator", "", "", "", f"{self.rest:+.4f}"])
+        return [*rows, [], ["", "", "", "", f"{self.difference:+.4f}"]]
+
+    @property
+    def _title(self) -> str:
+        values = f"{_number(self.first.value)} and {_number(self.second.value)}"
+        return f"{self.first.definition.metric} of query {self.query!r}: {values}"
+
+    def __repr__(self) -> str:
+        remarks = wrapped(summarize([self.first.definition]))
+        return "\n".join([self._title, *text_table(self.rows(), "<>>>>"), *remarks])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows(), "<>>>>", [self._title, *summarize([self.first.definition])])
+
+
+def _between_runs(first: Explanation, second: Explanation) -> Moves:
+    sides = []
+    for one in (first, second):
+        found: dict[Any, tuple[int, float, float | None]] = {}
+        for row in one.ranking:
+            rank, earned, _ = found.get(row.item, (row.rank, 0.0, None))
+            found[row.item] = (rank, earned + row.earned, row.grade)
+        sides.append(found)
+    moves = []
+    for item in {**sides[0], **sides[1]}:
+        (a, was, grade), (b, now, other) = (side.get(item, (None, 0.0, None)) for side in sides)
+        change = (now - was) / first.denominator if first.denominator else 0.0
+        if change and not math.isnan(change):
+            moves.append(Move(item, other if grade is None else grade, a, b, change))
+    moves.sort(key=lambda one: -abs(one.change))
+    rest = second.value - first.value - math.fsum(one.change for one in moves)
+    if abs(rest) < 1e-12:
+        rest = 0.0
+    return Moves(first.query, first, second, moves, rest)
+
+
+# -- two conventions -----------------------------------------------------------------------------------------------
+
+
+class Share(NamedTuple):
+    """What one choice does to the number; where `lowest` and `highest` differ, it depends on the choices before it."""
+
+    choice: str
+    first: Any
+    second: Any
+    share: float
+    lowest: float
+    highest: float
+    queries: int | None  # whose values change if only this choice does; None: it cannot be made alone
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Why two conventions give different numbers: the shares add up to `difference`."""
+
+    metric: str
+    query: Any  # None: the mean over all queries
+    queries: int
+    names: tuple[str, str]
+    values: tuple[float, float]
+    shares: list[Share]  # the largest first
+    idle: list[str]  # choices that differ, and make no difference here
+
+    @property
+    def difference(self) -> float:
+        """The second number less the first."""
+        return self.values[1] - self.values[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "shares": [one._asdict() for one in self.shares], "difference": self.difference}
+
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first."""
+        many = self.query is None
+        ranges = any(one.lowest != one.highest for one in self.shares)
+        ends = ["lowest", "highest"] if ranges else []
+        rows = [["choice", *self.names, "share", *ends, *(["queries"] if many else [])]]
+        for one in self.shares:
+            numbers = [one.share, *((one.lowest, one.highest) if ranges else ())]
+            told = ["-" if one.queries is None else str(one.queries)] if many else []
+            rows.append([one.choice, _word(one.first), _word(one.second), *(f"{n:+.4f}" for n in numbers), *told])
+        blank = [""] * (len(rows[0]) - 4)
+        return [*rows, [], ["", *map(_number, self.values), f"{self.difference:+.4f}", *blank]]
+
+    def remarks(self) -> list[str]:
+        """What the table does not say."""
+        out = []
+        moving = [one.choice for one in self.shares if one.lowest != one.highest]
+        if moving:
+            out.append(
+                f"order matters: what {', '.join(moving)} {'do' if len(moving) > 1 else 'does'} depends on which "
+                "choices change first, and lies between lowest and highest; the share is the mean over the orders"
+            )
+        if self.idle:
+            out.append(f"also different, but not in effect here: {', '.join(self.idle)}")
+        return out
+
+    @property
+    def _title(self) -> str:
+        count = f"{self.queries} quer{'y' if self.queries == 1 else 'ies'}"
+        return f"{self.metric} of {count if self.query is None else f'query {self.query!r}'}"
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        table = text_table(rows, "<<<" + ">" * (len(rows[0]) - 3))
+        return "\n".join([self._title, *table, *wrapped(self.remarks())])
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return html_table(rows, "<<<" + ">" * (len(rows[0]) - 3), [self._title, *self.remarks()])
+
+
+def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Any) -> Difference:
+    first, second = plans
+    at = None if query is None else _place(sweep.aligned(first).queries, query)
+    names_of_choices = list(differences(first, second))
+    asked = {name: choice_of(second, name) for name in names_of_choices}
+
+    def values(chosen: frozenset[str]) -> tuple[float, Floats]:
+        one = changed(first, {name: asked[name] for name in chosen})
+        outcome = sweep.outcome(one)
+        return outcome.mean if at is None else float(outcome.values[at]), outcome.values
+
+    def value(chosen: frozenset[str]) -> float | None:
+        if chosen not in known:
+            try:
+                found = values(chosen)[0]
+            except ValueError:  # these choices do not go together
+                found = math.nan
+            known[chosen] = None if math.isnan(found) else found
+        return known[chosen]
+
+    known: dict[frozenset[str], float | None] = {}
+    every = frozenset(names_of_choices)
+    ends = values(frozenset())[0], values(every)[0]  # with their errors
+    matter = [
+        name for name in names_of_choices if value(frozenset({name})) != ends[0] or value(every - {name}) != ends[1]
+    ]
+    if value(frozenset(matter)) != ends[1]:
+        matter = names_of_choices
+    steps = {name: [(1.0, math.nan)] for name in matter} if math.isnan(sum(ends)) else _steps(matter, value)
+    before = values(frozenset())[1]
+    shares = [
+        Share(name, choice_of(first, name), asked[name], *_share(steps[name]), _moved(before, values, name))
+        for name in matter
+    ]
+    shares.sort(key=lambda one: -abs(one.share) if not math.isnan(one.share) else 0.0)
+    idle = [name for name in names_of_choices if name not in matter]
+    queries = sweep.aligned(first).queries
+    named = None if at is None else queries[at]
+    return Difference(str(first.metric), named, len(before), (names[0], names[1]), ends, shares, idle)
+
+
+def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, float]]]:
+    """What each choice changes, with a weight, whichever choices have changed before it.
+
+    Over all orders (these are Shapley's values) if the choices are few and any of them go together, else along the
+    choices from the first to the last and from the last to the first.
+    """
+    steps: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    subsets = [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
+    if len(names) <= _FEW and all(value(some) is not None for some in subsets):
+        for some in subsets:
+            weight = 1.0 / (len(names) * math.comb(len(names) - 1, len(some))) if len(some) < len(names) else 0.0
+            for name in names:
+                if name not in some:
+                    steps[name].append((weight, value(some | {name}) - value(some)))
+        return steps
+    for path in (list(names), list(names)[::-1]):
+        chosen: frozenset[str] = frozenset()
+        reached = value(chosen)
+        for name in path:
+            chosen |= {name}
+            here = value(chosen)
+            here = reached if here is None else here  # counted with the next choice that it does go with
+            steps[name].append((0.5, here - reached))
+            reached = here
+    return steps
+
+
+def _share(steps: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    share = math.fsum(weight * change for weight, change in steps)
+    changes = [change for _, change in steps]
+    low, high = min(changes), max(changes)
+    return (share, share, share) if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12) else (share, low, high)
+
+
+def _moved(before: Floats, values: Any, name: str) -> int | None:
+    try:
+        after = values(frozenset({name}))[1]
+    except ValueError:
+        return None
+    shared = min(len(before), len(after))
+    same = np.isclose(before[:shared], after[:shared], rtol=1e-12, atol=1e-15, equal_nan=True)
+    return int((~same).sum()) + abs(len(before) - len(after))
+
+
+# -- looks -------------------------------------------------------------------------------------------------------
+
+
+def _worth_showing(rows: Sequence[Row], k: Any) -> list[Row | None]:
+    """The first places down to the cutoff, and what earned or was judged below them; None where some are left out."""
+    depth = min(k, _SHOWN) if isinstance(k, int) else _SHOWN // 2
+    shown = [at for at, row in enumerate(rows) if row.rank <= depth or row.earned or row.grade][:_SHOWN]
+    out: list[Row | None] = []
+    for at, following in zip(shown, [*shown[1:], len(rows)], strict=True):
+        out += [rows[at], *([None] if following > at + 1 else [])]
+    return out
+
+
+def _cells(row: Row | None, graded: bool) -> list[str]:
+    if row is None:
+        return ["...", *[""] * (6 if graded else 4)]
+    worth = [_short(row.gain), "" if row.discount is None else f"{row.discount:.4f}"] if graded else []
+    grade = _short(row.grade) if row.grade is not None else "-"
+    return [str(row.rank), str(row.item), _short(row.score), grade, *worth, _number(row.earned) if row.earned else ""]
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}"
+
+
+def _word(value: Any) -> str:
+    return str(dict(value)) if isinstance(value, tuple) else str(value)
+
+
+def _id(item: Any) -> Any:
+    return item if isinstance(item, (str, int)) else str(item)

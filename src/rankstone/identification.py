@@ -1,0 +1,295 @@
+"""Which definition made a number that someone reported."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+from rankstone.conventions import convention as find_convention
+from rankstone.definitions import Definition, define
+from rankstone.evaluate import Plan
+from rankstone.inputs import open_source
+from rankstone.metrics.registry import Metric, parse
+from rankstone.sweep import Sweep, changed, choice_of, presets, values_of
+
+_SHOWN = 40  # lines of a printed table
+_LEARNT_FROM = 3  # conventions that differ
+
+
+@dataclass(frozen=True)
+class Match:
+    """A definition that makes the number: some conventions, with some choices made otherwise."""
+
+    conventions: tuple[str, ...]  # that all make it, the most ordinary first
+    changes: Mapping[str, Any]
+    value: float
+    plan: Plan
+
+    @property
+    def definition(self) -> Definition:
+        """What the number means, if this is where it came from."""
+        return define(self.plan, find_convention(self.conventions[0]).but(**_of_metric(self.plan, self.changes)))
+
+
+@dataclass(frozen=True)
+class Identified:
+    """What could have made a number, the most ordinary first."""
+
+    metric: str
+    lowest: float  # the number as reported stands for lowest <= value < highest
+    highest: float
+    reported: str
+    matches: list[Match]
+    tried: int  # definitions
+    values: int  # different values among them
+    nearest: Match | None  # if nothing matches
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "metric": self.metric,
+            "reported": self.reported,
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "tried": self.tried,
+            "values": self.values,
+            "matches": [_as_dict(one) for one in self.matches],
+            "nearest": self.nearest and _as_dict(self.nearest),
+        }
+
+    def rows(self) -> list[list[str]]:
+        """The matches as a table: convention, what is otherwise, value."""
+        shown = self.matches or ([self.nearest] if self.nearest else [])
+        return [[", ".join(one.conventions), _changes(one), f"{one.value:.6f}"] for one in shown]
+
+    def __repr__(self) -> str:
+        from rankstone.tables import text_table
+
+        told = f"{self.metric} = {self.reported}: "
+        tried = f"{self.tried} definitions tried, {self.values} different values"
+        if not self.matches:
+            head = [f"{told}nothing makes this number; {tried}; the nearest:"] if self.nearest else [told + tried]
+        else:
+            head = [f"{told}{len(self.matches)} found; {tried}"]
+        rows = [line for row in self.rows() for line in _narrow(row)]
+        rest = [f"and {len(rows) - _SHOWN} lines more"] if len(rows) > _SHOWN else []
+        table = text_table([["convention", "but", "value"], *rows[:_SHOWN]], "<<>") if rows else []
+        return "\n".join([*head, *table, *rest])
+
+    def _repr_html_(self) -> str:
+        from rankstone.tables import html_table
+
+        lines = repr(self).split("\n", 1)[0]
+        return html_table([["convention", "but", "value"], *self.rows()], "<<>", [lines])
+
+
+def identify(
+    truth: Any,
+    run: Any,
+    metric: str | Metric,
+    value: float | str | None = None,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    mask: Any = None,
+    lengths: Any = None,
+    groups: Any = None,
+    threads: int = 0,
+    **choices: Any,
+) -> Identified:
+    """Which conventions and tools make a number that someone reported: `"nDCG@10 = 0.4704"`, or a metric and a number.
+
+    The number is taken to the digits given: 0.4704 stands for 0.47035 up to 0.47045, and 47.04 % for the same. First
+    come the conventions as they are, then those with one choice made otherwise, the default's before the others';
+    only if none of these makes the number, the default with two choices made otherwise. Choices that are known are
+    given by name: `ties="input"`. The data is as `evaluate` takes it.
+
+    >>> truth, run = {"u1": {"i1": 1, "i2": 1, "i4": 1}}, {"u1": {"i1": 3.0, "i3": 2.0, "i2": 1.0}}
+    >>> rs.identify(truth, run, "AP@2 = 0.33").matches[0].conventions[:3]
+    ('rankstone', 'trec_eval', 'trec_eval-9')
+    """
+    name, reported = asked(metric, value)
+    lowest, highest = interval(reported)
+    source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
+    search = _Search(Sweep(source, threads), presets(name, choices), choices)
+    for level in (search.conventions, search.one_change, search.two_changes):
+        for one in level():
+            search.see(one, lowest, highest)
+        if search.matches and level != search.conventions:
+            break
+    return Identified(
+        str(name), lowest, highest, reported, search.matches, search.tried, len(search.values),
+        None if search.matches else search.nearest,
+    )  # fmt: skip
+
+
+def asked(metric: str | Metric, value: float | str | None = None) -> tuple[Metric, str]:
+    """The metric and its number, as they were written."""
+    text = str(metric)
+    if value is None:
+        found = re.fullmatch(r"(.*?)\s*(?:=|:|\s)\s*([-+.\deE]+\s*%?)\s*", text)
+        if found is None:
+            raise ValueError(f"cannot read {text!r}; write it like 'ndcg@10 = 0.4704'")
+        text, value = found[1], found[2]
+    metrics = parse(text) if isinstance(metric, str) else (metric,)
+    if len(metrics) > 1:
+        raise ValueError(
+            f"{text!r} names {len(metrics)} metrics; give the number of one: {', '.join(map(str, metrics))}"
+        )
+    return metrics[0], str(value).strip()
+
+
+def interval(reported: str) -> tuple[float, float]:
+    """The values that are written so, to the digits given."""
+    from decimal import Decimal, InvalidOperation
+
+    percent = reported.endswith("%")
+    try:
+        number = Decimal(reported.rstrip("% "))
+    except InvalidOperation:
+        raise ValueError(f"{reported!r} is not a number") from None
+    if not number.is_finite():
+        raise ValueError(f"{reported!r} is not a number that a definition could make")
+    if percent:
+        number = number.scaleb(-2)
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    half = max(Decimal(5).scaleb(exponent - 1), abs(number) * Decimal("1e-12"))  # no finer than arithmetic is
+    return float(number - half), float(number + half)
+
+
+class _Search:
+    """Definitions in the order of how ordinary they are, each value kept with the first that makes it."""
+
+    def __init__(self, sweep: Sweep, plans: Mapping[str, Plan], known: Mapping[str, Any]) -> None:
+        self.sweep, self.plans = sweep, plans
+        self._matches: dict[Any, tuple[Match, list[str]]] = {}
+        self._as_they_are: set[str] = set()  # conventions that make the number without any change
+        self.nearest: Match | None = None
+        self.values: set[float] = set()
+        self.tried = 0
+        self._away = math.inf
+        self._seen: set[Any] = set()  # plans
+        self._matter: set[Any] = set()  # choices with the values that made another number
+        metric = next(iter(plans.values())).metric
+        kept = {*dict(metric.params), *known}
+        self.choices = {
+            name: values for name, values in values_of(metric, plans).items()
+            if len(values) > 1 and name not in kept and f"{metric.name}_{name}" not in kept
+        }  # fmt: skip
+
+    @property
+    def matches(self) -> list[Match]:
+        """What makes the number, those that make it by the same change together."""
+        return [Match(tuple(names), one.changes, one.value, one.plan) for one, names in self._matches.values()]
+
+    def see(self, one: Match, lowest: float, highest: float) -> None:
+        """Keep it if it makes the number, unless its convention does so as it is."""
+        self.values.add(one.value)
+        if lowest <= one.value < highest and not (one.changes and self._as_they_are & {*one.conventions}):
+            key = (*one.changes.items(), round(one.value, 12))
+            self._matches.setdefault(key, (one, []))[1].extend(one.conventions)
+            self._as_they_are |= set() if one.changes else {*one.conventions}
+        away = abs(one.value - (lowest + highest) / 2)
+        if away < self._away:
+            self._away, self.nearest = away, one
+
+    def conventions(self) -> Iterator[Match]:
+        """The conventions as they are, those of one value together."""
+        together: dict[float, list[str]] = {}
+        for name, one in self.plans.items():
+            self.tried += 1
+            value = self._value(one)
+            if not math.isnan(value):
+                together.setdefault(value, []).append(name)
+        for value, names in together.items():
+            yield Match(tuple(names), {}, value, self.plans[names[0]])
+
+    def one_change(self) -> Iterator[Match]:
+        """Every choice of every convention made otherwise, where that makes another value.
+
+        What has changed nothing in a few conventions that differ is taken to change nothing in this data.
+        """
+        tried: set[float] = set()
+        for name, base in self.plans.items():
+            before = self._value(base)
+            if len(tried) == _LEARNT_FROM:
+                self._forget_idle()
+            tried |= {before} if len(tried) < _LEARNT_FROM else set()
+            if self._is_new(base):
+                for choice, values in self.choices.items():
+                    for value in values:
+                        yield from self._changed(name, base, before, {choice: value})
+
+    def two_changes(self) -> Iterator[Match]:
+        """The default with two choices made otherwise."""
+        self._forget_idle()
+        name, base = next(iter(self.plans.items()))
+        before = self._value(base)
+        for pair in combinations(self.choices, 2):
+            for values in product(*(self.choices[choice] for choice in pair)):
+                yield from self._changed(name, base, before, dict(zip(pair, values, strict=True)))
+
+    def _forget_idle(self) -> None:
+        matter = {
+            choice: [one for one in values if (choice, one) in self._matter] for choice, values in self.choices.items()
+        }
+        self.choices = {choice: values for choice, values in matter.items() if values}
+
+    def _is_new(self, one: Plan) -> bool:
+        """Has no plan been here that makes the same of all choices that are still in question."""
+        key = tuple(choice_of(one, choice) for choice in self.choices)
+        known = (tuple(self.choices), key) in self._seen
+        self._seen.add((tuple(self.choices), key))
+        return not known
+
+    def _value(self, one: Plan) -> float:
+        try:
+            return self.sweep.outcome(one).mean
+        except ValueError:  # it refuses this data
+            return math.nan
+
+    def _changed(self, name: str, base: Plan, before: float, changes: Mapping[str, Any]) -> Iterator[Match]:
+        if any(choice_of(base, choice) == value for choice, value in changes.items()):
+            return
+        try:
+            one = changed(base, changes)
+        except ValueError:  # choices that do not go together
+            return
+        if not self._is_new(one):
+            return
+        self.tried += 1
+        value = self._value(one)
+        if value != before and not (math.isnan(value) and math.isnan(before)):
+            self._matter |= {*changes.items()}
+            if not math.isnan(value):
+                yield Match((name,), changes, value, one)
+
+
+def _of_metric(one: Plan, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes by names that a convention knows: those of a parameter with the metric's name before it."""
+    return {f"{one.metric.name}_{name}" if name in one.arguments else name: value for name, value in changes.items()}
+
+
+def _changes(one: Match) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in one.changes.items())
+
+
+def _narrow(row: list[str]) -> list[list[str]]:
+    """The row with a long list of conventions on several lines."""
+    import textwrap
+
+    first, *more = textwrap.wrap(row[0], 50, break_on_hyphens=False)
+    return [[first, *row[1:]], *([line, "", ""] for line in more)]
+
+
+def _as_dict(one: Match) -> dict[str, Any]:
+    return {
+        "conventions": list(one.conventions),
+        "changes": dict(one.changes),
+        "value": one.value,
+        "definition": one.definition.cite,
+    }

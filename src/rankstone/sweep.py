@@ -1,0 +1,164 @@
+"""One metric under many definitions on the same data: what definitions share is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import numpy as np
+
+from rankstone.conventions import CHOICES, conventions
+from rankstone.evaluate import Plan, plan, planned, ratio_of, refuse, seen, settled
+from rankstone.inputs import Aligned, Source
+from rankstone.metrics.registry import Metric
+from rankstone.ranked import Ranked, Ratio
+from rankstone.result import Outcome
+
+T = TypeVar("T")
+
+
+class _Read(dict[str, Any]):
+    """Choices that remember which of them were asked for."""
+
+    def __init__(self, choices: Mapping[str, Any]) -> None:
+        super().__init__(choices)
+        self.asked: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.asked[name] = super().__getitem__(name)
+        return value
+
+
+class _Memo:
+    """Answers of a function of choices, found again by the choices that it looked at and no others."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
+
+    def get(self, key: Any, one: Plan, make: Callable[[Plan], T]) -> T:
+        known = self._answers.setdefault(key, [])
+        answer: Any
+        for asked, answer in known:
+            if all(one.choices[name] == value for name, value in asked.items()):
+                return _given(answer)
+        choices = _Read(one.choices)
+        try:
+            answer = make(replace(one, choices=choices))
+        except ValueError as error:  # these choices do not go with each other, or with the data
+            answer = error
+        known.append((choices.asked, answer))
+        return _given(answer)
+
+
+def _given(answer: Any) -> Any:
+    if isinstance(answer, ValueError):
+        raise answer
+    return answer
+
+
+class Sweep:
+    """A truth and a run, measured under as many definitions as wanted."""
+
+    def __init__(self, source: Source, threads: int = 0) -> None:
+        self._source, self._threads = source, threads
+        self._aligned: dict[Any, Aligned] = {}
+        self._earned, self._settled = _Memo(), _Memo()
+        self._plain: dict[str, Any] | None = None  # options that make no difference; None until that was looked at
+        self._tied: dict[bool, bool] = {}  # are there equal scores, as float32 or not
+
+    def outcome(self, one: Plan) -> Outcome:
+        """The metric's values and mean under this plan."""
+        aligned = self.aligned(one)
+        key = (id(aligned), one.relevance, *one.arguments.items())
+        ranked, ratio = self._earned.get(key, one, lambda plan: self._earn(plan, aligned))
+
+        def settle(plan: Plan) -> Outcome:
+            refuse(plan, aligned)
+            return settled(plan, ranked, ratio, None)
+
+        return self._settled.get((id(ratio), id(ranked)), one, settle)
+
+    def _earn(self, one: Plan, aligned: Aligned) -> tuple[Ranked, Ratio]:
+        ranked = seen(one, aligned.ranked)
+        return ranked, ratio_of(one, ranked)
+
+    def aligned(self, one: Plan) -> Aligned:
+        """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
+        options = dict(one.align)
+        if self._plain is None:
+            self._plain = self._probe(options)
+        options |= self._plain
+        if options["float32"] not in self._tied:
+            return self._align(options)
+        return self._align(options if self._tied[options["float32"]] else {**options, "order": "item_desc"})
+
+    def _align(self, options: Mapping[str, Any]) -> Aligned:
+        key = tuple(options.items())
+        if key not in self._aligned:
+            self._aligned[key] = self._source.align(**options, zeros=True, threads=self._threads)
+        return self._aligned[key]
+
+    def _probe(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of the alignment that make no difference in this data, each with one value for all."""
+        same = {"duplicates": "error", "truth_duplicates": "error"}
+        plain = {**options, **same, "order": "item_desc", "extra_queries": False}
+        try:
+            double, single = (self._align({**plain, "float32": float32}) for float32 in (False, True))
+        except ValueError:  # an item twice: every option may matter
+            return {}
+        self._tied = {False: double.ranked.tied is not None, True: single.ranked.tied is not None}
+        return {
+            **same,
+            **({} if double.extra_count else {"extra_queries": False}),
+            **({"float32": False} if _same_ties(double.ranked, single.ranked) else {}),
+        }
+
+
+def _same_ties(one: Ranked, other: Ranked) -> bool:
+    return all(
+        a is b if a is None or b is None else np.array_equal(a, b)
+        for a, b in ((one.above, other.above), (one.tied, other.tied))
+    )
+
+
+def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
+    """The metric's plan under every convention that has one."""
+    found = {}
+    for name in conventions():
+        try:
+            (found[name],) = plan(metric, name, choices)
+        except ValueError:  # noqa: PERF203  it has no such number
+            continue
+    return found
+
+
+def values_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
+    """What each choice can be: the words it has, and whatever some convention makes it."""
+    row = metric.row
+    out: dict[str, list[Any]] = {}
+    for name in (*row.defaults, *CHOICES):
+        hint = row.hints.get(name)
+        words = get_args(hint) if get_origin(hint) is Literal else CHOICES[name].allowed if name in CHOICES else ()
+        used = [choice_of(one, name) for one in plans.values()]
+        out[name] = list(dict.fromkeys([*used, *words]))
+    return out
+
+
+def choice_of(one: Plan, name: str) -> Any:
+    """A choice or a parameter by name."""
+    return one.arguments[name] if name in one.arguments else one.choices[name]
+
+
+def changed(one: Plan, changes: Mapping[str, Any]) -> Plan:
+    """The plan with some choices made otherwise."""
+    arguments = {**one.arguments, **{name: value for name, value in changes.items() if name in one.arguments}}
+    choices = {**one.choices, **{name: value for name, value in changes.items() if name in one.choices}}
+    return planned(one.metric, arguments, choices)
+
+
+def differences(one: Plan, other: Plan) -> Iterator[str]:
+    """Names of the choices that two plans of a metric make differently."""
+    for name in (*one.metric.row.defaults, *CHOICES):
+        if choice_of(one, name) != choice_of(other, name):
+            yield name

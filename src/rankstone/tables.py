@@ -1,0 +1,45 @@
+"""Tables that people read, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Rows = Sequence[Sequence[str]]
+
+
+def text_table(rows: Rows, align: str) -> list[str]:
+    """Lines of a table, its head first; `align` has < or > for each column. An empty row is a line across."""
+    widths = [max(len(row[at]) for row in rows if row) for at in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if side == "<" else cell.rjust(width)
+            for cell, width, side in zip(row, widths, align, strict=False)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    rule = "-" * max(map(len, lines))
+    return [lines[0], rule, *(line or rule for line in lines[1:]), rule]
+
+
+def html_table(rows: Rows, align: str, remarks: Sequence[str]) -> str:
+    """The same for a notebook, with remarks under it."""
+    from html import escape
+
+    def line(row: Sequence[str], tag: str) -> str:
+        sides = ("left" if side == "<" else "right" for side in align)
+        return "".join(
+            f"<{tag} style='text-align:{side}'>{escape(cell)}</{tag}>" for cell, side in zip(row, sides, strict=False)
+        )
+
+    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows[1:] if row)
+    told = "<br>".join(escape(one) for one in remarks)
+    return (
+        f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{told}</small></p>"
+    )
+
+
+def wrapped(lines: Sequence[str]) -> list[str]:
+    """The lines, none of them longer than a screen is wide."""
+    import textwrap
+
+    return [part for line in lines for part in textwrap.wrap(line, 100, subsequent_indent="  ")]

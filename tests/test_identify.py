@@ -1,0 +1,154 @@
+"""Which definition made a number."""
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+
+import rankstone as rs
+from rankstone.identification import interval
+
+from .table.cases import built_in, fitting
+
+# One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.
+TRUTH, RUN = {"u": {1: 1, 2: 1, 4: 1}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0, 6: 1.0}}
+
+
+def names(found):
+    return [name for one in found.matches if not one.changes for name in one.conventions]
+
+
+def test_by_hand():
+    """AP@2 of one hit: over the 3 relevant items, over 2 places, or over the hit itself."""
+    assert names(rs.identify(TRUTH, RUN, "AP@2 = 0.3333"))[0] == "rankstone"
+    assert "hivemall-0.5" in names(rs.identify(TRUTH, RUN, "AP@2 = 1.00"))
+    half = rs.identify(TRUTH, RUN, "AP@2", 0.5)
+    assert "rankstone" not in names(half)
+    assert names(half)
+
+
+@pytest.mark.parametrize(("value", "name"), [("0.704", "rankstone"), ("0.620", "lenskit"), ("0.586", "rectools")])
+def test_measured_conventions(value, name):
+    """nDCG@4 of the seed case, as measured."""
+    assert name in names(rs.identify(TRUTH, RUN, f"nDCG@4 = {value}"))
+
+
+def test_the_most_ordinary_first():
+    found = rs.identify(TRUTH, RUN, "ndcg@4 = 0.7039")
+    assert found.matches[0].conventions[0] == "rankstone"
+    changes = [len(one.changes) for one in found.matches]
+    assert changes == sorted(changes)
+
+
+def test_one_choice_made_otherwise():
+    truth, run = {"u": {1: 3, 2: 1, 4: 2}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0}}
+    value = rs.evaluate(truth, run, "dcg", gain="exp2", discount="rank")["dcg"]
+    found = rs.identify(truth, run, "dcg", f"{value:.6f}", gain="exp2")
+    assert found.matches[0].changes == {"discount": "rank"}
+    assert found.matches[0].value == value == 7 + 1 / 3
+    assert "discount 1/rank" in found.matches[0].definition.cite or "/ rank" in found.matches[0].definition.cite
+    # two choices, if none is given
+    found = rs.identify(truth, run, "dcg", f"{value:.6f}")
+    assert {frozenset(one.changes.items()) for one in found.matches if one.conventions[0] == "rankstone"} == {
+        frozenset({("gain", "exp2"), ("discount", "rank")})
+    } or found.matches[0].conventions[0] != "rankstone"
+
+
+def test_nothing_makes_it():
+    found = rs.identify(TRUTH, RUN, "rr = 0.123")
+    assert found.matches == []
+    assert found.nearest is not None
+    assert "nothing makes this number" in repr(found)
+    assert found.to_dict()["nearest"]["value"] == found.nearest.value
+
+
+@pytest.mark.parametrize(
+    ("reported", "lowest", "highest"),
+    [
+        ("0.4704", 0.47035, 0.47045),
+        (".47", 0.465, 0.475),
+        ("47.04 %", 0.47035, 0.47045),
+        ("47%", 0.465, 0.475),
+        ("1.0", 0.95, 1.05),
+        ("3e-2", 0.025, 0.035),
+    ],
+)
+def test_to_the_digits_given(reported, lowest, highest):
+    assert interval(reported) == pytest.approx((lowest, highest), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("nDCG@4 = 0.7039",), ("ndcg@4=0.7039",), ("ndcg@4: 0.7039",), ("NDCG@4 70.39 %",), ("ndcg@4", 0.7039),
+     (rs.ndcg @ 4, "70.39%"), ("ndcg(gain='linear')@4 = 0.7039",)],
+)  # fmt: skip
+def test_ways_to_ask(asked):
+    found = rs.identify(TRUTH, RUN, *asked)
+    assert found.matches[0].conventions[0] == "rankstone"
+    assert found.lowest == pytest.approx(0.70385)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("ndcg@4",), "cannot read 'ndcg@4'; write it like 'ndcg@10 = 0.4704'"),
+        (("ndgc@4 = 0.5",), "unknown metric 'ndgc@4'; did you mean 'ndcg@4'?"),
+        (("recall@{1,2} = 0.5",), "names 2 metrics; give the number of one"),
+        (("ndcg@4", "high"), "'high' is not a number"),
+        (("ndcg@4", math.nan), "'nan' is not a number that a definition could make"),
+    ],
+)
+def test_what_cannot_be_asked(asked, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        rs.identify(TRUTH, RUN, *asked)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@3", "ap@3", "precision@3", "recall", "rr", "f1@3", "err"])
+@settings(max_examples=3)
+@given(pair=fitting("ranking"))
+def test_finds_the_conventions_that_made_it(metric, pair):
+    """Every preset that has a number for the data is among those that make it, and no other."""
+    truth, run = pair
+    makers: dict[float, list[str]] = {}
+    for name in rs.conventions():
+        try:
+            value = rs.evaluate(truth, run, metric, convention=name)[metric]
+        except ValueError:  # it has no number
+            continue
+        if math.isfinite(value):
+            makers.setdefault(round(value, 6), []).append(name)
+    for value, expected in makers.items():
+        assert set(names(rs.identify(truth, run, metric, f"{value:.6f}"))) == set(expected)
+
+
+@pytest.mark.parametrize("metric", sorted(built_in()))
+def test_every_metric(metric):
+    truth = {"q": {"a": 1, "b": 0, "c": 1, "e": 1}, "r": {"a": 1, "d": 0}}
+    run = {"q": {"a": 0.75, "b": 0.5, "d": 0.25, "c": 0.125}, "r": {"d": 0.75, "a": 0.5}}
+    value = rs.evaluate(truth, run, metric)[metric]
+    found = rs.identify(truth, run, metric, repr(value))
+    assert names(found)[0] == "rankstone"
+    assert found.matches[0].definition.cite == rs.definition(metric).cite
+    assert found.tried >= len(rs.conventions()) / 2
+
+
+def test_what_it_looks_like():
+    found = rs.identify(TRUTH, RUN, "ndcg@4 = 0.620")
+    lines = repr(found).split("\n")
+    assert lines[0].startswith(f"ndcg@4 = 0.620: {len(found.matches)} found; {found.tried} definitions tried, ")
+    assert lines[1].split() == ["convention", "but", "value"]
+    assert lines[3].startswith("lenskit")
+    assert "lenskit" in found._repr_html_()
+    data = found.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert data["matches"][0]["conventions"][0] == "lenskit"
+
+
+def test_data_that_some_definitions_refuse():
+    """An item twice is an error by default, and counts each time elsewhere."""
+    truth, run = {"q": ["a", "b"]}, {"q": ["a", "a", "x"]}
+    found = rs.identify(truth, run, "precision@3 = 0.667")
+    assert "rankstone" not in names(found)
+    assert "hivemall" in names(found)
