@@ -16,7 +16,7 @@ _RATINGS: dict[str, Any] = {
     "choices": {"averaging": "pooled", "undefined": "skip", "missing": "skip"},
     "expected": True,
 }
-_ERROR: dict[str, Any] = {**_RATINGS, "bounds": (0, np.inf), "better": "lower"}
+_ERROR: dict[str, Any] = {**_RATINGS, "bounds": (0, np.inf), "better": "lower", "additive": True}
 
 
 def _scores(ranked: Ranked) -> Floats:

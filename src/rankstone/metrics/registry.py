@@ -34,6 +34,7 @@ class Row:
     extremes: tuple[str, str]  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
+    additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
 
     @property
     def summary(self) -> str:
@@ -105,12 +106,14 @@ def metric(
     extremes: tuple[str, str] = ("pessimistic", "optimistic"),
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
+    additive: bool = False,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
     `expected=True` only if the function uses nothing but `hits`, `chance` and `discounted` to read ranks, and
-    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value.
+    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `additive=True` lets
+    a cluster compute an error of predicted ratings without bringing all of them together.
     """
     names = (name, *aliases)
     for one in names:
@@ -120,7 +123,7 @@ def metric(
     def declare(function: Callable[..., Ratio]) -> Metric:
         row = Row(
             name, function, tuple(aliases), formula, kind, MappingProxyType(dict(choices or {})),
-            expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better,
+            expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
         )  # fmt: skip
         before = _ROWS.get(name)
         if before is not None and is_built_in(before) and not is_built_in(row):
