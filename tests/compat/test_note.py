@@ -1,0 +1,75 @@
+"""The functions of a note on ranking metrics, beside its own code."""
+
+import ast
+import inspect
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankstone.compat import note
+
+from .documents import RAISES, answers, document, functions, same
+
+FUNCTIONS = ("metric_at_k", "precision_at_k", "recall_at_k")
+
+
+@pytest.fixture(scope="module")
+def text(shared):
+    return document(shared, "002")
+
+
+@pytest.fixture(scope="module")
+def original(text):
+    return functions(text)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures(name, original):
+    ours, theirs = (
+        {one.name: one.default or None for one in inspect.signature(function).parameters.values()}
+        for function in (getattr(note, name), original[name])
+    )
+    assert ours == theirs
+
+
+def test_the_printed_numbers(text):
+    """The note's example: three lines of data for each user, then what it prints of them."""
+    lines = [ast.literal_eval(line.strip()) for line in text.splitlines() if line.startswith(("    [", "    {"))]
+    preferences, recommendations, masks = lines[0::3], lines[1::3], lines[2::3]
+    assert len(masks) == 10
+    assert note.precision_at_k(preferences, recommendations, 4) == 0.95
+    assert note.recall_at_k(preferences, recommendations, 4) == 0.95
+    assert note.recall_at_k(preferences, recommendations, 4, masks) == 0.76
+
+
+items = st.lists(st.integers(0, 6), min_size=1, max_size=7)
+users = st.lists(st.tuples(items, items, st.lists(st.integers(0, 1), min_size=7, max_size=7)), min_size=1, max_size=4)
+
+
+@given(users=users, k=st.integers(1, 8), masked=st.booleans())
+def test_the_notes_own_code(original, users, k, masked):
+    true, predicted = [user[0] for user in users], [user[1] for user in users]
+    masks = [dict(enumerate(user[2])) for user in users] if masked else []
+    for name in FUNCTIONS[1:]:
+        try:
+            expected = original[name](true, predicted, k, masks)
+        except ZeroDivisionError:
+            continue
+        assert getattr(note, name)(true, predicted, k, masks) == expected
+
+
+def test_recorded_numbers(shared):
+    cases = list(answers(shared, "002", "seed 002 code", {"precision_at_k", "recall_at_k"}))
+    assert len(cases) == 45
+    for name, metric, inputs, params, expected, near in cases:
+        masks = [dict(map(tuple, mask)) for mask in inputs.get("relevance_masks") or []]
+
+        def call(metric=metric, inputs=inputs, params=params, masks=masks):
+            return getattr(note, metric)(inputs["y_true"], inputs["y_pred"], relevance_masks=masks, **params)
+
+        if expected == RAISES:
+            with pytest.raises((ValueError, TypeError), match=r"\w+ \w+"):
+                call()
+        else:
+            assert same(call(), expected, near), f"{name}: {call()!r} is not {expected!r}"
