@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+PEERS := .venv-peers
 SANITIZE := build/sanitize
 CODE := src tests examples docs $(wildcard benchmarks)
 
@@ -17,7 +18,7 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz lint types sanitize docs check bench format clean
+.PHONY: help demo test peers fuzz lint types sanitize docs check bench format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +28,9 @@ demo: $(VENV)/.package ## Build rankstone and compare three simulated recommende
 
 test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg" runs a part
 	$(BIN)/python -m pytest -m "" $(ARGS)
+
+peers: $(PEERS)/.package ## Compare every preset with the real library, in an environment with all of them
+	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers
 
 fuzz: $(VENV)/.extras ## Fuzz the file readers for a few minutes
 	RANKSTONE_FUZZ_SECONDS=60 $(BIN)/python -m pytest -m "" tests/fuzz
@@ -59,12 +63,12 @@ format: $(VENV)/.extras ## Rewrite the code in the project's style
 	$(BIN)/ruff format $(CODE)
 
 clean: ## Remove the environments, builds and caches
-	rm -rf $(VENV) $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(PEERS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up. The package is installed as a user would install it, again whenever a source changes.
 
-$(VENV)/bin/pip $(BENCH)/bin/pip:
+$(VENV)/bin/pip $(BENCH)/bin/pip $(PEERS)/bin/pip:
 	@$(PYTHON) -m venv $(@D:/bin=)
 
 $(VENV)/.package: $(SOURCES) | $(VENV)/bin/pip
@@ -92,4 +96,12 @@ $(BENCH)/.package: $(SOURCES) | $(BENCH)/bin/pip
 	@echo "installing rankstone and its peers into $(BENCH)"
 	@$(BENCH)/bin/python -c "import torch" 2>/dev/null || $(BENCH)/bin/python $(INSTALL) torch==2.13.0
 	@$(BENCH)/bin/python $(INSTALL) ".[bench]"
+	@touch $@
+
+# RecTools asks for an older NumPy than cornac and jax do, and works with theirs.
+$(PEERS)/.package: $(SOURCES) | $(PEERS)/bin/pip
+	@echo "installing rankstone and the libraries it reproduces into $(PEERS)"
+	@$(PEERS)/bin/python -c "import torch" 2>/dev/null || $(PEERS)/bin/python $(INSTALL) torch==2.13.0
+	@$(PEERS)/bin/python $(INSTALL) ".[test,peers]"
+	@$(PEERS)/bin/python $(INSTALL) --no-deps rectools
 	@touch $@

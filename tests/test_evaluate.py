@@ -63,7 +63,7 @@ def test_undefined_and_missing_together():
 
 
 def test_many_missing_queries_are_not_all_named():
-    with pytest.raises(ValueError, match=r"lacks 9 judged queries: 0, 1, 2, 3, 4 \.\.\.$"):
+    with pytest.raises(ValueError, match=r"lacks 9 judged queries: 0, 1, 2, 3, 4 \.\.\.; missing='zero'"):
         rs.evaluate({number: ["a"] for number in range(9)}, {}, missing="error")
 
 
@@ -110,10 +110,19 @@ def test_micro_of_nothing():
         rs.evaluate(truth, run, "recall", averaging="micro", undefined="error")
 
 
-def test_pooled_is_for_ratings():
-    """A hit's rank in its own list says nothing about its rank among all rows."""
-    with pytest.raises(ValueError, match=r"precision@1 ranks the items of a query; averaging='pooled'"):
-        rs.evaluate(TRUTH, RUN, "precision@1", averaging="pooled")
+def test_pooled_rows():
+    """All rows as one list, by score; that needs an order and a grade for each of them."""
+    truth = {"q": {"a": 1, "b": 0}, "r": {"c": 0, "d": 1}}
+    run = {"q": {"a": 3.0, "b": 1.0}, "r": {"c": 2.0, "d": 1.0}}
+    asked = {"averaging": "pooled", "ties": "input"}
+    assert rs.evaluate(truth, run, "auc", **asked)["auc"] == pytest.approx((1 + 1 + 0 + 0.5) / 4)
+    assert rs.evaluate(truth, run, "precision@1", **asked)["precision@1"] == 1 / 1
+    assert rs.evaluate(truth, run, "ap", averaging="pooled", ties="pessimistic")["ap"] == pytest.approx((1 + 2 / 4) / 2)
+    with pytest.raises(ValueError, match=r"precision@1: with averaging='pooled', .* by ties='item_desc'"):
+        rs.evaluate(truth, run, "precision@1", averaging="pooled")
+    run["q"]["x"] = 0.0
+    with pytest.raises(ValueError, match=r"auc: averaging='pooled' needs a grade for every row; 1 rows"):
+        rs.evaluate(truth, run, "auc", **asked)
 
 
 def test_digits():
@@ -215,12 +224,12 @@ WRONG = {
     "unknown choice of a metric": ({"ap_colour": 1}, ValueError, "unknown parameter of ap 'colour'"),
     "unknown value": ({"ties": "random"}, ValueError, "ties='random'; choose from 'item_desc', 'item_asc'"),
     "unknown convention": (
-        {"convention": "trec"},
+        {"convention": "treceval"},
         ValueError,
-        r"unknown convention 'trec'; did you mean 'trec_eval'\?",
+        r"unknown convention 'treceval'; did you mean 'trec_eval'\?",
     ),
     "no convention": ({"convention": None}, ValueError, "unknown convention None"),
-    "threshold": ({"threshold": "high"}, ValueError, "threshold 'high' is not a grade; write 2, '>=2' or '>2'"),
+    "threshold": ({"threshold": "high"}, ValueError, "threshold 'high' is not a grade; write 2, '>=2', '>2' or 'all'"),
     "threshold of nothing": ({"threshold": None}, TypeError, "threshold must be a grade, not None"),
     "endless threshold": ({"threshold": math.inf}, ValueError, "threshold must be finite"),
     "undefined": ({"undefined": "none"}, ValueError, "undefined='none'; choose from 0, 1, 0.5, 'nan', 'skip', 'error'"),

@@ -120,6 +120,10 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("ties", "optimistic"): "equal scores with the best item first",
     ("ties", "pessimistic"): "equal scores with the worst item first",
     ("ties", "expected"): "mean over all orders of equal scores",
+    ("ties", "group_end"): "items with equal scores all at the last of their places",
+    ("ties", "group_mean"): "items with equal scores all at their mean place, rounded down",
+    ("pool", "list"): "only the items returned are known, those nobody judged have grade 0",
+    ("nonpositive_score", "miss"): "an item with a score of 0 or less is never found",
     ("score_precision", "float64"): "",
     ("score_precision", "float32"): "scores compared as float32",
     ("duplicates", "error"): "",
@@ -135,6 +139,16 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("truth_depth", "all"): "",
     ("truth_depth", "k"): "only the first k items of the truth can be relevant",
     ("both_empty", None): "",
+    ("both_empty", "nan"): "NaN for an empty list and an empty truth",
+    ("no_relevant", "skip"): "queries without a relevant item are left out",
+    ("no_relevant", "nan"): "NaN for a query without a relevant item",
+    ("no_relevant", "error"): "a query without a relevant item is an error",
+    ("empty_list", "skip"): "queries with an empty list are left out",
+    ("empty_list", "error"): "a query with an empty list is an error",
+    ("empty_truth", "skip"): "queries whose truth judges nothing are left out",
+    ("nan_in_mean", "zero"): "NaN counts 0 in the mean",
+    ("default_k", None): "",
+    ("query_digits", None): "",
     ("short_list", "count"): "",
     ("short_list", "zero"): "0 if the list is shorter than k",
     ("missing", "zero"): "a judged query missing from the run counts as an empty list",
@@ -150,6 +164,7 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("averaging", "micro"): "sum of all numerators over sum of all denominators",
     ("averaging", "weighted"): "weighted mean of the queries' values",
     ("averaging", "pooled"): "over all rows of all queries as one list",
+    ("averaging", "parts"): "of the mean precision and the mean recall",
     ("averaging", "geometric"): "geometric mean of the queries' values, each at least 0.00001",
     ("averaging", "sum"): "sum over the queries",
     ("no_queries", "nan"): "",
@@ -158,10 +173,14 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("digits", None): "",
     ("negative", "zero"): "negative grades count 0",
     ("negative", "signed"): "negative grades count against",
+    ("negative", "error"): "a negative grade is an error",
+    ("below", "gain"): "",
+    ("below", "none"): "no gain below the threshold",
     ("gain", "linear"): "gain is the grade",
     ("gain", "exp2"): "gain is 2^grade - 1",
     ("gain", "binary"): "gain is 1 for a relevant item",
     ("ideal", "judged"): "ideal list of all judged items",
+    ("ideal", "nonzero"): "ideal list of all items judged other than 0",
     ("ideal", "retrieved"): "ideal list of the judged items in the run",
     ("ideal", "ones"): "ideal list of k relevant items",
     ("ideal", "given"): "ideal list in the order of the truth as given",
@@ -176,11 +195,28 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("term_digits", None): "",
     ("catalogue", None): "over judged items",
     ("max_grade", None): "max_grade is the highest grade of the truth",
-    ("pairs", "judged"): "pairs of judged items, equal scores count half",
+    ("stop", "exp2"): "",
+    ("stop", "grade"): "the grade is the chance to stop",
+    ("among", "judged"): "",
+    ("among", "list"): "over the items of the list",
+    ("alone", "undefined"): "",
+    ("alone", "right"): "1 where all items are relevant",
+    ("equal", "half"): "equal scores count half",
+    ("equal", "order"): "equal scores by their order",
+    ("equal", "wrong"): "equal scores count as wrong",
+    ("pairs", "judged"): "pairs of judged items",
     ("pairs", "list"): "pairs within the first k places",
 }
 _STAGES = ("metric", "align", "mean")
-_ALWAYS = ("threshold", "credit", "truth_depth", "averaging", "digits")  # of every query; the others are edge cases
+_ALWAYS = (
+    "default_k",
+    "threshold",
+    "credit",
+    "truth_depth",
+    "averaging",
+    "query_digits",
+    "digits",
+)  # of every query; the others are edge cases
 
 
 @dataclass(frozen=True)
@@ -348,16 +384,23 @@ def _idle(name: str, kind: str) -> bool:
 
 def _say(name: str, value: Any) -> str:
     try:
-        if (name, value) in _WORDS and not (name in ("both_empty", "digits") and value is not None):
+        if (name, value) in _WORDS:
             return _WORDS[name, value]
     except TypeError:
         pass
     if name == "threshold":
-        return f"relevant {value if isinstance(value, str) else f'from grade {value:g}'}"
+        words = value if isinstance(value, str) else f"from grade {value:g}"
+        return "every judged item is relevant" if value == "all" else f"relevant {words}"
     if name == "undefined":
         return f"{value:g} where nothing could be earned"
     if name == "both_empty":
         return f"{value:g} for an empty list and an empty truth"
+    if name == "no_relevant":
+        return "" if value is None else f"{value:g} for a query without a relevant item"
+    if name == "default_k":
+        return f"cut at {value} where no cutoff is given"
+    if name == "query_digits":
+        return f"each query's value rounded to {value} decimals"
     if name == "digits":
         return f"rounded to {value} decimals"
     if name == "term_digits":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from rankstone.conventions import CHOICES, Convention, check_choices, decide
 from rankstone.conventions import convention as find_convention
 from rankstone.inputs import Aligned, Source, open_source
 from rankstone.metrics.registry import Metric, on_declare, parse
-from rankstone.ranked import Bools, Floats, NoExpectedValue, Ranked, Ratio, Relevance
+from rankstone.metrics.sets import harmonic
+from rankstone.ranked import SHARED, Bools, Floats, NoExpectedValue, Ranked, Ratio, Relevance
 
 if TYPE_CHECKING:
     from rankstone.result import Outcome, Result
@@ -23,6 +24,9 @@ DEFAULT_METRICS = ("ndcg@10", "ap", "rr", "precision@10", "recall@10")
 
 # Orders that the core can count with; the others are derived from how many items share a score.
 _COUNTED = ("item_desc", "item_asc", "input", "reverse_input")
+_BY_ITEM = ("item_desc", "item_asc", "reverse_input")  # those that need to know more than each query's own order
+_AVERAGED = ("expected", *SHARED)  # those that only some metrics can be computed for
+_TWO_SIDED = ("auc", "bpref", "infap", "fallout")  # for which an item is relevant or not, and nothing between
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ def evaluate(
 
     truth, run: `{query: {item: grade}}` and `{query: {item: score}}` (or lists of items, the run's best first), tables
     with a query and an item column (or a column of lists), files, `rs.columns(...)`, `rs.lists(...)`, SciPy sparse
-    matrices, or two matrices, labels and scores, with a `mask` or `lengths`. A large file is read in batches. One table
+    matrices, or two matrices, labels and scores, with a `mask` or `lengths`. A large file is read in batches; a text
+    that begins with `select`, `with` or `from` is a query for DuckDB. One table
     with a label and a score in each row is both sides; it has a query column, or `groups`: the number of rows of each
     query. `columns` names a table's columns: `{"query": "user_id", "item": "movie"}`, or
     `{"truth": {...}, "run": {...}}`.
@@ -72,6 +77,10 @@ def evaluate(
     """
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    if isinstance(truth, str) or isinstance(run, str):
+        from rankstone.inputs.tables import queried
+
+        truth, run = queried(truth), queried(run)
     if isinstance(run, (str, PathLike)) and _is_large(run):
         from rankstone.stream import evaluate_file
 
@@ -106,10 +115,10 @@ def evaluate_source(
     for one in plans:
         zeros[one.align] = zeros.get(one.align, False) or one.zeros
     aligned = {align: source.align(**dict(align), zeros=zeros[align], threads=threads) for align in zeros}
-    weighing = None if weights is None else _weights(weights, aligned[plans[0].align])
+    weighing = None if weights is None else weights_of(weights, aligned[plans[0].align])
     outcomes = {}
     for one in plans:
-        _refuse(one, aligned[one.align])
+        refuse(one, aligned[one.align])
         try:
             outcomes[one.label] = outcome(one, aligned[one.align].ranked, weighing)
         except NothingToEarn as error:
@@ -125,16 +134,22 @@ class NothingToEarn(ValueError):  # noqa: N818  it says what is the matter
         self.query = query
 
 
-def _refuse(one: Plan, aligned: Aligned) -> None:
-    """Stop where the convention calls a missing or an extra query an error."""
-    if one.choices["missing"] == "error" and not aligned.ranked.present.all():
-        missing = [aligned.queries[int(at)] for at in np.flatnonzero(~aligned.ranked.present)]
-        raise ValueError(f"the run lacks {len(missing)} judged queries: {_some(missing)}")
+def refuse(one: Plan, aligned: Aligned) -> None:
+    """Stop where the convention calls a missing, an empty or an extra query an error."""
+    ranked = aligned.ranked
+    if one.choices["missing"] == "error" and not ranked.present.all():
+        missing = [aligned.queries[int(at)] for at in np.flatnonzero(~ranked.present)]
+        hint = "missing='zero' counts them as empty lists, missing='skip' leaves them out"
+        raise ValueError(f"the run lacks {len(missing)} judged queries: {some(missing)}; {hint}")
+    if one.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
+        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
+        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
     if one.choices["extra"] == "error" and aligned.extra_count:
-        raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {_some(aligned.extra)}")
+        raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {some(aligned.extra)}")
 
 
-def _some(queries: Any) -> str:
+def some(queries: Any) -> str:
+    """The first few, for an error."""
     return ", ".join(repr(query) for query in list(queries)[:5]) + (" ..." if len(queries) > 5 else "")
 
 
@@ -171,26 +186,36 @@ on_declare.append(_plan.cache_clear)
 
 def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan:
     row, given = metric.row, dict(metric.params)
-    choices = {name: decide(row, name, given, over, named) for name in CHOICES}
-    arguments = {name: decide(row, name, given, over, named) for name in row.defaults}
-    if row.takes_k:
-        arguments["k"] = metric.k
+    choices = {name: decide(row, name, given, over, named, metric.k) for name in CHOICES}
+    arguments = {name: decide(row, name, given, over, named, metric.k) for name in row.defaults}
     return planned(metric, arguments, choices)
 
 
 def planned(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str, Any]) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
     row, ties = metric.row, choices["ties"]
-    if ties == "expected" and not row.expected:
+    if row.takes_k:
+        arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
+    if ties in _AVERAGED and not row.expected:
         raise NoExpectedValue(
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
-            f"{', '.join(one for one in CHOICES['ties'].allowed if one != 'expected')}"
+            f"{', '.join(one for one in CHOICES['ties'].allowed if one not in _AVERAGED)}"
         )
-    if choices["averaging"] == "pooled" and row.kind != "ratings":
-        raise ValueError(f"{metric} ranks the items of a query; averaging='pooled' is for errors of predicted ratings")
+    if choices["averaging"] == "pooled" and row.kind not in ("ratings", "agreement") and ties in _BY_ITEM:
+        raise ValueError(f"{metric}: with averaging='pooled', items of all queries cannot be ordered by ties={ties!r}")
+    for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
+        if choices[choice] == value and row.name in _TWO_SIDED:
+            raise ValueError(
+                f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
+            )
+    if choices["averaging"] == "parts" and row.name not in ("f", "f1"):
+        raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
     every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
-    zeros = row.zeros(arguments) or every_row or choices["both_empty"] is not None
+    if choices["pool"] == "list" and every_row and row.kind in ("ranking", "count"):
+        raise ValueError(f"{metric}: pool='list' gives unjudged items grade 0, so the threshold must be above 0")
+    needed = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "pooled"
+    zeros = row.zeros(arguments) or every_row or needed
     align = (
         ("order", ties if ties in _COUNTED else "input"),
         ("float32", choices["score_precision"] == "float32"),
@@ -212,21 +237,31 @@ def settled(one: Plan, ranked: Ranked, ratio: Ratio, weights: Floats | None) -> 
     from rankstone.result import Outcome
 
     values, counted = _values(one, ranked, ratio, _counted(one, ranked))
-    return Outcome(one, ratio, values, counted, mean_of(one, ranked, ratio, values, counted, weights))
+    sums = sums_of(one, ranked, ratio, values, counted, weights)
+    return Outcome(one, ratio, values, counted, mean_from(one, sums, ratio.finish))
 
 
 def scored(one: Plan, aligned: Ranked, ties: str | None = None) -> tuple[Ranked, Ratio, Floats, Bools | None]:
-    """What each query earned: the ranking as the metric sees it, the ratio, its value, and who counts (None: all)."""
+    """One metric's values, the ranking and the ratios they come from, and which of them count (None: all)."""
     ranked, ratio = earned(one, aligned, ties)
     return ranked, ratio, *_values(one, ranked, ratio, _counted(one, ranked))
 
 
 def earned(one: Plan, aligned: Ranked, ties: str | None = None) -> tuple[Ranked, Ratio]:
     """The ranking as the metric sees it, and what each query earned over what it could have earned."""
+    ranked = seen(one, aligned, ties)
+    return ranked, ratio_of(one, ranked)
+
+
+def seen(one: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
+    """The ranking as the metric sees it."""
     ties = ties or one.choices["ties"]
     ranked = aligned.judged_by(one.relevance)  # first, as it says which tied items are the better ones
-    ranked = ranked if ties in _COUNTED else ranked.with_ties(ties)
-    return ranked, ratio_of(one, ranked)
+    if one.choices["pool"] == "list" and one.metric.row.kind in ("ranking", "count"):
+        ranked = ranked.within_the_list()
+    if one.choices["nonpositive_score"] == "miss":
+        ranked = ranked.above_zero()
+    return ranked if ties in _COUNTED else ranked.with_ties(ties)
 
 
 def ratio_of(one: Plan, ranked: Ranked) -> Ratio:
@@ -247,9 +282,13 @@ def _apply(one: Plan, ranked: Ranked) -> Ratio:
 
 def _counted(one: Plan, ranked: Ranked) -> Bools | None:
     """Which queries enter the mean; None for all."""
+    counted = None
     if one.choices["missing"] == "skip" and not ranked.present.all():
-        return ranked.present.copy()
-    return None
+        counted = ranked.present.copy()
+    for choice, sizes in (("empty_list", ranked.retrieved), ("empty_truth", ranked.judged)):
+        if one.choices[choice] == "skip" and not sizes.all():
+            counted = sizes > 0 if counted is None else counted & (sizes > 0)
+    return counted
 
 
 def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> tuple[Floats, Bools | None]:
@@ -266,54 +305,117 @@ def _values(one: Plan, ranked: Ranked, ratio: Ratio, counted: Bools | None) -> t
     if k is not None and one.choices["short_list"] == "zero":
         values = np.where(ranked.retrieved < k, 0.0, values)
         defined = defined | (ranked.retrieved < k)
+    empty = one.choices["both_empty"]
+    both = None if empty is None else (ranked.retrieved == 0) & (ranked.judged == 0)
     if not defined.all():
-        empty = one.choices["both_empty"]
-        if empty is not None:
-            both = ~defined & (ranked.retrieved == 0) & (ranked.judged == 0)
-            values[both] = empty
+        if both is not None:
+            values[~defined & both] = float(empty)
             defined = defined | both
         if isinstance(undefined, (int, float)):
             values[~defined] = undefined
         elif undefined == "skip":
             counted = defined if counted is None else counted & defined
         elif undefined == "error" and one.choices["averaging"] not in ("micro", "pooled"):
-            wrong = ~defined if counted is None else ~defined & counted
-            if wrong.any():
-                raise NothingToEarn(int(np.argmax(wrong)))
+            _stop_at(~defined, counted)
+    if one.choices["no_relevant"] is not None:
+        none = ranked.relevant == 0
+        none = none if both is None else none & ~both
+        values, counted = _without_relevant(one.choices["no_relevant"], none, values, counted)
+    if one.choices["query_digits"] is not None:
+        values = np.round(values, one.choices["query_digits"])
     if counted is not None:
         values = np.where(counted, values, np.nan)
     return values, counted
+
+
+def _without_relevant(choice: Any, none: Bools, values: Floats, counted: Bools | None) -> tuple[Floats, Bools | None]:
+    """What queries without a relevant item get, whatever the formula says."""
+    if choice == "skip":
+        return values, ~none if counted is None else ~none & counted
+    if choice == "error":
+        _stop_at(none, counted)
+        return values, counted
+    return np.where(none, float(choice), values), counted
+
+
+def _stop_at(wrong: Bools, counted: Bools | None) -> None:
+    wrong = wrong if counted is None else wrong & counted
+    if wrong.any():
+        raise NothingToEarn(int(np.argmax(wrong)))
 
 
 def mean_of(
     one: Plan, ranked: Ranked, ratio: Ratio, values: Floats, counted: Bools | None, weights: Floats | None
 ) -> float:
     """The mean of the queries' values, of the kind that was chosen."""
-    averaging, digits = one.choices["averaging"], one.choices["digits"]
+    return mean_from(one, sums_of(one, ranked, ratio, values, counted, weights), ratio.finish)
+
+
+def _as_one_list(one: Plan, ranked: Ranked) -> Ranked:
+    """The rows of all queries by score."""
+    unjudged = ranked.retrieved - np.diff(ranked.hit_offsets)
+    if one.metric.row.kind in ("ranking", "count") and unjudged.any():
+        raise ValueError(
+            f"{one.metric}: averaging='pooled' needs a grade for every row; {unjudged.sum()} rows of the run have none"
+        )
+    whole, ties = ranked.pooled(), one.choices["ties"]
+    return whole if ties in _COUNTED else whole.with_ties(ties)
+
+
+class Sums(NamedTuple):
+    """What a mean is made of. The sums of several shares of the queries add up."""
+
+    top: float
+    bottom: float
+    queries: int
+
+
+def sums_of(
+    one: Plan, ranked: Ranked, ratio: Ratio, values: Floats, counted: Bools | None, weights: Floats | None
+) -> Sums:
+    """The sums for the kind of mean that was chosen."""
+    averaging = one.choices["averaging"]
     chosen = values if counted is None else values[counted]
+    if one.choices["nan_in_mean"] == "zero":
+        chosen = np.nan_to_num(chosen, nan=0.0)
+    queries = len(chosen)
     if averaging == "pooled":
-        whole = ranked.pooled()
-        pooled = _apply(one, whole)
-        mean = _divided(one, float(pooled.numerator[0]), float(pooled.denominator[0]), pooled)
-    elif len(chosen) == 0:
-        mean = _nothing(one)
-    elif averaging == "micro":
+        pooled = _apply(one, _as_one_list(one, ranked))
+        return Sums(float(pooled.numerator[0]), float(pooled.denominator[0]), queries)
+    if averaging == "micro":
         keep = slice(None) if counted is None else counted
-        mean = _divided(one, float(ratio.numerator[keep].sum()), float(ratio.denominator[keep].sum()), ratio)
-    elif averaging == "weighted":
+        return Sums(float(ratio.numerator[keep].sum()), float(ratio.denominator[keep].sum()), queries)
+    if averaging == "weighted":
         if weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query")
         shares = weights if counted is None else weights[counted]
-        total = float(shares.sum())
-        mean = float((shares * chosen).sum() / total) if total else _nothing(one)
+        return Sums(float((shares * chosen).sum()), float(shares.sum()), queries)
+    if averaging == "parts" and ratio.parts is not None:  # of precision and of recall
+        top, bottom = (_values(one, ranked, part, counted)[0] for part in ratio.parts)
+        keep = slice(None) if counted is None else counted
+        return Sums(float(top[keep].sum()), float(bottom[keep].sum()), queries)
+    if averaging == "geometric":
+        return Sums(float(np.log(np.maximum(chosen, 1e-5)).sum()), queries, queries)
+    return Sums(float(np.add.reduce(chosen)), queries, queries)
+
+
+def mean_from(one: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> float:
+    """The mean that the sums make."""
+    averaging, digits = one.choices["averaging"], one.choices["digits"]
+    if averaging == "pooled" or (averaging == "micro" and sums.queries):
+        mean = _divided(one, sums.top, sums.bottom, finish)
+    elif averaging == "parts" and sums.queries:
+        mean = _divided(one, *harmonic(sums.top / sums.queries, sums.bottom / sums.queries, one.arguments), finish)
+    elif sums.bottom == 0:
+        mean = _nothing(one)
     elif averaging == "geometric":
-        mean = float(np.exp(np.log(np.maximum(chosen, 1e-5)).mean()))
+        mean = float(np.exp(sums.top / sums.bottom))
     else:
-        mean = float(np.add.reduce(chosen)) / (1 if averaging == "sum" else len(chosen))
+        mean = sums.top if averaging == "sum" else sums.top / sums.bottom
     return mean if digits is None else round(mean, digits)
 
 
-def _divided(one: Plan, earned: float, possible: float, ratio: Ratio) -> float:
+def _divided(one: Plan, earned: float, possible: float, finish: Callable[[Any], Any] | None) -> float:
     """One division for all queries together."""
     if possible == 0:
         undefined = one.choices["undefined"]
@@ -321,7 +423,7 @@ def _divided(one: Plan, earned: float, possible: float, ratio: Ratio) -> float:
             raise ValueError(f"{one.metric}: nothing could be earned in any query")
         return float("nan") if isinstance(undefined, str) else float(undefined)
     value = earned / possible
-    return float(value if ratio.finish is None else ratio.finish(value))
+    return float(value if finish is None else finish(value))
 
 
 def _nothing(one: Plan) -> float:
@@ -330,7 +432,8 @@ def _nothing(one: Plan) -> float:
     return float(one.choices["no_queries"])
 
 
-def _weights(weights: Any, aligned: Aligned) -> Floats:
+def weights_of(weights: Any, aligned: Aligned) -> Floats:
+    """Weights in the order of the queries, checked."""
     queries = aligned.queries
     if isinstance(weights, Mapping):
         missing = [query for query in queries if query not in weights]

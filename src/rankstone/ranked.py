@@ -22,8 +22,7 @@ class Ratio(NamedTuple):
     numerator: Floats
     denominator: Floats
     finish: Callable[[Any], Any] | None = None  # applied after the division, e.g. a square root
-    parts: tuple[Ratio, Ratio] | None = None  # of a value that joins two, as f1 does precision and recall
-    join: Callable[[float, float], float] | None = None  # makes the value of its parts
+    parts: tuple[Ratio, Ratio] | None = None  # precision and recall, where the value is made of them
 
     def only(self, queries: Bools) -> Ratio:
         """The same of some queries only."""
@@ -109,7 +108,7 @@ class Ranked:
         self.present = present
         self.truth_offsets = truth_offsets
         self.grades = grades
-        self.ideal = ideal
+        self._ideal: Floats | None = ideal
         self.hit_offsets = hit_offsets
         self.ranks = ranks
         self.grade = grade
@@ -120,6 +119,7 @@ class Ranked:
         self.ordered_truth = ordered_truth  # the truth came as an order, without grades
         self.expected = False  # answer with the mean over all orders of the tied items
         self.shared = False  # tied items share one rank
+        self._judged: Floats | None = None  # how many items the truth judges, where not all of them are known here
         self.unjudged: Ints | None = None  # how many returned items nobody judged, where they count as graded 0
         self.misses: Bools | None = None  # hits that count as if they were not relevant
         self.relevance = relevance or Relevance()
@@ -162,13 +162,11 @@ class Ranked:
         """The same ranking where nothing is known but the items returned: those nobody judged have grade 0."""
 
         def view() -> Ranked:
-            order = np.lexsort((-self.grade, self.query))
-            return self._but(
-                truth_offsets=self.hit_offsets,
-                grades=self.grade,
-                ideal=self.grade[order],
-                unjudged=self.retrieved - lengths(self.hit_offsets),
-            )
+            unjudged = self.retrieved - lengths(self.hit_offsets)
+            if len(self.grade) == len(self.grades):  # all that was judged was returned
+                return self._but(unjudged=unjudged)
+            changes = {"truth_offsets": self.hit_offsets, "grades": self.grade, "unjudged": unjudged}
+            return self._but(_ideal=None, _judged=self.judged, **changes)
 
         return self.remember("within the list", view)
 
@@ -216,7 +214,7 @@ class Ranked:
             present=self.present[at],
             truth_offsets=truth_offsets,
             grades=self.grades[judged],
-            ideal=self.ideal[judged],
+            _ideal=self.ideal[judged],
             unjudged=None if self.unjudged is None else self.unjudged[at],
             **self._hits_at(hits, hit_offsets),
         )
@@ -252,12 +250,14 @@ class Ranked:
             retrieved=np.array([self.retrieved.sum()]),
             present=np.array([True]),
             truth_offsets=np.array([0, len(self.grades)]),
-            ideal=-np.sort(-self.grades),
+            _ideal=-np.sort(-self.grades),
             hit_offsets=np.array([0, n]),
             ranks=np.arange(1, n + 1),
             grade=self.grade[order],
             score=score,
             place=self.place[order],
+            unjudged=None if self.unjudged is None else np.array([self.unjudged.sum()]),
+            misses=None if self.misses is None else self.misses[order],
             above=np.repeat(first, counts) if tied else None,
             tied=np.repeat(counts, counts) if tied else None,
         )
@@ -284,22 +284,36 @@ class Ranked:
         return self.remember("query", lambda: np.repeat(np.arange(len(self)), lengths(self.hit_offsets)))
 
     @property
+    def ideal(self) -> Floats:
+        """The grades of all judged items, each query's in descending order."""
+        if self._ideal is None:
+            self._ideal = -sorted_within(-self.grades, self.truth_offsets)
+        return self._ideal
+
+    @ideal.setter
+    def ideal(self, grades: Floats) -> None:
+        self._ideal = grades
+
+    @property
     def judged(self) -> Floats:
         """How many items each query's truth judges."""
+        if self._judged is not None:
+            return self._judged
         return self.remember("judged", lambda: lengths(self.truth_offsets).astype(np.float64))
 
     @property
     def relevant(self) -> Floats:
         """How many relevant items each query's truth has."""
-        return self.remember("relevant", lambda: self.sum_truth(self.relevance(self.ideal)))
+        return self.remember("relevant", lambda: self.sum_truth(self.relevance(self.grades)))
 
     @property
     def nonrelevant(self) -> Floats:
         """How many items each query's truth judges not relevant (a negative grade is no judgement)."""
 
         def count() -> Floats:
-            below = (self.ideal >= 0) & (self.relevance(self.ideal) == 0)
-            return self.sum_truth(below.astype(np.float64))
+            below = (self.grades >= 0) & (self.relevance(self.grades) == 0)
+            judged = self.sum_truth(below.astype(np.float64))
+            return judged if self.unjudged is None else judged + self.unjudged
 
         return self.remember("nonrelevant", count)
 
@@ -469,8 +483,9 @@ class Ranked:
 
     @property
     def longest_ideal(self) -> int:
-        """Length of the longest ideal list, down to its last judged item."""
-        return self.remember("longest", lambda: int(self.ideal_rank.max(initial=0)))
+        """No judged item's place in an ideal list is deeper than this."""
+        sizes = lengths(self.truth_offsets)
+        return int((sizes if self.unjudged is None else sizes + self.unjudged).max(initial=0))
 
     def remember(self, key: Any, make: Callable[[], T]) -> T:
         """Keep an intermediate array that several metrics or cutoffs share."""
@@ -509,6 +524,12 @@ class TieGroups:
 def lengths(offsets: Ints) -> Ints:
     """How long the segments between offsets are."""
     return offsets[1:] - offsets[:-1]
+
+
+def sorted_within(values: Floats, offsets: Ints) -> Floats:
+    """Values in ascending order, segment by segment."""
+    segment = np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
+    return values[np.lexsort((values, segment))]
 
 
 def _ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:

@@ -77,7 +77,7 @@ WORDS = [f"doc-{letter}{number}" for letter in "aBäÄz" for number in range(12)
 def test_every_measure(seed, ids, scores, grades):
     truth, run = some_data(seed, grades=grades, ids=ids, scores=scores)
     theirs = pytrec_eval.RelevanceEvaluator(truth, ASKED).evaluate(run)
-    ours = rs.evaluate(truth, run, [*PAIRS.values(), "gmap"], convention="trec_eval")
+    ours = rs.evaluate(truth, run, [*PAIRS.values(), "gmap"], convention="trec_eval-9")
     shared = [query for query in truth if query in run]
     assert set(theirs) == set(shared)
     for name, metric in PAIRS.items():
@@ -99,7 +99,7 @@ def test_relevance_level(level, seed):
     """`trec_eval -l` is our threshold: gains keep every grade, the rest counts from that grade."""
     truth, run = some_data(seed, grades=(0, 1, 2, 3), ids=WORDS, scores=TIED[1])
     theirs = pytrec_eval.RelevanceEvaluator(truth, ASKED, relevance_level=level).evaluate(run)
-    ours = rs.evaluate(truth, run, list(PAIRS.values()), convention="trec_eval", threshold=level)
+    ours = rs.evaluate(truth, run, list(PAIRS.values()), convention="trec_eval-9", threshold=level)
     for name, metric in PAIRS.items():
         for query, value in zip(ours.queries, ours.per_query[metric], strict=True):
             if query in run:
@@ -112,7 +112,7 @@ def test_recall_levels_round_as_in_version_9():
     run = {"q": {"a": 9.0, "x": 8.0, "b": 7.0, "y": 6.0, "z": 5.0, "c": 4.0}}
     theirs = pytrec_eval.RelevanceEvaluator(truth, {"iprec_at_recall"}).evaluate(run)["q"]["iprec_at_recall_0.70"]
     assert theirs == pytest.approx(2 / 3)
-    assert rs.evaluate(truth, run, "iprec(recall=0.7)", convention="trec_eval")["iprec(recall=0.7)"] == pytest.approx(
+    assert rs.evaluate(truth, run, "iprec(recall=0.7)", convention="trec_eval-9")["iprec(recall=0.7)"] == pytest.approx(
         2 / 3
     )
     assert rs.evaluate(truth, run, "iprec(recall=0.7)")["iprec(recall=0.7)"] == pytest.approx(3 / 6)

@@ -66,14 +66,20 @@ def parameter_values(row):
     return {name: words.get(name) or VALUES[name] for name in row.defaults}
 
 
+# Values that call some data an error.
+REFUSING = (("negative", "error"), ("stop", "grade"))
+
+
 @st.composite
-def metrics(draw, name, most=10, only=None):
+def metrics(draw, name, most=10, only=None, refusing=False):
     """A metric with some of its parameters set, and perhaps a cutoff."""
     row = rows()[name]
     params = {}
     for parameter, values in parameter_values(row).items():
         if (only is None or parameter in only) and draw(st.booleans()):
-            params[parameter] = draw(st.sampled_from(values))
+            params[parameter] = draw(
+                st.sampled_from([value for value in values if refusing or (parameter, value) not in REFUSING])
+            )
     k = draw(st.sampled_from((None, 1, 2, 3, 5, most))) if row.takes_k else None
     metric = rs.Metric(name).given(**params)
     return (metric if k is None else metric @ k), params, k

@@ -28,6 +28,7 @@ class List:
     top: float  # the highest grade of the whole truth, all queries
     ordered_truth: bool = False
     ties_as_pairs: bool = True  # do equal scores stay equal, where a metric looks at pairs
+    shared: dict | None = None  # item -> rank, where items with equal scores have one rank
 
     def __getitem__(self, option):
         return self.options[option]
@@ -35,10 +36,14 @@ class List:
     @property
     def shown(self):
         """The first k items."""
-        return self.items if self.k is None else self.items[: self.k]
+        return self.first(self.k)
+
+    def first(self, depth):
+        """The items whose rank is at most this."""
+        return self.items if depth is None else [item for item in self.items if self.rank(item) <= depth]
 
     def rank(self, item):
-        return self.items.index(item) + 1
+        return self.items.index(item) + 1 if self.shared is None else self.shared[item]
 
     def place(self, item):
         """Position in the truth as given, from 1."""
@@ -52,10 +57,12 @@ class List:
         if isinstance(threshold, str):
             if threshold.startswith(">="):
                 return float(grade >= float(threshold[2:]))
-            return float(grade > float(threshold[1:]))
+            return float(threshold == "all" or grade > float(threshold[1:]))
         return float(grade >= threshold)
 
     def credit(self, item):
+        if self["nonpositive_score"] == "miss" and self.scores.get(item, 1) <= 0:
+            return 0.0
         return self.credit_of(self.truth[item]) if item in self.truth else 0.0
 
     def is_bad(self, item):
@@ -77,7 +84,7 @@ class List:
     def hits(self, depth=None):
         """Relevant items among the first `depth`."""
         found = 0.0
-        for item in self.items if depth is None else self.items[:depth]:
+        for item in self.first(depth):
             beyond = (
                 self["truth_depth"] == "k" and depth is not None and item in self.truth and self.place(item) > depth
             )
@@ -95,7 +102,7 @@ class List:
 
     def nth(self, item):
         """Relevant items down to this one, itself included."""
-        return sum(self.credit(other) for other in self.items[: self.rank(item)])
+        return sum(self.credit(other) for other in self.first(self.rank(item)))
 
 
 # -- sets ----------------------------------------------------------------------------------------------------
@@ -138,12 +145,18 @@ def r_precision(one):
 
 def fallout(one):
     if one["catalogue"] is not None:
-        return len(one.shown) - one.hits(one.k), one["catalogue"] - one.relevant
+        return _places_shown(one) - one.hits(one.k), one["catalogue"] - one.relevant
+    if "list" in (one["among"], one["pool"]):
+        return _places_shown(one) - one.hits(one.k), one.retrieved - one.hits()
     return sum(one.is_bad(item) for item in one.shown), one.nonrelevant
 
 
+def _places_shown(one):
+    return one.retrieved if one.k is None else min(one.k, one.retrieved)
+
+
 def num_ret(one):
-    return len(one.shown), 1
+    return _places_shown(one), 1
 
 
 def num_rel(one):
@@ -157,8 +170,14 @@ def num_rel_ret(one):
 # -- gains ---------------------------------------------------------------------------------------------------
 
 
+class RefusedError(Exception):
+    """The choices call this input an error."""
+
+
 def _gain(one, grade):
     gain = one["gain"]
+    if one["below"] == "none" and one.credit_of(grade) == 0:
+        return 0
     if gain == "binary":
         return one.credit_of(grade)
     if isinstance(gain, dict):
@@ -181,8 +200,8 @@ def cg(one):
 
 
 def dcg(one):
-    gains = [_gain(one, one.truth[item]) if item in one.truth else 0 for item in one.shown]
-    return _discounted(one, gains), 1
+    judged = [item for item in one.shown if item in one.truth]
+    return math.fsum(_gain(one, one.truth[item]) / _discount(one, one.rank(item)) for item in judged), 1
 
 
 def _discounted(one, gains):
@@ -200,7 +219,8 @@ def ndcg(one):
     elif one["ideal"] == "given":
         ideal = [_gain(one, grade) for grade in one.truth.values()]
     else:
-        held = one.truth if one["ideal"] == "judged" else [item for item in one.items if item in one.truth]
+        held = one.truth if one["ideal"] != "retrieved" else [item for item in one.items if item in one.truth]
+        held = [item for item in held if one["ideal"] != "nonzero" or one.truth[item] != 0]
         ideal = sorted((_gain(one, one.truth[item]) for item in held), reverse=True)
     return dcg(one)[0], _discounted(one, ideal[:depth])
 
@@ -237,7 +257,7 @@ def _ap_divisor(one):
 
 
 def rr(one):
-    found = [item for item in one.shown if one.credit(item) > 0]
+    found = sorted((item for item in one.shown if one.credit(item) > 0), key=one.rank)
     if one["over"] == "all":
         return sum(one.truth[item] / one.rank(item) for item in found), 1
     return (1 / one.rank(found[0]) if found else 0.0), 1
@@ -269,13 +289,15 @@ def _cascade(one, grades):
     top = one.top if one["max_grade"] is None else one["max_grade"]
     total, reading = 0.0, 1.0
     for rank, grade in enumerate(grades, 1):
-        stop = max((2**grade - 1) / 2**top, 0) if grade is not None else 0
+        stop = 0 if grade is None else grade if one["stop"] == "grade" else max((2**grade - 1) / 2**top, 0)
         total += reading * stop / rank
         reading *= 1 - stop
     return total
 
 
 def err(one):
+    if one["stop"] == "grade" and one.top > 1:
+        raise RefusedError
     return _cascade(one, [one.truth.get(item) for item in one.shown]), 1
 
 
@@ -289,31 +311,44 @@ def rbp(one):
         if one.credit(item) > 0:
             gain = one.credit(item) if one["gain"] == "binary" else one.truth[item]
             total += (1 - p) * p ** (one.rank(item) - 1) * gain
-    return total, 1
+    if one["divisor"] == "none":
+        return total, 1
+    grades = [grade for grade in one.truth.values() if one.credit_of(grade) > 0]
+    gains = sorted((one.credit_of(grade) if one["gain"] == "binary" else grade for grade in grades), reverse=True)
+    return total, sum((1 - p) * p**at * gain for at, gain in enumerate(gains[: _places_shown(one)]))
 
 
 # -- pairs ---------------------------------------------------------------------------------------------------
 
 
 def auc(one):
-    if one["pairs"] == "list":
-        good = [item for item in one.shown if one.credit(item) > 0]
+    good = [item for item in one.shown if one.credit(item) > 0]
+    if "list" in (one["pairs"], one["pool"]):
         other = [item for item in one.shown if one.credit(item) == 0]
-        right = sum(one.rank(g) < one.rank(o) for g in good for o in other)
-        return right, len(good) * (one.places(one["divisor"]) - len(good))
-    good = [item for item in one.truth if one.credit(item) > 0]
-    bad = [item for item in one.truth if one.is_bad(item)]
-    right = sum(_goes_right(one, g, b) for g in good for b in bad)
-    return right, len(good) * len(bad)
+        right = sum(_goes_right(one, g, o) for g in good for o in other)
+        places = one.places(one["divisor"])
+        total = len(good) * (places - len(good))
+        if one["catalogue"] is not None:
+            right += len(good) * (places - _places_shown(one))  # places left empty hold something not relevant
+            bad = one["catalogue"] - one.relevant
+            hidden = bad - (places - len(good))
+            right += len(good) * hidden + (one.relevant - len(good)) * hidden / 2
+            good, total = [item for item in one.truth if one.credit_of(one.truth[item]) > 0], one.relevant * bad
+    else:
+        good = [item for item in one.truth if one.credit(item) > 0]
+        bad = [item for item in one.truth if one.is_bad(item)]
+        right = sum(_goes_right(one, g, b) for g in good for b in bad)
+        total = len(good) * len(bad)
+    return (1, 1) if one["alone"] == "right" and good and total == 0 else (right, total)
 
 
 def _goes_right(one, good, bad):
-    """1 if the good one stands above, 0.5 if both are out of sight or have one score."""
+    """1 if the good one stands above, 0.5 if both are out of sight; equal scores as the choice says."""
     seen = (good in one.shown, bad in one.shown)
     if seen != (True, True):
         return {(True, False): 1.0, (False, True): 0.0, (False, False): 0.5}[seen]
-    if one.ties_as_pairs and one.scores and one.scores[good] == one.scores[bad]:
-        return 0.5
+    if one.ties_as_pairs and one.scores and one.scores[good] == one.scores[bad] and one["equal"] != "order":
+        return {"half": 0.5, "wrong": 0.0}[one["equal"]]
     return float(one.rank(good) < one.rank(bad))
 
 
@@ -457,8 +492,10 @@ def rbo(one):
 # -- the list of them ----------------------------------------------------------------------------------------
 
 _F = {"precision_divisor": "k", "recall_divisor": "relevant"}
-_GAIN = {"gain": "linear", "negative": "zero"}
+_GAIN = {"gain": "linear", "negative": "zero", "below": "gain"}
 _DCG = {**_GAIN, "discount": "log2(rank+1)"}
+_AUC = {"pairs": "judged", "equal": "half", "divisor": "min(k,retrieved)", "catalogue": None, "alone": "undefined"}
+_ERR = {"max_grade": None, "stop": "exp2"}
 _SUM = {"averaging": "sum"}
 _POOLED = {"averaging": "pooled", "undefined": "skip", "missing": "skip"}
 _SKIP = {"undefined": "skip", "missing": "skip"}
@@ -466,14 +503,14 @@ _SKIP = {"undefined": "skip", "missing": "skip"}
 # name: (function, has a cutoff, parameters with defaults, choices it makes otherwise than the rest)
 METRICS = {
     "ap": (ap, True, {"divisor": "relevant", "term_digits": None}, {}),
-    "auc": (auc, True, {"pairs": "judged", "divisor": "min(k,retrieved)"}, {"undefined": 0.5}),
+    "auc": (auc, True, _AUC, {"undefined": 0.5}),
     "bpref": (bpref, False, {}, {}),
     "cg": (cg, True, _GAIN, {}),
     "dcg": (dcg, True, _DCG, {}),
-    "err": (err, True, {"max_grade": None}, {}),
+    "err": (err, True, _ERR, {}),
     "f": (f, True, {"beta": 1.0, **_F}, {}),
     "f1": (f1, True, _F, {}),
-    "fallout": (fallout, True, {"catalogue": None}, {}),
+    "fallout": (fallout, True, {"catalogue": None, "among": "judged"}, {}),
     "gmap": (gmap, True, {"divisor": "relevant"}, {"averaging": "geometric"}),
     "hit_rate": (hit_rate, True, {}, {}),
     "infap": (infap, False, {}, {}),
@@ -485,7 +522,7 @@ METRICS = {
     "mae": (mae, False, {}, _POOLED),
     "mse": (mse, False, {}, _POOLED),
     "ndcg": (ndcg, True, {**_DCG, "ideal": "judged", "ideal_depth": "k"}, {}),
-    "nerr": (nerr, True, {"max_grade": None}, {}),
+    "nerr": (nerr, True, _ERR, {}),
     "num_rel": (num_rel, False, {}, _SUM),
     "num_rel_ret": (num_rel_ret, True, {}, _SUM),
     "num_ret": (num_ret, True, {}, _SUM),
@@ -494,25 +531,34 @@ METRICS = {
     "r2": (r2, False, {}, _POOLED),
     "r_precision": (r_precision, False, {}, {}),
     "rbo": (rbo, True, {"p": 0.9}, {"missing": "zero"}),
-    "rbp": (rbp, True, {"p": 0.8, "gain": "binary"}, {}),
+    "rbp": (rbp, True, {"p": 0.8, "gain": "binary", "divisor": "none"}, {}),
     "recall": (recall, True, {"divisor": "relevant"}, {}),
     "rmse": (rmse, False, {}, _POOLED),
     "rr": (rr, True, {"over": "first"}, {}),
     "spearman": (spearman, False, {}, _SKIP),
     "tau_ap": (tau_ap, False, {}, _SKIP),
 }
+AGREEMENT = ("kendall", "rbo", "spearman", "tau_ap", "logloss", "mae", "mse", "pearson", "r2", "rmse")
 CHOICES = {
     "ties": "item_desc",
     "score_precision": "float64",
+    "pool": "truth",
+    "nonpositive_score": "count",
+    "default_k": None,
     "threshold": 1,
     "credit": "whole",
     "truth_depth": "all",
     "undefined": 0,
+    "no_relevant": None,
+    "empty_list": "count",
+    "empty_truth": "count",
     "both_empty": None,
     "short_list": "count",
+    "query_digits": None,
     "missing": "zero",
     "extra": "skip",
     "averaging": "macro",
+    "nan_in_mean": "nan",
     "no_queries": "nan",
     "digits": None,
 }
@@ -536,7 +582,7 @@ def orders(run, truth, ties, is_relevant=lambda grade: False):
 
 
 def _tie_order(group, truth, ties, is_relevant):
-    if ties == "input":
+    if ties in ("input", "group_end", "group_mean"):
         return group
     if ties == "reverse_input":
         return group[::-1]
@@ -556,10 +602,6 @@ def _tie_order(group, truth, ties, is_relevant):
 # -- many queries --------------------------------------------------------------------------------------------
 
 
-class RefusedError(Exception):
-    """The choices call this input an error."""
-
-
 @dataclass
 class Outcome:
     values: list  # one a query; NaN where it does not count
@@ -569,41 +611,77 @@ class Outcome:
 
 def evaluate(name, k, params, truth, run, choices):
     """What `rankstone.evaluate` should say of one metric."""
-    function, _, defaults, own = METRICS[name]
+    function, takes_k, defaults, own = METRICS[name]
     options = {**CHOICES, **own, **defaults, **choices, **params}
+    k = options["default_k"] if k is None and takes_k else k
     if options["missing"] == "error" and any(query not in run for query in truth):
         raise RefusedError
     if options["extra"] == "error" and any(query not in truth for query in run):
+        raise RefusedError
+    if options["empty_list"] == "error" and any(query in run and not run[query] for query in truth):
         raise RefusedError
     queries = list(truth)
     if options["extra"] == "zero":
         queries += [query for query in run if query not in truth]
     graded = {query: as_grades(truth.get(query, {})) for query in queries}
+    if options["pool"] == "list" and name not in AGREEMENT:
+        graded = {query: {item: graded[query].get(item, 0) for item in run.get(query, ())} for query in queries}
+        seen = graded
+    else:
+        seen = truth
     top = max([0.0, *(grade for grades in graded.values() for grade in grades.values())])
-    lists = {query: _lists(run.get(query), truth.get(query, {}), k, options, top) for query in queries}
+    if options.get("negative") == "error" and any(grade < 0 for grades in graded.values() for grade in grades.values()):
+        raise RefusedError
+    lists = {query: _lists(run.get(query), seen.get(query, {}), k, options, top) for query in queries}
     ratios, values, counted = [], [], []
     for query in queries:
         earned, possible = _mean_ratio(function, lists[query])
         retrieved, asked = len(run.get(query, ())), query in run or options["missing"] != "skip"
+        asked = asked and (retrieved > 0 or options["empty_list"] != "skip")
+        asked = asked and (len(truth.get(query, ())) > 0 or options["empty_truth"] != "skip")
+        both = options["both_empty"] is not None and retrieved == 0 and not truth.get(query)
+        none = options["no_relevant"] is not None and lists[query][0].relevant == 0 and not both
         if k is not None and options["short_list"] == "zero" and retrieved < k:
             value, earned = 0.0, 0.0
         elif possible != 0:
             value = _finished(name, earned / possible)
-        elif options["both_empty"] is not None and retrieved == 0 and not graded[query]:
-            value = options["both_empty"]
+        elif both:
+            value = float(options["both_empty"])
         elif options["undefined"] == "skip":
             value, asked = math.nan, False
         elif options["undefined"] == "error" and asked and options["averaging"] not in ("micro", "pooled"):
             raise RefusedError
         else:
             value = math.nan if isinstance(options["undefined"], str) else options["undefined"]
+        if none and options["no_relevant"] == "error" and asked:
+            raise RefusedError
+        if none and options["no_relevant"] == "skip":
+            asked = False
+        elif none and options["no_relevant"] != "error":
+            value = float(options["no_relevant"])
+        if options["query_digits"] is not None:
+            value = round(value, options["query_digits"]) if not math.isnan(value) else value
         ratios.append((earned, possible))
         values.append(float(value) if asked else math.nan)
         counted.append(asked)
-    mean = _mean(name, function, options, lists, ratios, values, counted)
+    if options["averaging"] == "parts" and any(counted):
+        mean = _mean_of_parts(k, options, truth, run, counted)
+    else:
+        mean = _mean(name, function, options, lists, ratios, values, counted)
     if options["digits"] is not None:
         mean = round(mean, options["digits"])
     return Outcome(values, mean, queries)
+
+
+def _mean_of_parts(k, options, truth, run, counted):
+    """The harmonic mean of mean precision and mean recall."""
+    means = []
+    for name in ("precision", "recall"):
+        chosen = {one: options[one] for one in CHOICES} | {"averaging": "macro"}
+        values = evaluate(name, k, {"divisor": options[f"{name}_divisor"]}, truth, run, chosen).values
+        means.append(sum(value for value, counts in zip(values, counted, strict=True) if counts) / sum(counted))
+    square = options.get("beta", 1.0) ** 2
+    return _divided("f", options, (1 + square) * means[0] * means[1], square * means[0] + means[1])
 
 
 def as_grades(truth):
@@ -620,9 +698,20 @@ def _lists(run, truth, k, options, top):
     ordered = isinstance(truth, (list, tuple))
 
     def as_list(items):
-        return List(items, scores, grades, k, options, top, ordered, by_score)
+        return List(items, scores, grades, k, options, top, ordered, by_score, _shared(run, ties))
 
     return [as_list(items) for items in orders(run, grades, ties, lambda grade: as_list([]).credit_of(grade) > 0)]
+
+
+def _shared(run, ties):
+    """The one rank of items with equal scores, if they have one."""
+    if ties not in ("group_end", "group_mean") or not isinstance(run, dict):
+        return None
+    above = {item: sum(other > score for other in run.values()) for item, score in run.items()}
+    tied = {item: sum(other == score for other in run.values()) for item, score in run.items()}
+    return {
+        item: above[item] + (tied[item] if ties == "group_end" else math.floor((1 + tied[item]) / 2)) for item in run
+    }
 
 
 def _mean_ratio(function, lists):
@@ -638,6 +727,8 @@ def _finished(name, value):
 def _mean(name, function, options, lists, ratios, values, counted):
     averaging = options["averaging"]
     chosen = [value for value, counts in zip(values, counted, strict=True) if counts]
+    if options["nan_in_mean"] == "zero":
+        chosen = [0.0 if math.isnan(value) else value for value in chosen]
     if averaging == "pooled":
         return _pooled(name, function, options, lists)
     if not chosen:

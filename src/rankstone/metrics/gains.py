@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from rankstone.metrics.registry import metric
-from rankstone.ranked import Depth, Floats, Ranked, Ratio, lengths
+from rankstone.ranked import Depth, Floats, Ints, Ranked, Ratio, lengths, sorted_within
 
-Negative = Literal["zero", "signed"]
+Negative = Literal["zero", "signed", "error"]
+Below = Literal["gain", "none"]  # what an item graded below the threshold has
 Discount = Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"]
-Ideal = Literal["judged", "retrieved", "ones", "given"]
+Ideal = Literal["judged", "nonzero", "retrieved", "ones", "given"]
 IdealDepth = Literal["k", "min(k,retrieved)", "all"]
 
 DISCOUNTS: dict[str, Callable[[Floats], Floats]] = {
@@ -24,8 +25,12 @@ DISCOUNTS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def worth(ranked: Ranked, grades: Floats, gain: Any, negative: Negative) -> Floats:
+def worth(ranked: Ranked, grades: Floats, gain: Any, negative: Negative, below: Below = "gain") -> Floats:
     """What items of these grades are worth under a named gain."""
+    if negative == "error" and ranked.grades.min(initial=0.0) < 0:
+        raise ValueError(f"grade {ranked.grades.min():g} is negative; choose negative='zero' or 'signed'")
+    if below == "none":
+        return np.where(ranked.relevance(grades) > 0, worth(ranked, grades, gain, negative), 0.0)
     if gain == "binary":
         return ranked.relevance(grades)
     if isinstance(gain, tuple):
@@ -54,8 +59,8 @@ def _looked_up(grades: Floats, table: tuple[tuple[float, float], ...]) -> Floats
     return values[order][at]
 
 
-def _earned(ranked: Ranked, k: Depth, gain: Any, discount: str | None, negative: Negative) -> Floats:
-    gains = ranked.remember(("gain", gain, negative), lambda: worth(ranked, ranked.grade, gain, negative))
+def _earned(ranked: Ranked, k: Depth, gain: Any, discount: str | None, negative: Negative, below: Below) -> Floats:
+    gains = ranked.remember(("gain", gain, negative, below), lambda: worth(ranked, ranked.grade, gain, negative, below))
     return ranked.discounted(gains, DISCOUNTS[discount] if discount else None, k)
 
 
@@ -70,7 +75,9 @@ def _places_zero(parameters: Mapping[str, Any]) -> bool:
 
 
 @metric("cg", formula="sum of gain(grade)", expected=True, zeros=_values_zero, bounds=(0, np.inf))
-def cg(ranked: Ranked, *, k: Depth = None, gain: Any = "linear", negative: Negative = "zero") -> Ratio:
+def cg(
+    ranked: Ranked, *, k: Depth = None, gain: Any = "linear", negative: Negative = "zero", below: Below = "gain"
+) -> Ratio:
     """Total gain of the first k items, wherever they stand.
 
     Jarvelin and Kekalainen, 2002.
@@ -78,7 +85,7 @@ def cg(ranked: Ranked, *, k: Depth = None, gain: Any = "linear", negative: Negat
     >>> rs.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
-    return Ratio(_earned(ranked, k, gain, None, negative), np.ones(len(ranked)))
+    return Ratio(_earned(ranked, k, gain, None, negative, below), np.ones(len(ranked)))
 
 
 @metric("dcg", formula="sum of gain(grade) / log2(rank + 1)", expected=True, zeros=_values_zero, bounds=(0, np.inf))
@@ -89,15 +96,16 @@ def dcg(
     gain: Any = "linear",
     discount: Discount = "log2(rank+1)",
     negative: Negative = "zero",
+    below: Below = "gain",
 ) -> Ratio:
     """Total gain of the first k items, each discounted by its rank.
 
-    Jarvelin and Kekalainen, 2002.
+    Jarvelin and Kekalainen, 2002. below="none" takes the gain from grades below the threshold.
 
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
-    return Ratio(_earned(ranked, k, gain, discount, negative), np.ones(len(ranked)))
+    return Ratio(_earned(ranked, k, gain, discount, negative, below), np.ones(len(ranked)))
 
 
 @metric("ndcg", formula="dcg(k) / dcg(k) of the ideal list", expected=True, zeros=_places_zero)
@@ -110,21 +118,23 @@ def ndcg(
     negative: Negative = "zero",
     ideal: Ideal = "judged",
     ideal_depth: IdealDepth = "k",
+    below: Below = "gain",
 ) -> Ratio:
     """Discounted gain of the first k items, over that of the best possible list.
 
-    Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005.
+    Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005. below="none" takes the gain from grades
+    below the threshold.
 
     >>> rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)
     0.6131471927654584
     """
-    earned = _earned(ranked, k, gain, discount, negative)
+    earned = _earned(ranked, k, gain, discount, negative, below)
     depth = k
     if ideal_depth == "min(k,retrieved)":
         depth = ranked.retrieved if k is None else np.minimum(k, ranked.retrieved)
     elif ideal_depth == "all":
         depth = None
-    return Ratio(earned, _ideal(ranked, depth, gain, DISCOUNTS[discount], negative, ideal))
+    return Ratio(earned, _ideal(ranked, depth, gain, DISCOUNTS[discount], negative, ideal, below))
 
 
 def _ideal(
@@ -134,29 +144,38 @@ def _ideal(
     discount: Callable[[Floats], Floats],
     negative: Negative,
     ideal: Ideal,
+    below: Below,
 ) -> Floats:
     if ideal == "ones":
         return _sums_of_discounts(np.broadcast_to(ranked.retrieved if k is None else k, len(ranked)), discount)
     if ideal == "retrieved":
-        return _ideal_of_hits(ranked, k, gain, discount, negative)
-    if isinstance(k, int) and k >= ranked.longest_truth:
+        return _ideal_of_hits(ranked, k, worth(ranked, ranked.grade, gain, negative, below), discount)
+    if isinstance(k, int) and k >= ranked.longest_ideal:
         k = None
 
     def sums() -> Floats:
-        worths = ranked.remember(("ideal", gain, discount, negative, ideal), discounted)
+        worths = ranked.remember(("ideal", gain, discount, negative, ideal, below), discounted)
         if k is None:
             return ranked.sum_truth(worths)
         limit = np.repeat(k, lengths(ranked.truth_offsets)) if isinstance(k, np.ndarray) else k
-        return ranked.sum_truth(np.where(ranked.ideal_rank <= limit, worths, 0.0))
+        return ranked.sum_truth(np.where(places() <= limit, worths, 0.0))
+
+    def places() -> Ints:
+        """Where each item stands in the ideal list."""
+        if ideal != "nonzero":
+            return ranked.ideal_rank
+        zeros = ranked.sum_truth((ranked.ideal == 0).astype(np.float64)).astype(np.int64)
+        return ranked.ideal_rank - np.where(ranked.ideal < 0, np.repeat(zeros, lengths(ranked.truth_offsets)), 0)
 
     def discounted() -> Floats:
-        gains = worth(ranked, ranked.grades if ideal == "given" else ranked.ideal, gain, negative)
+        gains = worth(ranked, ranked.grades if ideal == "given" else ranked.ideal, gain, negative, below)
         if isinstance(gain, tuple) and ideal != "given":  # a table need not grow with the grade
-            gains = -_sorted_within(-gains, ranked.truth_offsets)
-        positions = np.arange(1.0, ranked.longest_truth + 1)
-        return gains * discount(positions)[ranked.ideal_rank - 1]
+            gains = -sorted_within(-gains, ranked.truth_offsets)
+        positions = np.arange(1.0, ranked.longest_ideal + 1)
+        return gains * discount(positions)[places() - 1]
 
-    return sums() if isinstance(k, np.ndarray) else ranked.remember(("ideal", gain, discount, negative, ideal, k), sums)
+    key = ("ideal", gain, discount, negative, ideal, below, k)
+    return sums() if isinstance(k, np.ndarray) else ranked.remember(key, sums)
 
 
 def _sums_of_discounts(depths: Any, discount: Callable[[Floats], Floats]) -> Floats:
@@ -172,15 +191,8 @@ def _sums_of_discounts(depths: Any, discount: Callable[[Floats], Floats]) -> Flo
     return sums[at]
 
 
-def _ideal_of_hits(
-    ranked: Ranked, k: Depth, gain: Any, discount: Callable[[Floats], Floats], negative: Negative
-) -> Floats:
-    gains = -_sorted_within(-worth(ranked, ranked.grade, gain, negative), ranked.hit_offsets)
+def _ideal_of_hits(ranked: Ranked, k: Depth, gains: Floats, discount: Callable[[Floats], Floats]) -> Floats:
+    gains = -sorted_within(-gains, ranked.hit_offsets)
     position = np.arange(1, len(gains) + 1) - ranked.hit_offsets[ranked.query]
     limit = np.inf if k is None else k[ranked.query] if isinstance(k, np.ndarray) else k
     return ranked.sum(np.where(position <= limit, gains * discount(position.astype(np.float64)), 0.0))
-
-
-def _sorted_within(values: Floats, offsets: Any) -> Floats:
-    segment = np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
-    return values[np.lexsort((values, segment))]

@@ -16,4 +16,7 @@ def judged(ranked: Ranked, *, k: Depth = None, divisor: PrecisionDivisor = "min(
     >>> rs.judged(["a", "b", "c", "d"], {"a": 1, "c": 0}, k=4)
     0.5
     """
-    return Ratio(ranked.sum(np.ones(len(ranked.grade)) * ranked.chance(k)), ranked.places(k, divisor))
+    places = ranked.places(k, divisor)
+    if ranked.unjudged is not None:  # everything in the list has a grade
+        return Ratio(ranked.places(k, "min(k,retrieved)"), places)
+    return Ratio(ranked.sum(np.ones(len(ranked.grade)) * ranked.chance(k)), places)

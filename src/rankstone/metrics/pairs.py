@@ -19,29 +19,57 @@ def auc(
     *,
     k: Depth = None,
     pairs: Literal["judged", "list"] = "judged",
+    equal: Literal["half", "order", "wrong"] = "half",
     divisor: Literal["k", "min(k,retrieved)"] = "min(k,retrieved)",
+    catalogue: int | None = None,
+    alone: Literal["undefined", "right"] = "undefined",
 ) -> Ratio:
     """Chance that a relevant item stands above one that is not.
 
-    pairs="judged": over all judged items; those that the first k places do not hold share the end of the list,
-    and equal scores count half. pairs="list": over the first k places, where everything not relevant counts
-    against; divisor="k" then counts the places that a short list leaves empty.
+    pairs="judged": over all judged items; those that the first k places do not hold share the end of the list.
+    pairs="list": over the first k places, where everything not relevant counts against; divisor="k" then counts the
+    places that a short list leaves empty, and with a catalogue of so many items those not shown share the end.
+    A pair with equal scores counts half, or is decided by its order, or is wrong. alone="right": 1 where all items are
+    relevant.
 
     >>> rs.auc(scores=[0.8, 0.7, 0.5, 0.3], labels=[1, 0, 1, 0])
     0.75
     """
     if ranked.expected and k is not None:
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
-    if pairs == "list":
-        found = ranked.hits(k)
-        right = found * (ranked.places(k, "min(k,retrieved)") - found) - _others_above(ranked, k)
-        return Ratio(right, found * (ranked.places(k, divisor) - found))
-    inside = ranked.chance(k)
-    good, bad = ranked.credit * inside, _judged_bad(ranked) * inside
-    shown_good, shown_bad = ranked.sum(good), ranked.sum(bad)
-    hidden_good, hidden_bad = ranked.relevant - shown_good, ranked.nonrelevant - shown_bad
-    right = shown_good * shown_bad - _bad_above(ranked, good, bad) + shown_good * hidden_bad
-    return Ratio(right + 0.5 * hidden_good * hidden_bad, ranked.relevant * ranked.nonrelevant)
+    if ranked.expected and equal == "order":  # the mean over all orders
+        equal = "half"
+    good = ranked.credit * ranked.chance(k)
+    found = ranked.sum(good)
+    if pairs == "list" or ranked.unjudged is not None:  # where only the list is known
+        relevant, ratio = found, _within_list(ranked, k, good, equal, divisor, catalogue)
+    else:
+        bad = _judged_bad(ranked) * ranked.chance(k)
+        shown, relevant = ranked.sum(bad), ranked.relevant
+        hidden = ranked.nonrelevant - shown
+        right = found * shown - _wrong(ranked, good, *_judged_above(ranked, bad), equal) + found * hidden
+        ratio = Ratio(right + 0.5 * (relevant - found) * hidden, relevant * ranked.nonrelevant)
+    if alone == "undefined":
+        return ratio
+    only = (relevant > 0) & (ratio.denominator == 0)
+    return Ratio(np.where(only, 1.0, ratio.numerator), np.where(only, 1.0, ratio.denominator))
+
+
+def _within_list(
+    ranked: Ranked, k: Depth, good: Floats, equal: str, divisor: Literal["k", "min(k,retrieved)"], catalogue: int | None
+) -> Ratio:
+    found, places = ranked.sum(good), ranked.places(k, divisor)
+    wrong = _wrong(ranked, good, *_others_above(ranked, k, good), equal)
+    if catalogue is None:
+        right = found * (ranked.places(k, "min(k,retrieved)") - found) - wrong
+        return Ratio(right, found * (places - found))
+    largest = max(ranked.relevant.max(initial=0.0), ranked.retrieved.max(initial=0))
+    if catalogue < largest:
+        raise ValueError(f"auc: a catalogue of {catalogue} items cannot hold the {largest:g} of one query")
+    bad = catalogue - ranked.relevant
+    hidden = bad - (places - found)
+    right = found * (places - found) - wrong + (found + ranked.relevant) / 2 * hidden
+    return Ratio(right, ranked.relevant * bad)
 
 
 def _judged_bad(ranked: Ranked) -> Floats:
@@ -49,25 +77,34 @@ def _judged_bad(ranked: Ranked) -> Floats:
     return ((ranked.grade >= 0) & (ranked.credit == 0)).astype(np.float64)
 
 
-def _others_above(ranked: Ranked, k: Depth) -> Floats:
-    """Pairs of a relevant item in the first k and one not relevant above it, judged or not."""
-    if ranked.expected:
-        groups = ranked.groups()
-        above = groups.before - groups.relevant_before + (groups.size - groups.relevant) / 2
-        return ranked.sum_groups(groups.relevant * above)
-    above = (ranked.rank - ranked.nth) * ranked.credit
-    inside = ranked.cut(k)
-    return ranked.sum(above if inside is None else np.where(inside, above, 0.0))
+def _judged_above(ranked: Ranked, bad: Floats) -> tuple[Floats, Floats, Floats]:
+    """For each group of tied hits: bad ones with a higher score and with the same; for each hit, those before it."""
+    before, starts = ranked.running(bad) - bad, ranked.group_starts
+    return before[starts], np.add.reduceat(bad, starts) if len(starts) else bad, before
 
 
-def _bad_above(ranked: Ranked, good: Floats, bad: Floats) -> Floats:
-    """Pairs of a relevant hit and a non-relevant one with a higher score; an equal score counts half."""
+def _others_above(ranked: Ranked, k: Depth, good: Floats) -> tuple[Floats, Floats, Floats]:
+    """The same of all items that are not relevant, judged or not."""
+    starts = ranked.group_starts
+    before = ranked.ranks - 1 - (ranked.running(good) - good)
+    if len(starts) == 0 or ranked.above is None or ranked.tied is None:
+        return before, np.zeros(len(starts)), before
+    above, size = ranked.above[starts], ranked.tied[starts]
+    if k is not None:
+        limit = k[ranked.query[starts]] if isinstance(k, np.ndarray) else k
+        size = np.clip(limit - above, 0, size)
+    higher = above - (ranked.running(good) - good)[starts]
+    return higher, size.astype(np.float64) - np.add.reduceat(good, starts), before
+
+
+def _wrong(ranked: Ranked, good: Floats, higher: Floats, tied: Floats, before: Floats, equal: str) -> Floats:
+    """Pairs in the wrong order, by query."""
+    if equal == "order":
+        return ranked.sum(good * before)
     starts = ranked.group_starts
     if len(starts) == 0:
         return np.zeros(len(ranked))
-    tied_bad = np.add.reduceat(bad, starts)
-    before = (ranked.running(bad) - bad)[starts]
-    pairs = np.add.reduceat(good, starts) * (before + tied_bad / 2)
+    pairs = np.add.reduceat(good, starts) * (higher + tied / (2 if equal == "half" else 1))
     return np.bincount(ranked.query[starts], pairs, minlength=len(ranked)).astype(np.float64)
 
 
@@ -91,7 +128,11 @@ def bpref(ranked: Ranked) -> Ratio:
 
 def _running_bad(ranked: Ranked) -> Floats:
     ranked.need_order()
-    return ranked.running(_judged_bad(ranked))
+    bad = ranked.running(_judged_bad(ranked))
+    if ranked.unjudged is None:
+        return bad
+    hits_above = np.arange(len(bad)) - ranked.hit_offsets[ranked.query]
+    return bad + (ranked.rank - 1 - hits_above)  # what nobody judged counts as not relevant
 
 
 @metric("infap", formula="sum over relevant hits of estimated precision, over relevant")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -72,8 +73,15 @@ def f(
     if not beta > 0:
         raise ValueError(f"f: beta must be above 0, not {beta!r}")
     weight = beta * beta
-    earned = (1.0 + weight) * ranked.hits(k)
-    return Ratio(earned, weight * _relevant(ranked, k, recall_divisor) + ranked.places(k, precision_divisor))
+    hits, relevant, places = ranked.hits(k), _relevant(ranked, k, recall_divisor), ranked.places(k, precision_divisor)
+    parts = (Ratio(hits, places), Ratio(hits, relevant))
+    return Ratio((1.0 + weight) * hits, weight * relevant + places, parts=parts)
+
+
+def harmonic(precision: float, recall: float, arguments: Mapping[str, Any]) -> tuple[float, float]:
+    """Their weighted harmonic mean, as the two sides of a division."""
+    weight = arguments.get("beta", 1.0) ** 2
+    return (1.0 + weight) * precision * recall, weight * precision + recall
 
 
 @metric("f1", formula="2 hits(k) / (relevant + k)", expected=True, zeros=False)
@@ -139,10 +147,12 @@ def r_precision(ranked: Ranked) -> Ratio:
 
 
 @metric("fallout", formula="nonrelevant(k) / nonrelevant", expected=True, better="lower")
-def fallout(ranked: Ranked, *, k: Depth = None, catalogue: int | None = None) -> Ratio:
+def fallout(
+    ranked: Ranked, *, k: Depth = None, catalogue: int | None = None, among: Literal["judged", "list"] = "judged"
+) -> Ratio:
     """Share of the non-relevant items that the first k places hold; lower is better.
 
-    Over judged items, or over all of a catalogue of so many items.
+    Over judged items, over all items of the list (among="list"), or over a catalogue of so many items.
 
     >>> rs.fallout(["a", "b", "c"], ["a"], k=3, catalogue=101)
     0.02
@@ -153,6 +163,8 @@ def fallout(ranked: Ranked, *, k: Depth = None, catalogue: int | None = None) ->
             raise ValueError(f"fallout: a catalogue of {catalogue} items cannot hold the {largest:g} of one query")
         taken = ranked.places(k, "min(k,retrieved)") - ranked.hits(k)
         return Ratio(taken, catalogue - ranked.relevant)
+    if among == "list" or ranked.unjudged is not None:  # where only the list is known
+        return Ratio(ranked.places(k, "min(k,retrieved)") - ranked.hits(k), ranked.retrieved - ranked.hits())
     below = ((ranked.grade >= 0) & (ranked.credit == 0)).astype(np.float64)
     return Ratio(ranked.sum(below * ranked.chance(k)), ranked.nonrelevant)
 
