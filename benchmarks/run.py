@@ -18,6 +18,7 @@ import files
 import lists
 import memory
 import small
+import splits
 import sql
 import startup
 from race import Row, VoidError, say
@@ -39,6 +40,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "parquet": files.parquet_rows,
     "long": files.long_rows,
     "sql": sql.rows,
+    "splits": splits.rows,
 }
 
 

@@ -86,10 +86,7 @@ class Split:
 def random(
     frame: Any, share: float = 0.2, *, seed: int = 0, minimum: int = 1, columns: Mapping[str, str] | None = None
 ) -> Split:
-    """A share of all rows for the test, drawn at random.
-
-    >>> rs.split.random(frame, 0.2, seed=1).report.test_rows
-    """
+    """A share of all rows for the test, drawn at random."""
     data = _Interactions(frame, columns, minimum)
     count = round(_checked_share(share) * len(data))
     if not 0 < count < len(data):
@@ -469,12 +466,10 @@ class _Interactions:
         return _order(column)
 
     def _time_column(self) -> Any:
-        from pyarrow import types
-
         if "time" not in self.columns:
             _roles(_column_names(self.frame), self.names, needed=ROLES)  # says which names were looked for
         column = self.columns["time"]
-        if not (types.is_temporal(column.type) or _is_number(column.type)):
+        if not _is_time(column.type):
             raise TypeError(f"column {self.names['time']!r} holds {column.type}, not numbers or times")
         return column
 
@@ -521,7 +516,8 @@ class _Interactions:
     def _report(self, test: Any, how: str) -> Report:
         tested = int(test.sum())
         users, items = _parts(self.users, self.sizes, test), _parts(self.items, self.item_sizes, test)
-        times: tuple[int | None, ...] = (None, None, None) if "time" not in self.columns else self._later(test)
+        timed = "time" in self.columns and _is_time(self.columns["time"].type)
+        times: tuple[int | None, ...] = self._later(test) if timed else (None, None, None)
         return Report(
             how, self.rows, len(test) - tested, tested, self.dropped_rows, self.dropped_users,
             users[0], users[1], items[0], items[1], users[2], users[3], items[2], items[3], *times,
@@ -582,6 +578,12 @@ def _is_number(kind: Any) -> bool:
     from pyarrow import types
 
     return types.is_integer(kind) or types.is_floating(kind)
+
+
+def _is_time(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_temporal(kind) or _is_number(kind)
 
 
 def _missing(column: Any) -> Any:
