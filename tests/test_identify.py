@@ -6,11 +6,15 @@ import re
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rankstone as rs
+from rankstone.evaluate import plan
 from rankstone.identification import interval
+from rankstone.inputs import open_source
+from rankstone.sweep import Sweep
 
-from .table.cases import built_in, fitting
+from .table.cases import built_in, fitting, metrics
 
 # One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.
 TRUTH, RUN = {"u": {1: 1, 2: 1, 4: 1}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0, 6: 1.0}}
@@ -40,6 +44,8 @@ def test_the_most_ordinary_first():
     assert found.matches[0].conventions[0] == "rankstone"
     changes = [len(one.changes) for one in found.matches]
     assert changes == sorted(changes)
+    for one in found.matches:  # what makes it as it is need not be changed
+        assert not one.changes or not {*one.conventions} & {*names(found)}
 
 
 def test_one_choice_made_otherwise():
@@ -152,3 +158,36 @@ def test_data_that_some_definitions_refuse():
     found = rs.identify(truth, run, "precision@3 = 0.667")
     assert "rankstone" not in names(found)
     assert "hivemall" in names(found)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "ap", "precision", "rr", "f1", "auc", "bpref", "err"])
+@settings(max_examples=15)
+@given(data=st.data(), pair=fitting("ranking"))
+def test_what_definitions_share_is_shared_rightly(name, data, pair):
+    """Measured one after the other on the same data, definitions make the numbers that they make alone."""
+    truth, run = pair
+    allowed = {name: st.sampled_from(choice.allowed) for name, choice in rs.CHOICES.items() if choice.allowed}
+    allowed |= {
+        "threshold": st.sampled_from((1, 2, ">0", "all")),
+        "averaging": st.sampled_from(("macro", "micro", "sum")),
+    }
+    sweep = Sweep(open_source(truth, run))
+    for _ in range(8):
+        metric, _, _ = data.draw(metrics(name))
+        choices = data.draw(st.fixed_dictionaries({}, optional=allowed))
+        try:
+            alone = rs.evaluate(truth, run, metric, **choices)
+        except ValueError:
+            with pytest.raises(ValueError):  # noqa: PT011  the same, by another name
+                sweep.outcome(*plan(metric, "rankstone", choices))
+            continue
+        shared = sweep.outcome(*plan(metric, "rankstone", choices))
+        assert shared.mean == pytest.approx(alone[metric], rel=1e-12, nan_ok=True)
+        assert shared.values == pytest.approx(alone.per_query[metric], rel=1e-12, nan_ok=True)
+
+
+def test_two_divisors_of_one_sum():
+    """One hit in a list of two: over 3 places, or over the 2 that there are."""
+    sweep = Sweep(open_source({"q": ["a"]}, {"q": ["a", "x"]}))
+    for divisor, value in {"k": 1 / 3, "min(k,retrieved)": 1 / 2}.items():
+        assert sweep.outcome(*plan("precision@3", "rankstone", {"divisor": divisor})).mean == value

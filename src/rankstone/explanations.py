@@ -638,19 +638,20 @@ def _moved(before: Floats, values: Any, name: str) -> int | None:
 # -- looks -------------------------------------------------------------------------------------------------------
 
 
-def _worth_showing(rows: Sequence[Row], k: Any) -> list[Row | None]:
-    """The first places down to the cutoff, and what earned or was judged below them; None where some are left out."""
+def _worth_showing(rows: Sequence[Row], k: Any) -> list[Row | float]:
+    """The first places down to the cutoff, and what earned or was judged below; for those between, what they earned."""
     depth = min(k, _SHOWN) if isinstance(k, int) else _SHOWN // 2
     shown = [at for at, row in enumerate(rows) if row.rank <= depth or row.earned or row.grade][:_SHOWN]
-    out: list[Row | None] = []
+    out: list[Row | float] = []
     for at, following in zip(shown, [*shown[1:], len(rows)], strict=True):
-        out += [rows[at], *([None] if following > at + 1 else [])]
+        between = rows[at + 1 : following]
+        out += [rows[at], *([math.fsum(row.earned for row in between)] if between else [])]
     return out
 
 
-def _cells(row: Row | None, graded: bool) -> list[str]:
-    if row is None:
-        return ["...", *[""] * (6 if graded else 4)]
+def _cells(row: Row | float, graded: bool) -> list[str]:
+    if isinstance(row, float):
+        return ["...", *[""] * (5 if graded else 3), _number(row) if row else ""]
     worth = [_short(row.gain), "" if row.discount is None else f"{row.discount:.4f}"] if graded else []
     grade = _short(row.grade) if row.grade is not None else "-"
     return [str(row.rank), str(row.item), _short(row.score), grade, *worth, _number(row.earned) if row.earned else ""]

@@ -17,6 +17,8 @@ from rankstone.result import Outcome
 
 T = TypeVar("T")
 
+_OPPOSITES = {"item_asc": "item_desc", "reverse_input": "input"}  # where no item comes twice
+
 
 class _Read(dict[str, Any]):
     """Choices that remember which of them were asked for."""
@@ -96,7 +98,12 @@ class Sweep:
     def _align(self, options: Mapping[str, Any]) -> Aligned:
         key = tuple(options.items())
         if key not in self._aligned:
-            self._aligned[key] = self._source.align(**options, zeros=True, threads=self._threads)
+            opposite = _OPPOSITES.get(options["order"]) if self._plain else None
+            if opposite is not None:
+                found = self._align({**options, "order": opposite})
+                self._aligned[key] = replace(found, ranked=_ties_reversed(found.ranked))
+            else:
+                self._aligned[key] = self._source.align(**options, zeros=True, threads=self._threads)
         return self._aligned[key]
 
     def _probe(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +120,15 @@ class Sweep:
             **({} if double.extra_count else {"extra_queries": False}),
             **({"float32": False} if _same_ties(double.ranked, single.ranked) else {}),
         }
+
+
+def _ties_reversed(ranked: Ranked) -> Ranked:
+    """The same with items of equal scores the other way round."""
+    if ranked.above is None or ranked.tied is None:
+        return ranked
+    ranks = 2 * ranked.above + ranked.tied + 1 - ranked.ranks
+    order = np.lexsort((ranks, ranked.query))
+    return ranked._but(**{**ranked._hits_at(order, ranked.hit_offsets), "ranks": ranks[order]})
 
 
 def _same_ties(one: Ranked, other: Ranked) -> bool:
