@@ -511,7 +511,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
     # -- documents: where one disagrees with its own code, both are here -------------------------------------
     "hivemall": {
         "summary": "Hivemall's ranking measures as its manual prints them",
-        "choices": _HIVEMALL,
+        "choices": {**_HIVEMALL, "ndcg_ideal_depth": "min(k,retrieved)", "ndcg@k_ideal_depth": "k"},
     },
     "hivemall-0.5": {
         "summary": "Hivemall since 0.5: average precision over the hits found, an ideal list no longer than the list",

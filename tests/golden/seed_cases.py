@@ -79,8 +79,6 @@ def _hivemall_ranking(metric: rs.Metric) -> Callable[..., float]:
         ks = [_hivemall_k(row) for row in rows]
         if metric == rs.ndcg and params.get("graded"):
             return _graded(rows, ks, choices)
-        if metric == rs.ndcg and None in ks:  # k is the length of the list, for the ideal list too
-            choices["ideal_depth"] = "min(k,retrieved)"
         if len(set(ks)) <= 1:
             whole = _at(metric, ks[0] if ks else None)
             return _mean([row["truth"] for row in rows], [row["rec"] or [] for row in rows], whole, **choices)

@@ -80,6 +80,7 @@ class TestMeasures:
         assert ask(connection, text.format("2")) == 1 / 2
         assert ask(connection, text.format("k")) == pytest.approx((0 + 1 / 2 + 1) / 3)
         assert ask(connection, "select recall_at([7, 8, 9], [8, 9])") == 1
+        assert ask(connection, "select ndcg([1, 3], [1, 2, 4])") == ask(connection, "select ndcg([1, 3], [1, 2, 4], 2)")
 
     def test_convention_by_registration_and_by_option(self, connection):
         ap = "select average_precision([1, 2, 3], [1, 9, 8], 2{})"
