@@ -390,16 +390,17 @@ class _Interactions:
         self.names = _roles(_column_names(self.frame), columns)
         if len(self.frame) == 0:
             raise ValueError("the frame has no rows")
+        self.place: Any = None  # of each row in the given frame, None for the same
         self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
         for role in ("query", "item"):
             self._refuse_null(role)
         self.users = _codes(self.columns["query"])
         self.sizes = np.bincount(self.users[0], minlength=self.users[1])
         few = self.sizes < _checked_count("minimum", minimum)
-        out = few[self.users[0]]
+        self.rows = len(self.frame)
+        self.dropped_rows, self.dropped_users = int(self.sizes[few].sum()), int(np.count_nonzero(self.sizes[few]))
+        out = few[self.users[0]] if self.dropped_rows else np.zeros(self.rows, dtype=bool)
         self.dropped = _filtered(self.frame, out)
-        self.dropped_rows, self.dropped_users = int(out.sum()), int((few & (self.sizes > 0)).sum())
-        self.rows = len(out)
         if self.dropped_rows == self.rows:
             raise ValueError(f"no user has {minimum} rows; the most that one has is {self.sizes.max()}")
         if self.dropped_rows:
@@ -407,6 +408,7 @@ class _Interactions:
             self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
             self.users = self.users[0][~out], self.users[1]
             self.sizes[few] = 0
+            self.place = np.flatnonzero(~out)
 
     def __len__(self) -> int:
         return self.rows - self.dropped_rows
@@ -504,7 +506,8 @@ class _Interactions:
         who = "" if role == "query" else f" (user {self.columns['query'][row].as_py()!r})"
         more = f", and {missing.sum() - 1:,} more" if missing.sum() > 1 else ""
         what = "user" if role == "query" else role
-        raise ValueError(f"row {row}{who} has no {what} in column {name!r}{more}; rows are counted from 0")
+        place = row if self.place is None else self.place[row]
+        raise ValueError(f"row {place}{who} has no {what} in column {name!r}{more}; rows are counted from 0")
 
     # The answer.
 

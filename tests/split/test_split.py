@@ -405,6 +405,9 @@ def test_missing_values_are_named(kind):
     for split in (rs.split.last, partial(rs.split.at, time=1)):
         with pytest.raises(ValueError, match=r"row 1 \(user 1\) has no time in column 'time', and 1 more; rows are"):
             split(gaps)
+    lonely = frame([(9, 1, 1), (1, 1, 1), (1, 2, None)], kind)
+    with pytest.raises(ValueError, match=r"row 2 \(user 1\) has no time"):  # counted with the rows that were dropped
+        rs.split.last(lonely, minimum=2)
     report = rs.split.random(gaps, 0.5).report
     assert report.untimed_rows == 2
     assert "without a time" in str(report)
