@@ -191,3 +191,11 @@ def test_two_divisors_of_one_sum():
     sweep = Sweep(open_source({"q": ["a"]}, {"q": ["a", "x"]}))
     for divisor, value in {"k": 1 / 3, "min(k,retrieved)": 1 / 2}.items():
         assert sweep.outcome(*plan("precision@3", "rankstone", {"divisor": divisor})).mean == value
+
+
+def test_a_published_number(shared):
+    """BM25 on TREC Deep Learning 2019: nDCG@10 is 0.4973, as trec_eval computes it."""
+    truth, run = shared("data/dl19/2019qrels-pass.txt"), shared("data/dl19/run.trec2019-bm25.res")
+    found = rs.identify(truth, run, "nDCG@10 = 49.73 %")
+    assert found.matches[0].conventions[:2] == ("rankstone", "trec_eval")
+    assert "lightgbm" not in names(found)

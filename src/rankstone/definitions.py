@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from rankstone.ranked import Relevance
+
 if TYPE_CHECKING:
     from rankstone.conventions import Convention
     from rankstone.evaluate import Plan
@@ -389,8 +391,10 @@ def _say(name: str, value: Any) -> str:
     except TypeError:
         pass
     if name == "threshold":
-        words = value if isinstance(value, str) else f"from grade {value:g}"
-        return "every judged item is relevant" if value == "all" else f"relevant {words}"
+        if value == "all":
+            return "every judged item is relevant"
+        relevance = Relevance.of(value)
+        return f"relevant {'above' if relevance.strict else 'from'} grade {relevance.threshold:g}"
     if name == "undefined":
         return f"{value:g} where nothing could be earned"
     if name == "both_empty":

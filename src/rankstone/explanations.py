@@ -210,7 +210,9 @@ def _contributions(one: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
         keep = np.concatenate((others, (np.arange(hits) < counts[:, None]).ravel()))
         sums.append(ratio_of(one, copies.with_hits(keep)).numerator[n:])
     total = np.concatenate(sums)
-    return float(total[0]), np.diff(total)
+    each = np.diff(total)
+    noise = 1e-13 * np.abs(total).max()  # sums of other lengths are rounded otherwise
+    return float(total[0]), np.where(np.abs(each) <= noise, 0.0, each)
 
 
 def _worths(one: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], list[float | None]]:
@@ -639,9 +641,10 @@ def _moved(before: Floats, values: Any, name: str) -> int | None:
 
 
 def _worth_showing(rows: Sequence[Row], k: Any) -> list[Row | float]:
-    """The first places down to the cutoff, and what earned or was judged below; for those between, what they earned."""
-    depth = min(k, _SHOWN) if isinstance(k, int) else _SHOWN // 2
-    shown = [at for at, row in enumerate(rows) if row.rank <= depth or row.earned or row.grade][:_SHOWN]
+    """The first places, and those below that earned something or could have; for those between, what they earned."""
+    whole = not isinstance(k, int)
+    depth = _SHOWN // 3 if whole or k > _SHOWN else k
+    shown = [at for at, row in enumerate(rows) if row.rank <= depth or row.earned or (whole and row.grade)][:_SHOWN]
     out: list[Row | float] = []
     for at, following in zip(shown, [*shown[1:], len(rows)], strict=True):
         between = rows[at + 1 : following]
