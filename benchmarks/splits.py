@@ -59,12 +59,16 @@ def races(table: Any, repeats: int) -> Iterator[Row]:
     """The same work on a pandas frame, by those who take one."""
     frame = table.to_pandas()
     shape = f"split {len(frame):,} pandas rows"
-    yield from race(
-        f"{shape}: the last of each user",
-        lambda: _last_numbers(*rs.split.last(frame)),
-        [invite("pandas", lambda: pandas_last(frame)), invite("rectools", lambda: rectools_last(frame))],
-        repeats,
-    )
+    for n in (1, 5):
+        yield from race(
+            f"{shape}: the last {n} of each user",
+            lambda n=n: _last_numbers(*rs.split.last(frame, n)),
+            [
+                invite("pandas", lambda n=n: pandas_last(frame, n)),
+                invite("rectools", lambda n=n: rectools_last(frame, n)),
+            ],
+            repeats,
+        )
     yield from race(
         f"{shape}: a fifth of each user at random",
         lambda: _counted(rs.split.per_user(frame, share=0.2, seed=1).test),
@@ -85,24 +89,25 @@ def races(table: Any, repeats: int) -> Iterator[Row]:
     )
 
 
-def pandas_last(frame: Any) -> Contender:
+def pandas_last(frame: Any, n: int) -> Contender:
     def by_sorting() -> Numbers:
-        last = frame.sort_values(["user", "time"]).groupby("user").tail(1).index
+        last = frame.sort_values(["user", "time"]).groupby("user").tail(n).index
         return _last_numbers(frame.drop(last), frame.loc[last])
+
+    def by_rank() -> Numbers:
+        test = frame.groupby("user")["time"].rank(method="first", ascending=False) <= n
+        return _last_numbers(frame[~test], frame[test])
 
     def by_maximum() -> Numbers:
         last = frame.groupby("user")["time"].idxmax()
         return _last_numbers(frame.drop(last), frame.loc[last])
 
-    def by_rank() -> Numbers:
-        test = frame.groupby("user")["time"].rank(method="first", ascending=False) == 1
-        return _last_numbers(frame[~test], frame[test])
-
-    name, call = audition("pandas", {"sort and tail": by_sorting, "idxmax": by_maximum, "rank": by_rank})
+    ways = {"sort and tail": by_sorting, "rank": by_rank, **({"idxmax": by_maximum} if n == 1 else {})}
+    name, call = audition("pandas", ways)
     return Contender(f"{named('pandas')}, {name}", call)
 
 
-def rectools_last(frame: Any) -> Contender:
+def rectools_last(frame: Any, n: int) -> Contender:
     import pandas
     from rectools.dataset import Interactions
     from rectools.model_selection import LastNSplitter
@@ -111,7 +116,7 @@ def rectools_last(frame: Any) -> Contender:
     given["datetime"] = pandas.to_datetime(given["datetime"], unit="s")
     given["weight"] = 1.0
     whole = Interactions(given)
-    splitter = LastNSplitter(1, filter_cold_users=False, filter_cold_items=False, filter_already_seen=False)
+    splitter = LastNSplitter(n, filter_cold_users=False, filter_cold_items=False, filter_already_seen=False)
 
     def call() -> Numbers:
         ((train, test, _),) = splitter.split(whole)
