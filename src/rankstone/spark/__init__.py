@@ -1,0 +1,13 @@
+"""Spark: `evaluate` for tables that live on a cluster, and the SQL functions in Spark SQL."""
+
+try:
+    import pyspark  # noqa: F401
+except ImportError:
+    raise ImportError("rs.spark needs Spark: pip install 'rankstone[spark]'") from None
+
+from rankstone.spark.dialect import sql
+from rankstone.spark.evaluate import evaluate
+from rankstone.spark.functions import register
+from rankstone.spark.result import SparkResult
+
+__all__ = ["SparkResult", "evaluate", "register", "sql"]

@@ -1,0 +1,83 @@
+"""`rs.spark.sql`: queries with the functions as queries of Spark's own, for Spark Connect and for `each_top_k`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rankstone.spark.functions import builders, register_scalar, scalars
+from rankstone.sql.functions import CONVENTION
+from rankstone.sql.hive import parsed, spread
+
+_SIGNS = {"=": "EQ", "+": "Add"}
+
+
+def sql(session: Any, text: str, convention: str = CONVENTION) -> Any:
+    """Run a query that uses the functions, on any session. Returns a Spark table, the last statement's of several."""
+    statements, used = rewritten(text, convention)
+    for name in used:
+        register_scalar(session, name, convention)
+    return [session.sql(one) for one in statements][-1]
+
+
+def rewritten(text: str, convention: str = CONVENTION) -> tuple[list[str], list[str]]:
+    """A text's statements in Spark's own functions, and the functions of one row that they call."""
+    from sqlglot import exp
+
+    made, to, known = builders(convention), _Text(), scalars()
+    trees = parsed(text, "spark")
+    used: dict[str, None] = {}
+    for tree in trees:
+        calls = list(tree.find_all(exp.Anonymous, bfs=True))
+        titles = {id(call): call.sql(dialect="spark", comments=False, normalize_functions=False) for call in calls}
+        # From the inside out, so that what a function is given has been rewritten.
+        for call in reversed(calls):
+            name = call.name.lower()
+            if name == "each_top_k":
+                spread(call)
+            elif name in made:
+                written = made[name](to, call.expressions)
+                named = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
+                call.replace(exp.alias_(written, titles[id(call)], quoted=True) if named else written)
+        found = (one.name.lower() for one in tree.find_all(exp.Anonymous))
+        used.update(dict.fromkeys(name for name in found if name in known))
+    return [tree.sql(dialect="spark") for tree in trees], list(used)
+
+
+class _Text:
+    """Writes expressions as sqlglot has them."""
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        from sqlglot import exp
+
+        return exp.Anonymous(this=name, expressions=[one.copy() for one in arguments])
+
+    def operator(self, sign: str, left: Any, right: Any) -> Any:
+        from sqlglot import exp
+
+        return getattr(exp, _SIGNS[sign])(this=left.copy(), expression=right.copy())
+
+    def constant(self, value: Any) -> Any:
+        from sqlglot import exp
+
+        return exp.convert(value)
+
+    def field(self, of: Any, name: str) -> Any:
+        from sqlglot import exp
+
+        return exp.Dot(this=of.copy(), expression=exp.to_identifier(name))
+
+    def function(self, names: Sequence[str], body: Callable[..., Any]) -> Any:
+        from sqlglot import exp
+
+        variables = [exp.to_identifier(name) for name in names]
+        return exp.Lambda(this=body(*variables), expressions=variables)
+
+    def read(self, argument: Any) -> Any:
+        from sqlglot import exp
+
+        if isinstance(argument, exp.Neg):
+            return -self.read(argument.this)
+        if isinstance(argument, exp.Boolean):
+            return bool(argument.this)
+        return argument.to_py() if isinstance(argument, exp.Literal) else None

@@ -1,0 +1,338 @@
+"""`rs.spark.evaluate`: the twin of `rs.evaluate` for Spark tables. One shuffle; rows never reach the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
+
+from rankstone.conventions import Convention
+from rankstone.conventions import convention as find_convention
+from rankstone.evaluate import DEFAULT_METRICS, Plan, plan, some
+from rankstone.inputs.columns import find_name
+from rankstone.inputs.tables import RANKED_LISTS, ROLES, TRUTH_LISTS, roles_of
+from rankstone.metrics.registry import Metric, is_built_in
+from rankstone.ranked import Ints
+from rankstone.spark import work
+from rankstone.spark.result import SparkResult
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_NUMBERS = (*_INTEGERS, "float", "double", "boolean")
+
+
+def evaluate(
+    truth: Any,
+    run: Any = None,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    *,
+    convention: str | Convention = "rankstone",
+    weights: Any = None,
+    columns: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    **choices: Any,
+) -> SparkResult:
+    """Measure a run against a truth, both Spark tables; arguments and numbers as those of `rs.evaluate`.
+
+    truth, run: one row an item (query, item, grade; query, item, score or rank), or one row a query with a list of
+    items. One table alone has a grade and a score in each row, or two lists: the items that were returned and the
+    relevant ones. `columns` names columns: `{"query": "user_id"}`, or `{"truth": {...}, "run": {...}}`.
+
+    weights: a dict, or a table with a query and a weight column. threads: cores that a task may use, 0 for all.
+    Rows of a table have no order, so choices that need one (`ties="input"`, `duplicates="first"`...) are refused,
+    unless lists or a rank column give it.
+    """
+    if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
+        raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    plans = plan(metrics, convention, choices)
+    if len({one.choices["extra"] == "zero" for one in plans}) > 1:
+        raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
+    beside = run is None and weights is None and _two_lists(truth, columns)
+    sides = _both_lists(truth, columns) if beside else _sides(truth, run, columns)
+    for one in plans:
+        _refuse(one, sides["truth"], sides["run"])
+    if weights is not None:
+        sides["weights"] = _weights(weights, sides["truth"])
+    job = work.Job(
+        tuple(_sent(one, sides["truth"]) for one in plans),
+        {name: side.shape for name, side in sides.items()},
+        tuple(work.Declared.of(one.metric.row) for one in plans if not is_built_in(one.metric.row)),
+        threads,
+    )
+    queries = work.beside if beside else work.shuffled
+    frame = sides["truth"].frame if beside else _shuffled(sides)
+    parts = frame.mapInArrow(lambda batches: work.parts(batches, job, queries), "part binary")
+    if any(map(work.pooled, plans)):
+        parts = parts.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
+    whole = work.Part()
+    with _large_batches(frame.sparkSession):
+        for row in parts.collect():
+            work.add(whole, work.received(row["part"]))
+    if whole.error is not None:
+        raise whole.error
+    _refuse_queries(plans, whole)
+    kind = sides["truth"].kind("query")
+    fields = [f"query {kind}", *(["weight double"] if weights is not None else [])]
+    names = ("value", "numerator", "denominator")
+    fields += [f"`{name} {at}` double" for at in range(len(plans)) for name in names]
+    values = frame.mapInArrow(lambda batches: work.values(batches, job, queries), ", ".join(fields))
+    frames = {name: sides[name].frame for name in ("truth", "run")}
+    return SparkResult(plans, whole, values, frames, find_convention(convention), choices)
+
+
+# -- the user's tables ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A truth or a run, its columns by their roles."""
+
+    frame: Any
+    shape: work.Shape
+    ranked: bool = False  # by a rank column, not by scores
+
+    def kind(self, role: str) -> str:
+        """The type of a column, or of what is in its lists."""
+        return dict(self.frame.dtypes)[role].removeprefix("array<").removesuffix(">")
+
+
+def _sides(truth: Any, run: Any, columns: Mapping[str, Any] | None) -> dict[str, _Side]:
+    if run is None:
+        roles = roles_of(columns, "predictions")
+        names = [roles.get(role) or _found(truth, role, "table") for role in ("query", "item", "grade", "score")]
+        given = dict(zip(("query", "item", "grade", "score"), names, strict=True))
+        sides = {
+            "truth": _rows(truth, "truth", {role: given[role] for role in ("query", "item", "grade")}),
+            "run": _rows(truth, "run", {role: given[role] for role in ("query", "item", "score")}),
+        }
+    else:
+        sides = {"truth": _side(truth, "truth", columns), "run": _side(run, "run", columns)}
+    for role in ("query", "item"):
+        kinds = {name: side.kind(role) for name, side in sides.items()}
+        if kinds["truth"] != kinds["run"]:
+            raise TypeError(f"the truth's {role} column holds {kinds['truth']} but the run's holds {kinds['run']}")
+    return sides
+
+
+def _side(frame: Any, what: str, columns: Mapping[str, Any] | None) -> _Side:
+    roles = dict(roles_of(columns, what))
+    lists = RANKED_LISTS if what == "run" else TRUTH_LISTS
+    roles["item"] = roles.get("item") or _list_named(frame, lists) or _found(frame, "item", what)
+    roles["query"] = roles.get("query") or _found(frame, "query", what)
+    for role in ROLES[what][2:]:
+        if role in roles or (role == "score" and "rank" in roles):
+            continue
+        found = find_name(frame.columns, role, what, needed=False)
+        if found is not None and not any(one in roles for one in ROLES[what][2:]):
+            roles[role] = found
+    return _rows(frame, what, roles)
+
+
+def _rows(frame: Any, what: str, roles: Mapping[str, str]) -> _Side:
+    kinds = dict(frame.dtypes)
+    for name in roles.values():
+        if name not in kinds:
+            raise ValueError(f"the {what} has no column {name!r}; it has {', '.join(map(repr, frame.columns))}")
+    lists = kinds[roles["item"]].startswith("array<")
+    value = next((role for role in ("rank", "grade", "score") if role in roles), None)
+    found = [
+        _ids(frame, roles["query"], what, False).alias("query"),
+        _ids(frame, roles["item"], what, lists).alias("item"),
+    ]
+    if value is not None:
+        numbers = _numbers(frame, roles[value], what, lists)
+        if value == "rank":
+            numbers = F.transform(numbers, lambda one: -one) if lists else -numbers
+        found.append(numbers.alias("score" if value == "rank" else value))
+    shape = work.Shape(lists, "score" if value == "rank" else value)
+    return _Side(frame.select(*found), shape, value == "rank")
+
+
+def _ids(frame: Any, name: str, what: str, lists: bool) -> Any:
+    kind = dict(frame.dtypes)[name]
+    inside = kind.removeprefix("array<").removesuffix(">") if lists else kind
+    if inside == "string":
+        return _column(name)
+    if inside not in _INTEGERS:
+        raise TypeError(f"the {what}'s column {name!r} holds {kind}; ids are whole numbers or strings")
+    return _column(name).cast("array<bigint>" if lists else "bigint")
+
+
+def _numbers(frame: Any, name: str, what: str, lists: bool) -> Any:
+    kind = dict(frame.dtypes)[name]
+    inside = kind.removeprefix("array<").removesuffix(">") if lists else kind
+    if inside not in _NUMBERS and not inside.startswith("decimal"):
+        raise TypeError(f"the {what}'s column {name!r} holds {kind}; grades and scores are numbers")
+    if inside == "bigint":  # the core says so if one is too large to be exact
+        return _column(name)
+    return _column(name).cast("array<double>" if lists else "double")
+
+
+def _column(name: str) -> Any:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _found(frame: Any, role: str, what: str) -> str:
+    found = find_name(frame.columns, role, what, otherwise=f"name it: columns={{{role!r}: ...}}")
+    assert found is not None
+    return found
+
+
+def _list_named(frame: Any, usual: Iterable[str]) -> str | None:
+    return next((name for name, kind in frame.dtypes if name.lower() in usual and kind.startswith("array<")), None)
+
+
+def _two_lists(frame: Any, columns: Mapping[str, Any] | None) -> bool:
+    roles = roles_of(columns, "predictions")
+    kinds = dict(frame.dtypes)
+    names = [
+        roles.get("item") or _list_named(frame, RANKED_LISTS),
+        roles.get("grade") or _list_named(frame, TRUTH_LISTS),
+    ]
+    return all(name is not None and kinds.get(name, "").startswith("array<") for name in names)
+
+
+def _both_lists(frame: Any, columns: Mapping[str, Any] | None) -> dict[str, _Side]:
+    """A table with the returned and the relevant items in each row: nothing has to be shuffled."""
+    roles = roles_of(columns, "predictions")
+    item = roles.get("item") or _list_named(frame, RANKED_LISTS)
+    judged = roles.get("grade") or _list_named(frame, TRUTH_LISTS)
+    query = roles.get("query") or find_name(frame.columns, "query", "table", needed=False)
+    assert item is not None
+    assert judged is not None
+    chosen = frame.select(
+        (F.monotonically_increasing_id() if query is None else _ids(frame, query, "table", False)).alias("query"),
+        _ids(frame, item, "table", True).alias("item"),
+        _ids(frame, judged, "table", True).alias("truth"),
+    )
+    side = _Side(chosen, work.Shape(True, None))
+    if side.kind("item") != side.kind("truth"):
+        raise TypeError(f"column {judged!r} holds {side.kind('truth')} but {item!r} holds {side.kind('item')}")
+    return {"truth": side, "run": side}
+
+
+def _weights(weights: Any, truth: _Side) -> _Side:
+    if isinstance(weights, Mapping):
+        rows = [(query, float(weight)) for query, weight in weights.items()]
+        frame = truth.frame.sparkSession.createDataFrame(rows, f"query {truth.kind('query')}, weight double")
+    elif hasattr(weights, "dtypes") and hasattr(weights, "mapInArrow"):
+        query = _found(weights, "query", "weights")
+        frame = weights.select(_ids(weights, query, "weights", False).alias("query"), F.col("weight").cast("double"))
+    else:
+        raise TypeError("weights= is a dict or a table with a query and a weight column: rows of a table have no order")
+    return _Side(frame, work.Shape(False, "weight"))
+
+
+# -- the work ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _large_batches(session: Any) -> Iterator[None]:
+    """Batches with a limit of rows only: Spark adds up a batch's bytes again with each row, which takes longer than the
+    rest of handing it over."""
+    name = "spark.sql.execution.arrow.maxBytesPerBatch"
+    before = session.conf.get(name, None)
+    session.conf.set(name, str(2**31 - 1))
+    try:
+        yield
+    finally:
+        if before is None:
+            session.conf.unset(name)
+        else:
+            session.conf.set(name, before)
+
+
+def _shuffled(sides: Mapping[str, _Side]) -> Any:
+    """All rows, packed, with those of a query in one partition."""
+    conf = sides["truth"].frame.sparkSession.conf
+    count = conf.get("spark.sql.adaptive.coalescePartitions.initialPartitionNum", None)
+    count = int(count or conf.get("spark.sql.shuffle.partitions", "200"))
+    keys = _keys(count)
+    bucket = F.pmod(F.xxhash64("query"), F.lit(count)).cast("int").alias("bucket")
+
+    def packed(name: str, side: _Side) -> Any:
+        rows = side.frame.select("*", bucket)
+        return rows.mapInArrow(lambda batches: work.pack(batches, name, keys), "key int, side string, rows binary")
+
+    both = reduce(lambda one, other: one.union(other), (packed(name, side) for name, side in sides.items()))
+    return both.repartition("key").select("side", "rows")
+
+
+def _keys(count: int) -> Ints:
+    """For each partition a number that Spark's hash puts there, so that all partitions get their share."""
+    numbers = np.arange(count * (int(np.log(count + 1)) + 12), dtype=np.uint32)
+    places = spark_hash(numbers) % count
+    found = np.full(count, -1, dtype=np.int64)
+    found[places[::-1]] = numbers[::-1]
+    return np.where(found < 0, np.arange(count), found)  # one left out costs evenness, nothing else
+
+
+def spark_hash(numbers: Any) -> Ints:
+    """Spark's hash of 32-bit integers: Murmur 3 (Appleby) with the seed 42."""
+
+    def turned(x: Any, bits: int) -> Any:
+        return (x << np.uint32(bits)) | (x >> np.uint32(32 - bits))
+
+    mixed = turned(numbers * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    mixed = turned(mixed ^ np.uint32(42), 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    mixed ^= np.uint32(4)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        mixed = (mixed ^ (mixed >> np.uint32(shift))) * np.uint32(factor)
+    return mixed.astype(np.int32).astype(np.int64)
+
+
+def _sent(one: Plan, truth: _Side) -> Plan:
+    """The plan for the workers, who see only some of the queries."""
+    choices = dict(one.choices)
+    for name, calm in (("missing", "zero"), ("extra", "skip")):
+        if choices[name] == "error":  # noticed when all are known
+            choices[name] = calm
+    arguments = dict(one.arguments)
+    if "max_grade" in arguments and arguments["max_grade"] is None:
+        arguments["max_grade"] = _highest(truth)
+    return replace(one, choices=choices, arguments=arguments)
+
+
+def _highest(truth: _Side) -> float:
+    if truth.shape.value is None:
+        return 1.0
+    grades = F.array_max("grade") if truth.shape.lists else F.col("grade")
+    return max(float(truth.frame.agg(F.max(grades)).first()[0] or 0.0), 0.0)
+
+
+# -- what cannot be ------------------------------------------------------------------------------------------
+
+
+def _refuse(one: Plan, truth: _Side, run: _Side) -> None:
+    """Stop at choices that rest on an order of rows."""
+
+    def stop(choice: str, needs: str) -> None:
+        raise ValueError(f"{one.label}: {choice} has no meaning here, as rows of a Spark table have no order; {needs}")
+
+    choices = one.choices
+    if not run.shape.lists:
+        if run.shape.value is None:
+            raise ValueError("the run has no score or rank column, and rows of a Spark table have no order")
+        if choices["ties"] in ("input", "reverse_input") and not run.ranked:
+            stop(f"ties={choices['ties']!r}", "give a rank column or lists, or choose another order for ties=")
+        if choices["duplicates"] == "first":
+            stop("duplicates='first'", "choose error, best, count or once, or give lists")
+    if not truth.shape.lists:
+        if choices["truth_duplicates"] == "first":
+            stop("truth_duplicates='first'", "choose error or count, or give lists")
+        if choices["truth_depth"] == "k":
+            stop("truth_depth='k'", "give the truth as lists")
+        if one.arguments.get("ideal") == "given" and truth.shape.value is not None:
+            stop("ideal='given'", "choose ideal='judged', or give the truth as lists")
+
+
+def _refuse_queries(plans: Iterable[Plan], whole: work.Part) -> None:
+    for one in plans:
+        if one.choices["missing"] == "error" and whole.missing:
+            raise ValueError(f"the run lacks {whole.missing} judged queries: {some(whole.some_missing)}")
+        if one.choices["extra"] == "error" and whole.extra:
+            raise ValueError(f"the truth lacks {whole.extra} queries of the run: {some(whole.some_extra)}")

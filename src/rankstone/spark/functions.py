@@ -1,0 +1,193 @@
+"""The SQL functions in Spark SQL: measures of one row are Arrow functions, all others are made of Spark's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from rankstone.evaluate import plan
+from rankstone.sql.functions import CONVENTION, ROWS, measures, of_rows, parse_order, values
+
+Arguments = Sequence[Any]
+
+
+class Writer(Protocol):
+    """Writes expressions, as trees of Spark's own or as text."""
+
+    def call(self, name: str, *arguments: Any) -> Any: ...
+    def operator(self, sign: str, left: Any, right: Any) -> Any: ...
+    def constant(self, value: Any) -> Any: ...
+    def field(self, of: Any, name: str) -> Any: ...
+    def function(self, names: Sequence[str], body: Callable[..., Any]) -> Any: ...
+    def read(self, argument: Any) -> Any:
+        """The value of a constant; None for anything else."""
+
+
+def scalars() -> dict[str, tuple[Callable[..., Any], str]]:
+    """Functions of one row: which kernel, and its name for what it computes."""
+    own = {f"{name}_score": (values, metric) for name, metric in measures().items()}
+    rows = {row_function(name): (of_rows, name) for name in ROWS}
+    return {**own, **rows}
+
+
+def row_function(name: str) -> str:
+    """The function that measures a group's rows, gathered in two lists."""
+    return f"rankstone_{name}_rows" if name in measures() else f"{name}_score"
+
+
+def builders(convention: str) -> dict[str, Callable[[Writer, Arguments], Any]]:
+    """Functions that are made of others, by name."""
+    made: dict[str, Callable[[Writer, Arguments], Any]] = {}
+    for name, metric in measures().items():
+        zero = plan(metric, convention, {})[0].choices["no_queries"] == 0
+        made[name] = _mean(name, zero)
+    for name in ROWS:
+        made[name] = _of_rows(name, made.get(name))
+    return {**made, "to_ordered_list": _ordered_list, "to_ordered_map": _ordered_map, "each_top_k": _each_top_k}
+
+
+def _mean(name: str, zero: bool) -> Callable[[Writer, Arguments], Any]:
+    def build(to: Writer, arguments: Arguments) -> Any:
+        mean = to.call("avg", to.call(f"{name}_score", *arguments))
+        return to.call("coalesce", mean, to.constant(0.0)) if zero else mean
+
+    return build
+
+
+def _of_rows(name: str, otherwise: Callable[[Writer, Arguments], Any] | None) -> Callable[[Writer, Arguments], Any]:
+    def build(to: Writer, arguments: Arguments) -> Any:
+        if otherwise is not None and len(arguments) > 2:
+            return otherwise(to, arguments)
+        if len(arguments) < 2:
+            raise TypeError(f"{name} takes two columns, and maybe a text of options")
+        left, right, *options = arguments
+        pair = to.call("named_struct", to.constant("a"), left, to.constant("b"), right)
+        pairs = to.call("collect_list", pair)
+        return to.call(row_function(name), to.field(pairs, "a"), to.field(pairs, "b"), *options)
+
+    return build
+
+
+# -- lists and maps of a group -------------------------------------------------------------------------------
+
+
+def _ordered_list(to: Writer, arguments: Arguments) -> Any:
+    value, *rest = arguments
+    text = to.read(rest[-1]) if rest else None
+    if isinstance(text, str) and text.strip().startswith("-"):
+        rest = rest[:-1]
+    else:
+        text = ""
+    order = parse_order(text, keyed=bool(rest))
+    key = rest[0] if rest else value
+    entries = _entries(to, key, value)
+    if order.dedup:
+        entries = to.call("array_distinct", entries)
+    entries = _top(to, entries, order.descending, order.size)
+    if order.form == "list":
+        made = to.field(entries, "v")
+    elif order.form == "kv_map":
+        made = _map(to, entries, "k", "v")
+    else:
+        made = _map(to, entries, "v", "k")
+    return to.call("nvl2", to.call("get", entries, to.constant(0)), made, to.constant(None))
+
+
+def _ordered_map(to: Writer, arguments: Arguments) -> Any:
+    key, value, *rest = arguments
+    third = to.read(rest[0]) if rest else False
+    if third is None:
+        raise ValueError("to_ordered_map: the third argument must be true, false or a number, not a column")
+    if isinstance(third, bool):
+        descending, size = third, None
+    else:
+        order = parse_order(f"-k {third}")
+        descending, size = order.descending, order.size
+    entry = to.call("named_struct", to.constant("k"), key, to.constant("v"), value)
+    entries = to.call("collect_list", to.call("nvl2", key, entry, to.constant(None)))
+    entries = _firsts(to, to.call("sort_array", entries, to.constant(not descending)), "k")
+    if size is not None:
+        entries = to.call("slice", entries, to.constant(1), to.constant(size))
+    return to.call("map_from_arrays", to.field(entries, "k"), to.field(entries, "v"))
+
+
+def _entries(to: Writer, key: Any, value: Any) -> Any:
+    """A group's keys and values; a row with a null does not enter."""
+    entry = to.call("named_struct", to.constant("k"), key, to.constant("v"), value)
+    nothing = to.constant(None)
+    return to.call("collect_list", to.call("nvl2", value, to.call("nvl2", key, entry, nothing), nothing))
+
+
+def _top(to: Writer, entries: Any, descending: bool, size: int | None) -> Any:
+    """Sorted by key, equal keys by value."""
+    ordered = to.call("sort_array", entries, to.constant(not descending))
+    return ordered if size is None else to.call("slice", ordered, to.constant(1), to.constant(size))
+
+
+def _map(to: Writer, entries: Any, key: str, value: str) -> Any:
+    firsts = _firsts(to, entries, key)
+    return to.call("map_from_arrays", to.field(firsts, key), to.field(firsts, value))
+
+
+def _firsts(to: Writer, entries: Any, key: str) -> Any:
+    """The first entry of each key."""
+
+    def is_first(one: Any, at: Any) -> Any:
+        place = to.call("array_position", to.field(entries, key), to.field(one, key))
+        return to.operator("=", place, to.operator("+", at, to.constant(1)))
+
+    return to.call("filter", entries, to.function(("one", "at"), is_first))
+
+
+def _each_top_k(to: Writer, arguments: Arguments) -> Any:
+    raise ValueError("each_top_k makes several rows of several; Spark needs it rewritten: rs.spark.sql(session, text)")
+
+
+# -- in a session --------------------------------------------------------------------------------------------
+
+
+def register(session: Any, convention: str = CONVENTION) -> None:
+    """Make the functions known to a session, for its `sql`. On Spark Connect, queries go through `rs.spark.sql`."""
+    for name in scalars():
+        register_scalar(session, name, convention)
+    if is_classic(session):
+        from rankstone.spark.classic import register_builder
+
+        for name, build in builders(convention).items():
+            register_builder(session, name, build)
+
+
+def register_scalar(session: Any, name: str, convention: str) -> None:
+    kernel, what = scalars()[name]
+    session.udf.register(name, arrow_function(kernel, what, convention))
+
+
+def is_classic(session: Any) -> bool:
+    """Does the session have a JVM at hand, as those of Spark Connect do not."""
+    return not type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def arrow_function(kernel: Callable[..., Any], what: str, convention: str) -> Any:
+    """A function of Arrow arrays for Spark; before 4.1 it has none, and pandas stands between."""
+    from pyspark.sql import functions
+
+    if hasattr(functions, "arrow_udf"):
+        import pyarrow
+
+        return functions.arrow_udf(
+            _hinted(lambda *arguments: kernel(what, arguments, convention), pyarrow.Array), "double"
+        )
+    import pandas
+
+    def of_series(*arguments: Any) -> Any:
+        from rankstone.spark.series import from_series, to_series
+
+        return to_series(kernel(what, [from_series(one) for one in arguments], convention))
+
+    return functions.pandas_udf(_hinted(of_series, pandas.Series), "double")
+
+
+def _hinted(function: Any, kind: type) -> Any:
+    """Spark learns from the hints what to hand over."""
+    function.__annotations__ = {"arguments": kind, "return": kind}
+    return function

@@ -1,0 +1,140 @@
+"""What `rs.spark.evaluate` returns: a `Result` whose values a query stay on the cluster until they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
+
+from rankstone.conventions import Convention
+from rankstone.evaluate import Plan, mean_from
+from rankstone.ranked import Bools, Floats, Ratio
+from rankstone.result import Account, Result, TieRange
+from rankstone.spark import work
+
+
+class SparkResult(Result):
+    """Means by metric name, as `Result` has them. Values a query are computed when first asked for."""
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        whole: work.Part,
+        values: Any,
+        frames: Mapping[str, Any],
+        convention: Convention,
+        choices: Mapping[str, Any],
+    ) -> None:
+        self._values = values
+        self._plans = plans
+        self._frames = frames
+        self._aligned: dict[Any, Any] = {one.align: _Elsewhere() for one in plans}
+        self.convention = convention
+        self.choices = dict(choices)
+        means = {
+            one.label: [
+                mean_from(one, work.total(sums), whole.finish.get(one.label))
+                for sums in whole.sums.get(one.label, [[], [], []])
+            ]
+            for one in plans
+        }
+        self._outcomes: dict[str, Any] = {
+            one.label: _Outcome(self, at, one, means[one.label][0], whole.finish.get(one.label))
+            for at, one in enumerate(plans)
+        }
+        self._means = {label: (min(found), max(found), whole.moved.get(label, 0)) for label, found in means.items()}
+        self._whole = whole
+
+    @property
+    def per_query_frame(self) -> Any:
+        """Values a query as a Spark table: a query column, then one a metric; null where a query does not count."""
+        names = [F.col(f"value {at}").alias(one.label) for at, one in enumerate(self._plans)]
+        return self._values.select("query", *names)
+
+    @cached_property
+    def _collected(self) -> pa.Table:
+        sent = self._values.mapInArrow(lambda batches: work.as_bytes(batches), "rows binary").collect()
+        if not sent:
+            return pa.table({name: pa.array([], pa.float64()) for name in self._values.columns})
+        return pa.concat_tables([work.from_bytes(bytes(row["rows"])) for row in sent])
+
+    @property
+    def queries(self) -> Sequence[Any]:
+        """The queries' ids, in no particular order."""
+        return self._queries
+
+    @cached_property
+    def _queries(self) -> Sequence[Any]:
+        return self._collected.column("query").to_pylist()
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:  # type: ignore[override]
+        """Digests of the truth's and of the run's rows, whatever their order."""
+        return {name: _digest(frame) for name, frame in self._frames.items()}
+
+    @cached_property
+    def account(self) -> Account:  # type: ignore[override]
+        """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
+        return Account(**{name: getattr(self._whole, name) for name in Account.__dataclass_fields__})
+
+    @cached_property
+    def ties(self) -> dict[str, TieRange]:
+        """By metric: the lowest and highest mean that another order of the tied items would give."""
+        return {label: TieRange(*found) for label, found in self._means.items()}
+
+    def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
+        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
+        for one in self._plans:
+            if one.choices["averaging"] == "pooled":
+                raise ValueError(
+                    f"{one.label}: averaging='pooled' needs all rows of a group; evaluate each group's rows"
+                )
+        return super().by(groups)
+
+    @property
+    def _weights(self) -> Floats | None:  # type: ignore[override]
+        names = self._values.columns
+        return self._collected.column("weight").to_numpy() if "weight" in names else None
+
+
+def _digest(frame: Any) -> str:
+    rows, hashes = frame.agg(F.count("*"), F.sum(F.xxhash64(*frame.columns).cast("decimal(38,0)"))).first()
+    return f"xxhash64:{rows}:{hashes}"
+
+
+class _Elsewhere:
+    """Stands for rankings that stay on the cluster."""
+
+    @property
+    def ranked(self) -> _Elsewhere:
+        return self
+
+    def only(self, _: Bools) -> _Elsewhere:
+        return self
+
+
+class _Outcome:
+    """One metric's part of a result; all but the mean is fetched when asked for."""
+
+    def __init__(self, result: SparkResult, at: int, plan: Plan, mean: float, finish: Any) -> None:
+        self._result, self._at, self.plan, self.mean, self._finish = result, at, plan, mean, finish
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+        return self._result._collected.column(f"{name} {self._at}")
+
+    @cached_property
+    def values(self) -> Floats:
+        return self._column("value").fill_null(np.nan).to_numpy()
+
+    @cached_property
+    def counted(self) -> Bools | None:
+        column = self._column("value")
+        return column.is_valid().to_numpy() if column.null_count else None
+
+    @cached_property
+    def ratio(self) -> Ratio:
+        return Ratio(self._column("numerator").to_numpy(), self._column("denominator").to_numpy(), self._finish)
