@@ -29,8 +29,8 @@ demo: $(VENV)/.package ## Build rankstone and compare three simulated recommende
 test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg" runs a part
 	$(BIN)/python -m pytest -m "" $(ARGS)
 
-peers: $(PEERS)/.package ## Compare every preset with the real library, in an environment with all of them
-	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers
+peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
+	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks
 
 fuzz: $(VENV)/.extras ## Fuzz the file readers for a few minutes
 	RANKSTONE_FUZZ_SECONDS=60 $(BIN)/python -m pytest -m "" tests/fuzz

@@ -27,7 +27,8 @@ from rankstone.metrics.sets import (
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 
 if _typing.TYPE_CHECKING:
-    from rankstone import spark, split, sql
+    from rankstone import integrations, spark, split, sql
+    from rankstone.accumulate import Accumulator
     from rankstone.definitions import Definition, definition
     from rankstone.explanations import explain
     from rankstone.identification import identify
@@ -42,6 +43,7 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
+    "Accumulator": "rankstone.accumulate",
     "Definition": "rankstone.definitions",
     "Result": "rankstone.result",
     "Stream": "rankstone.stream",
@@ -56,7 +58,7 @@ _LATER = {
 }
 
 
-_MODULES = ("spark", "split", "sql")
+_MODULES = ("integrations", "spark", "split", "sql")
 
 
 def __getattr__(name: str) -> _typing.Any:
@@ -75,6 +77,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "CHOICES",
+    "Accumulator",
     "Convention",
     "Definition",
     "Metric",
@@ -102,6 +105,7 @@ __all__ = [
     "hit_rate",
     "identify",
     "infap",
+    "integrations",
     "iprec",
     "iprec11",
     "judged",

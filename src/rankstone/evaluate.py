@@ -370,10 +370,20 @@ class Sums(NamedTuple):
     queries: int
 
 
+def _total(values: Floats) -> float:
+    return float(np.add.reduce(values))
+
+
 def sums_of(
-    one: Plan, ranked: Ranked, ratio: Ratio, values: Floats, counted: Bools | None, weights: Floats | None
+    one: Plan,
+    ranked: Ranked,
+    ratio: Ratio,
+    values: Floats,
+    counted: Bools | None,
+    weights: Floats | None,
+    add: Callable[[Floats], Any] = _total,
 ) -> Sums:
-    """The sums for the kind of mean that was chosen."""
+    """The sums for the kind of mean that was chosen, each made by `add`."""
     averaging = one.choices["averaging"]
     chosen = values if counted is None else values[counted]
     if one.choices["nan_in_mean"] == "zero":
@@ -384,19 +394,19 @@ def sums_of(
         return Sums(float(pooled.numerator[0]), float(pooled.denominator[0]), queries)
     if averaging == "micro":
         keep = slice(None) if counted is None else counted
-        return Sums(float(ratio.numerator[keep].sum()), float(ratio.denominator[keep].sum()), queries)
+        return Sums(add(ratio.numerator[keep]), add(ratio.denominator[keep]), queries)
     if averaging == "weighted":
         if weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query")
         shares = weights if counted is None else weights[counted]
-        return Sums(float((shares * chosen).sum()), float(shares.sum()), queries)
+        return Sums(add(shares * chosen), add(shares), queries)
     if averaging == "parts" and ratio.parts is not None:  # of precision and of recall
         top, bottom = (_values(one, ranked, part, counted)[0] for part in ratio.parts)
         keep = slice(None) if counted is None else counted
-        return Sums(float(top[keep].sum()), float(bottom[keep].sum()), queries)
+        return Sums(add(top[keep]), add(bottom[keep]), queries)
     if averaging == "geometric":
-        return Sums(float(np.log(np.maximum(chosen, 1e-5)).sum()), queries, queries)
-    return Sums(float(np.add.reduce(chosen)), queries, queries)
+        return Sums(add(np.log(np.maximum(chosen, 1e-5))), queries, queries)
+    return Sums(add(chosen), queries, queries)
 
 
 def mean_from(one: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> float:

@@ -1,0 +1,36 @@
+"""rankstone's metrics where models are trained. Each name is loaded when it is first asked for.
+
+`lightgbm`, `xgboost` and `catboost` make metrics for training, `scorer` makes one for scikit-learn, `TorchMetric` is a
+metric for torchmetrics and Lightning. A number is that of the library's own metric, unless another convention is named.
+"""
+
+from __future__ import annotations
+
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from rankstone.integrations.boosting import catboost, lightgbm, xgboost
+    from rankstone.integrations.scikit_learn import scorer
+    from rankstone.integrations.torchmetric import TorchMetric
+
+_LATER = {
+    "TorchMetric": "torchmetric",
+    "catboost": "boosting",
+    "lightgbm": "boosting",
+    "scorer": "scikit_learn",
+    "xgboost": "boosting",
+}
+
+__all__ = ["TorchMetric", "catboost", "lightgbm", "scorer", "xgboost"]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

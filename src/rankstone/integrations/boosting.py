@@ -1,0 +1,157 @@
+"""Metrics for LightGBM, XGBoost and CatBoost while they train. None of them is imported here: they hand over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankstone.conventions import Convention
+from rankstone.evaluate import evaluate_source, plan
+from rankstone.inputs.lists import ListPair, lists
+from rankstone.metrics.registry import Metric
+from rankstone.ranked import Floats, Ints
+from rankstone.result import Result
+
+Metrics = str | Metric | Iterable[str | Metric]
+
+
+def lightgbm(
+    metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Any
+) -> Callable[[Any, Any], list[tuple[str, float, bool]]]:
+    """A `feval` for LightGBM: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
+
+    Its numbers are called `rs.ndcg@10` and so on. For early stopping on the first of them alone, train with
+    `metric="None"` and `lgb.early_stopping(..., first_metric_only=True)`. Weights of rows are averaged by query, as
+    LightGBM does it.
+    """
+    hook = _Hook(metrics, convention, choices)
+
+    def feval(predictions: Any, data: Any) -> list[tuple[str, float, bool]]:
+        sizes = data.get_group()
+        if sizes is None:
+            raise ValueError(
+                "the LightGBM data has no groups: give Dataset(..., group=) the number of rows of each query"
+            )
+        offsets = _offsets(sizes)
+        weights = data.get_weight()
+        if weights is not None:
+            weights = _mean_weights(np.asarray(weights, dtype=np.float32), offsets)
+        found = hook(data.get_label(), predictions, offsets, weights)
+        return [(f"rs.{label}", found[label], higher) for label, higher in hook.higher.items()]
+
+    return feval
+
+
+def xgboost(
+    metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Any
+) -> Callable[[Any, Any], list[tuple[str, float]]]:
+    """A `custom_metric` for XGBoost: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))`.
+
+    Its numbers are called `rs.ndcg@10` and so on; XGBoost rounds what a custom metric says to 6 decimals. For early
+    stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10", maximize=True)`. Weights are those of the
+    groups.
+    """
+    hook = _Hook(metrics, convention, choices)
+
+    def custom_metric(predictions: Any, data: Any) -> list[tuple[str, float]]:
+        offsets = np.asarray(data.get_uint_info("group_ptr"), dtype=np.int64)
+        if len(offsets) == 0:
+            raise ValueError("the XGBoost data has no groups: give DMatrix(..., qid=) the query of each row")
+        weights = data.get_weight()
+        found = hook(data.get_label(), predictions, offsets, weights if len(weights) else None)
+        return [(f"rs.{label}", found[label]) for label in hook.higher]
+
+    return custom_metric
+
+
+def catboost(metric: str | Metric, *pools: Any, convention: str | Convention = "catboost", **choices: Any) -> Any:
+    """An `eval_metric` for CatBoost: `CatBoost({"eval_metric": rs.integrations.catboost("ndcg@10", train, valid)})`.
+
+    CatBoost tells a metric nothing of groups, so it is given the pools it will be asked about, with their group ids;
+    they are told apart by their labels. The number is called `rs.ndcg@10`. It is what early stopping looks at, as with
+    every `eval_metric`.
+    """
+    hook = _Hook(metric, convention, choices)
+    if len(hook.higher) != 1:
+        raise ValueError(f"CatBoost takes one eval_metric, not {', '.join(hook.higher)}")
+    label, higher = next(iter(hook.higher.items()))
+    known = [_Pool(one) for one in pools]
+    if not known:
+        raise ValueError(
+            "name the pools too, as CatBoost tells a metric nothing of groups: catboost(metric, train, valid)"
+        )
+    return type(f"rs.{label}", (_CatBoostMetric,), {})(hook, higher, known)
+
+
+class _CatBoostMetric:
+    no_jit = True  # or CatBoost would try to compile it, where it finds Numba
+
+    def __init__(self, hook: _Hook, higher: bool, pools: list[_Pool]) -> None:
+        self._hook, self._higher, self._pools = hook, higher, pools
+
+    def is_max_optimal(self) -> bool:
+        return self._higher
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        return error
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        labels = np.asarray(target, dtype=np.float32)
+        offsets = {one.offsets.tobytes(): one.offsets for one in self._pools if np.array_equal(one.labels, labels)}
+        if len(offsets) != 1:
+            which = "two of the pools that were given have these labels but other groups" if offsets else (
+                "the pool with these labels was not given"
+            )  # fmt: skip
+            raise ValueError(f"cannot tell the groups of {len(labels)} rows: {which}")
+        starts = next(iter(offsets.values()))
+        weights = None if weight is None else np.asarray(weight)[starts[:-1]]
+        return next(iter(self._hook(target, approxes[0], starts, weights).values())), 1.0
+
+
+class _Pool:
+    """A pool's labels, and where its groups start."""
+
+    def __init__(self, pool: Any) -> None:
+        hashes = pool.get_group_id_hash()
+        if hashes is None:
+            raise ValueError("a pool has no groups: give Pool(..., group_id=) the query of each row")
+        self.labels = np.asarray(pool.get_label(), dtype=np.float32)
+        hashes = np.asarray(hashes)
+        changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+        self.offsets: Ints = np.concatenate(([0], changes, [len(hashes)])).astype(np.int64)
+
+
+class _Hook:
+    """Some metrics of labels and scores, row by row, with each query's rows together."""
+
+    def __init__(self, metrics: Metrics, convention: str | Convention, choices: dict[str, Any]) -> None:
+        plans = plan(metrics, convention, choices)
+        self.higher = {one.label: one.metric.row.better != "lower" for one in plans}
+        self._metrics: Sequence[Metric] = [one.metric for one in plans]
+        self._pooled = [one.label for one in plans if one.choices["averaging"] == "pooled"]
+        self._convention, self._choices = convention, choices
+
+    def __call__(self, labels: Any, scores: Any, offsets: Ints, weights: Floats | None) -> Result:
+        choices = self._choices
+        if weights is not None:
+            if self._pooled:
+                raise ValueError(f"{self._pooled[0]} is over all rows as one list, and knows no weights")
+            choices = {**choices, "averaging": "weighted"}
+        items = np.arange(len(labels))
+        source = ListPair(
+            lists(items, grades=np.asarray(labels, dtype=np.float64), offsets=offsets),
+            lists(items, scores=np.asarray(scores), offsets=offsets),
+        )
+        return evaluate_source(source, self._metrics, self._convention, weights, 0, choices)
+
+
+def _offsets(sizes: Any) -> Ints:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.asarray(sizes, dtype=np.int64))))
+
+
+def _mean_weights(weights: Any, offsets: Ints) -> Floats:
+    """Each query's mean weight as LightGBM has it: added from first to last in float32."""
+    sums = [np.add.accumulate(one)[-1] for one in np.split(weights, offsets[1:-1])]
+    return (np.array(sums, dtype=np.float32) / np.diff(offsets).astype(np.float32)).astype(np.float64)

@@ -1,0 +1,78 @@
+"""A scorer for scikit-learn's model selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rankstone.conventions import Convention
+from rankstone.evaluate import evaluate, plan
+from rankstone.inputs.columns import columns
+from rankstone.metrics.registry import Metric
+
+_RESPONSES = ("decision_function", "predict_proba", "predict")
+
+
+def scorer(
+    metric: str | Metric,
+    *,
+    groups: str | int | None = None,
+    convention: str | Convention = "scikit-learn",
+    **choices: Any,
+) -> Callable[..., float]:
+    """A scorer for `cross_val_score`, `GridSearchCV` and their like, that measures each query's rows as one list.
+
+    groups: the column of X, by name or by number, with the query of each row. Without it, the groups come by metadata
+    routing: `sklearn.set_config(enable_metadata_routing=True)`, then
+    `cross_val_score(..., params={"groups": groups})` or `search.fit(X, y, groups=groups)`. Of a metric that is better
+    when lower, scikit-learn gets the negative.
+    """
+    from sklearn import get_config
+    from sklearn.metrics import make_scorer
+
+    score = _Score(metric, convention, choices)
+    if groups is not None:
+        return _ByColumn(score, groups)
+    routed = make_scorer(score, **score.made)
+    return routed.set_score_request(groups=True) if get_config()["enable_metadata_routing"] else routed
+
+
+class _Score:
+    """The number, from labels, predictions and groups. A class, so that it can be pickled with a search."""
+
+    def __init__(self, metric: str | Metric, convention: str | Convention, choices: dict[str, Any]) -> None:
+        plans = plan(metric, convention, choices)
+        if len(plans) != 1:
+            raise ValueError(f"a scorer gives one number, not {', '.join(one.label for one in plans)}")
+        self.__name__ = plans[0].label
+        self.made = {"response_method": _RESPONSES, "greater_is_better": plans[0].metric.row.better != "lower"}
+        self._asked = (metric, convention, choices)
+
+    def __call__(self, y_true: Any, y_score: Any, groups: Any = None) -> float:
+        if groups is None:
+            raise ValueError(
+                "the scorer got no groups: name their column, scorer(..., groups='query'), or route them: "
+                "set_config(enable_metadata_routing=True) and params={'groups': ...}"
+            )
+        metric, convention, choices = self._asked
+        item = np.arange(len(y_true))
+        truth = columns(query=groups, item=item, grade=np.asarray(y_true))
+        run = columns(query=groups, item=item, score=np.asarray(y_score))
+        return float(evaluate(truth, run, metric, convention=convention, **choices)[self.__name__])
+
+
+class _ByColumn:
+    """The scorer that finds the groups in a column of X."""
+
+    def __init__(self, score: _Score, column: str | int) -> None:
+        self._score, self._column = score, column
+
+    def __call__(self, estimator: Any, x: Any, y: Any) -> float:
+        from sklearn.metrics import make_scorer
+
+        groups = x[self._column] if hasattr(x, "columns") else np.asarray(x)[:, int(self._column)]
+        if getattr(groups, "dtype", None) == np.float64:  # in a matrix of floats, ids are floats too
+            groups = np.unique(groups, return_inverse=True)[1]
+        return make_scorer(self._score, groups=groups, **self._score.made)(estimator, x, y)
