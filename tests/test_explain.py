@@ -359,3 +359,16 @@ def test_measured_conventions(shared):
         told = rs.explain(truth, run, "ndcg@4", query="u", convention=("rankstone", name))
         assert [round(one, 3) for one in told.values] == [0.704, value]
         assert math.fsum(one.share for one in told.shares) == pytest.approx(told.difference)
+
+
+def test_one_query_needs_no_mean():
+    """What another query has, or how a mean would be made, does not matter."""
+    truth, run = {"q": ["a"], "r": {"b": 0}}, {"q": ["x", "a"], "r": ["b"]}
+    for choices in ({"undefined": "error"}, {"averaging": "weighted"}):
+        assert rs.explain(truth, run, "recall@1", query="q", **choices).value == 0
+        told = rs.explain(truth, run, "rr", query="q", convention=("rankstone", "hivemall-0.5"), **choices)
+        assert told.values == (1 / 2, 1 / 2)
+    with pytest.raises(ValueError, match="recall@1: nothing could be earned in query 'r'"):
+        rs.explain(truth, run, "recall@1", query="r", undefined="error")
+    with pytest.raises(ValueError, match="recall@1: nothing could be earned in query 'r'"):
+        rs.explain(truth, run, "recall@1", convention=("rankstone", "hivemall-0.5"), undefined="error")

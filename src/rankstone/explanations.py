@@ -14,7 +14,7 @@ import numpy as np
 from rankstone.conventions import Convention
 from rankstone.conventions import convention as find_convention
 from rankstone.definitions import Definition, define, summarize
-from rankstone.evaluate import Plan, plan, ratio_of, seen
+from rankstone.evaluate import Plan, plan, ratio_of
 from rankstone.inputs import Source, open_source
 from rankstone.metrics.registry import Metric, parse
 from rankstone.ranked import Floats, Ints, Ranked
@@ -155,25 +155,25 @@ class Explanation:
 
 
 def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query: Any) -> Explanation:
-    aligned, outcome = sweep.aligned(one), sweep.outcome(one)
+    aligned = sweep.aligned(one)
     at = _place(aligned.queries, query)
-    ranked = seen(one, aligned.ranked)
+    ranked, ratio = sweep.earned(one)
     lists = _lists_of(source, aligned.queries[at], at)
     base, earned = _contributions(one, ranked, at)
     hits = slice(int(ranked.hit_offsets[at]), int(ranked.hit_offsets[at + 1]))
     found = [lists.by_place[place - 1] for place in ranked.place[hits]]
     gains, discounts = _worths(one, ranked, at)
     each = list(zip(found, ranked.ranks[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
-    numerator, denominator = (float(side[at]) for side in outcome.ratio[:2])
+    numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
     return Explanation(
         query=aligned.queries[at],
-        value=float(outcome.values[at]),
+        value=sweep.value(one, at),
         numerator=numerator,
         denominator=denominator,
         base=base,
         ranking=_ranking(lists, _order(lists, one), each),
         ideal=_ideal(one, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
-        finish=None if outcome.ratio.finish is None else getattr(outcome.ratio.finish, "__name__", "f"),
+        finish=None if ratio.finish is None else getattr(ratio.finish, "__name__", "f"),
         definition=define(one, convention),
     )
 
@@ -487,7 +487,7 @@ class Share(NamedTuple):
     share: float
     lowest: float
     highest: float
-    queries: int | None  # whose values change if only this choice does; None: it cannot be made alone
+    queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
 
 
 @dataclass(frozen=True)
@@ -558,39 +558,44 @@ def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[st
     names_of_choices = list(differences(first, second))
     asked = {name: choice_of(second, name) for name in names_of_choices}
 
-    def values(chosen: frozenset[str]) -> tuple[float, Floats]:
-        one = changed(first, {name: asked[name] for name in chosen})
-        outcome = sweep.outcome(one)
-        return outcome.mean if at is None else float(outcome.values[at]), outcome.values
+    def plan_of(chosen: frozenset[str]) -> Plan:
+        return changed(first, {name: asked[name] for name in chosen})
+
+    def measured(chosen: frozenset[str]) -> float:
+        one = plan_of(chosen)
+        return sweep.outcome(one).mean if at is None else sweep.value(one, at)
 
     def value(chosen: frozenset[str]) -> float | None:
         if chosen not in known:
             try:
-                found = values(chosen)[0]
+                found = measured(chosen)
             except ValueError:  # these choices do not go together
                 found = math.nan
             known[chosen] = None if math.isnan(found) else found
         return known[chosen]
 
+    def moved(name: str) -> int | None:
+        try:
+            ends = (sweep.outcome(plan_of(some)).values for some in (frozenset(), frozenset({name})))
+            return _unlike(*ends) if at is None else None
+        except ValueError:
+            return None
+
     known: dict[frozenset[str], float | None] = {}
     every = frozenset(names_of_choices)
-    ends = values(frozenset())[0], values(every)[0]  # with their errors
+    ends = measured(frozenset()), measured(every)  # with their errors
     matter = [
         name for name in names_of_choices if value(frozenset({name})) != ends[0] or value(every - {name}) != ends[1]
     ]
     if value(frozenset(matter)) != ends[1]:
         matter = names_of_choices
     steps = {name: [(1.0, math.nan)] for name in matter} if math.isnan(sum(ends)) else _steps(matter, value)
-    before = values(frozenset())[1]
-    shares = [
-        Share(name, choice_of(first, name), asked[name], *_share(steps[name]), _moved(before, values, name))
-        for name in matter
-    ]
+    shares = [Share(name, choice_of(first, name), asked[name], *_share(steps[name]), moved(name)) for name in matter]
     shares.sort(key=lambda one: -abs(one.share) if not math.isnan(one.share) else 0.0)
     idle = [name for name in names_of_choices if name not in matter]
     queries = sweep.aligned(first).queries
     named = None if at is None else queries[at]
-    return Difference(str(first.metric), named, len(before), (names[0], names[1]), ends, shares, idle)
+    return Difference(str(first.metric), named, len(queries), (names[0], names[1]), ends, shares, idle)
 
 
 def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, float]]]:
@@ -627,11 +632,8 @@ def _share(steps: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     return (share, share, share) if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12) else (share, low, high)
 
 
-def _moved(before: Floats, values: Any, name: str) -> int | None:
-    try:
-        after = values(frozenset({name}))[1]
-    except ValueError:
-        return None
+def _unlike(before: Floats, after: Floats) -> int:
+    """How many queries have another value, or are in one of the two only."""
     shared = min(len(before), len(after))
     same = np.isclose(before[:shared], after[:shared], rtol=1e-12, atol=1e-15, equal_nan=True)
     return int((~same).sum()) + abs(len(before) - len(after))

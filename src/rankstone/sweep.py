@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import numpy as np
 
 from rankstone.conventions import CHOICES, conventions
-from rankstone.evaluate import Plan, plan, planned, ratio_of, refuse, seen, settled
+from rankstone.evaluate import NothingToEarn, Plan, plan, planned, ratio_of, refuse, seen, settled
 from rankstone.inputs import Aligned, Source
 from rankstone.metrics.registry import Metric
 from rankstone.ranked import Ranked, Ratio
@@ -72,18 +72,38 @@ class Sweep:
     def outcome(self, one: Plan) -> Outcome:
         """The metric's values and mean under this plan."""
         aligned = self.aligned(one)
-        key = (id(aligned), one.relevance, *one.arguments.items())
-        ranked, ratio = self._earned.get(key, one, lambda plan: self._earn(plan, aligned))
+        ranked, ratio = self.earned(one)
 
         def settle(plan: Plan) -> Outcome:
             refuse(plan, aligned)
-            return settled(plan, ranked, ratio, None)
+            try:
+                return settled(plan, ranked, ratio, None)
+            except NothingToEarn as error:
+                query = aligned.queries[error.query]
+                raise ValueError(f"{one.label}: nothing could be earned in query {query!r}") from None
 
         return self._settled.get((id(ratio), id(ranked)), one, settle)
 
-    def _earn(self, one: Plan, aligned: Aligned) -> tuple[Ranked, Ratio]:
-        ranked = seen(one, aligned.ranked)
-        return ranked, ratio_of(one, ranked)
+    def value(self, one: Plan, at: int) -> float:
+        """One query's value, whatever the others and their mean come to; NaN if it does not count."""
+        ranked, ratio = self.earned(one)
+        alone = np.arange(len(ranked)) == at
+        plain = replace(one, choices={**one.choices, "averaging": "macro", "no_queries": "nan"})
+        try:
+            return float(settled(plain, ranked.only(alone), ratio.only(alone), None).values[0])
+        except NothingToEarn:
+            query = self.aligned(one).queries[at]
+            raise ValueError(f"{one.label}: nothing could be earned in query {query!r}") from None
+
+    def earned(self, one: Plan) -> tuple[Ranked, Ratio]:
+        """The ranking as the metric sees it, and what each query earned over what it could have earned."""
+        aligned = self.aligned(one)
+
+        def earn(plan: Plan) -> tuple[Ranked, Ratio]:
+            ranked = seen(plan, aligned.ranked)
+            return ranked, ratio_of(plan, ranked)
+
+        return self._earned.get((id(aligned), one.relevance, *one.arguments.items()), one, earn)
 
     def aligned(self, one: Plan) -> Aligned:
         """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
