@@ -15,6 +15,7 @@ from pathlib import Path
 import columns
 import dicts
 import files
+import identify
 import lists
 import memory
 import small
@@ -41,6 +42,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "long": files.long_rows,
     "sql": sql.rows,
     "splits": splits.rows,
+    "identify": identify.rows,
 }
 
 
