@@ -68,17 +68,15 @@ def test_large_batches_on_all_cores():
     assert_same(streamed(Stream(truth, "ap"), [run]), rs.evaluate(truth, run, "ap"))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, one in rs.conventions().items() if one.choices.get("duplicates") not in ("once",)
-     and one.choices.get("ties") != "input"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", rs.conventions())
 def test_conventions(name):
+    """But for what a stream cannot do (rows have no order, extra queries are not kept) and negative grades."""
     rng = np.random.default_rng(6)
     truth, run = pair(rng)
     asked = ["precision@5", "recall@5", "ndcg@5", "ap@5", "rr"]
-    got = streamed(Stream(truth, asked, convention=name), cut(run, rng))
-    assert_same(got, rs.evaluate(truth, run, asked, convention=name))
+    but = {"convention": name, "ties": "item_desc", "duplicates": "error", "missing": "skip", "extra": "skip"}
+    but["negative"] = "zero"
+    assert_same(streamed(Stream(truth, asked, **but), cut(run, rng)), rs.evaluate(truth, run, asked, **but))
 
 
 def test_metrics_that_align_differently():
@@ -186,7 +184,7 @@ def test_merging_in_any_order(seed, text):
 
 
 def test_a_convention_of_ones_own_can_be_sent():
-    mine = rs.convention("trec_eval").but(gain="exp2")
+    mine = rs.convention("trec_eval-9").but(gain="exp2")
     truth, run = pair(np.random.default_rng(1))
     got = streamed(over_the_wire(Stream(truth, "ndcg", convention=mine)), [run])
     assert_same(got, rs.evaluate(truth, run, "ndcg", convention=mine))
