@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankstone.inputs.columns import as_column, find_name
+from rankstone.inputs.columns import find_name
 
 ROLES = ("query", "item", "time")
 Key = Callable[[Any], Any]  # of some rows, or of all for None: uint64, to order them by
@@ -358,9 +358,9 @@ def _plain(column: Any) -> Any:
         column = column.storage
     if types.is_dictionary(column.type):
         return _plain(column.dictionary).take(column.indices)
-    if types.is_string(column.type) or types.is_string_view(column.type):
+    if str(column.type) in ("string", "string_view"):
         return column.cast(pa.large_string())
-    if types.is_binary(column.type) or types.is_binary_view(column.type) or types.is_fixed_size_binary(column.type):
+    if str(column.type) in ("binary", "binary_view") or types.is_fixed_size_binary(column.type):
         return column.cast(pa.large_binary())
     return column
 
@@ -649,11 +649,15 @@ def _column(frame: Any, name: str) -> Any:
     """A column as an Arrow array in one piece."""
     import pyarrow as pa
 
-    try:
-        column = pa.Array.from_pandas(frame[name]) if _is_pandas(frame) else as_column(name, frame[name])
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise TypeError(f"column {name!r}: {error}") from None
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else pa.array(column)
+    column = frame[name]
+    if _is_pandas(frame):
+        try:
+            column = pa.Array.from_pandas(column)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise TypeError(f"column {name!r}: {error}") from None
+    elif hasattr(column, "to_arrow"):
+        column = column.to_arrow()
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _filtered(frame: Any, keep: Any) -> Any:
