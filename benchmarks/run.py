@@ -19,6 +19,7 @@ import identify
 import lists
 import memory
 import small
+import spark
 import splits
 import sql
 import startup
@@ -27,7 +28,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "pyspark")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -43,6 +44,8 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "sql": sql.rows,
     "splits": splits.rows,
     "identify": identify.rows,
+    "spark": spark.rows,
+    "spark-lists": spark.list_rows,
 }
 
 
