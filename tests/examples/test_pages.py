@@ -112,7 +112,7 @@ def run_page(page: str, text: str) -> None:
 class TestHandbook:
     """The pages that docs/handbook.py writes."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def handbook(self) -> Any:
         pytest.importorskip("latex2mathml")
         found = spec_from_file_location("handbook", ROOT / "docs" / "handbook.py")
