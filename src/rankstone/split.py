@@ -294,7 +294,8 @@ def _content(column: Any) -> Any:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column, kind = _plain(column), _plain(column).type
+    column = _plain(column)
+    kind = column.type
     if types.is_timestamp(kind) or types.is_date(kind):  # the same moment in any unit
         column, kind = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64()), pa.int64()
     elif types.is_temporal(kind):
@@ -318,6 +319,8 @@ def _content(column: Any) -> Any:
 
 def _of_texts(texts: Any) -> Any:
     """A number for each text: its bytes, each times a factor of its place."""
+    if not len(texts):
+        return np.empty(0, dtype=np.uint64)
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     sizes = np.diff(ends)
@@ -345,8 +348,13 @@ def _order(column: Any) -> Any:
     if values.dtype.kind == "f":
         bits = (values.astype(np.float64) + 0.0).view(np.int64)
         values = bits ^ ((bits >> 63) & np.int64(2**63 - 1))  # as the floats are ordered
-    wide = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64, copy=False)
-    return wide.view(np.uint64) - wide.min().view(np.uint64)
+    return _from_zero(values)
+
+
+def _from_zero(values: Any) -> Any:
+    """How far each whole number is above the lowest, in 64 bits."""
+    wide = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64, copy=False).view(np.uint64)
+    return wide - wide[values.argmin()]
 
 
 def _plain(column: Any) -> Any:
@@ -374,7 +382,7 @@ def _codes(column: Any) -> tuple[Any, int]:
         values = column.to_numpy(zero_copy_only=False)
         lowest, highest = int(values.min()), int(values.max())
         if highest - lowest < 2 * len(values) + 1000:
-            return (values - values.min()).astype(np.int64, copy=False), highest - lowest + 1
+            return _from_zero(values).view(np.int64), highest - lowest + 1
     coded = column.dictionary_encode()
     return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(coded.dictionary)
 
