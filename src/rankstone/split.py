@@ -437,7 +437,8 @@ class _Interactions:
         return [lambda rows: lots if rows is None else lots[rows], self._item, self._others]
 
     def by_time(self) -> list[Key]:
-        times = self.times
+        self._time_column()
+        times, _ = self._known_times
         return [lambda rows: times if rows is None else times[rows], self._item, self._others]
 
     def dealt_users(self, seed: int, k: int) -> Any:
@@ -468,19 +469,14 @@ class _Interactions:
 
     # Times.
 
-    @cached_property
-    def times(self) -> Any:
-        """Numbers in the order of the rows' times; there must be one in each row."""
-        column = self._time_column()
-        self._refuse_null("time")
-        return _order(column)
-
     def _time_column(self) -> Any:
+        """The times, one in each row."""
         if "time" not in self.columns:
             _roles(_column_names(self.frame), self.names, needed=ROLES)  # says which names were looked for
         column = self.columns["time"]
         if not _is_time(column.type):
             raise TypeError(f"column {self.names['time']!r} holds {column.type}, not numbers or times")
+        self._refuse_null("time")
         return column
 
     def since(self, time: Any) -> Any:
@@ -489,7 +485,6 @@ class _Interactions:
         import pyarrow.compute as pc
 
         column = self._time_column()
-        self._refuse_null("time")
         name, kind = self.names["time"], column.type
         cut = pa.array(np.array([time]))[0] if isinstance(time, np.datetime64) else pa.scalar(time)
         if _is_number(kind) != _is_number(cut.type):
