@@ -186,6 +186,8 @@ _WORDS: Mapping[tuple[str, Any], str] = {
     ("ideal", "retrieved"): "ideal list of the judged items in the run",
     ("ideal", "ones"): "ideal list of k relevant items",
     ("ideal", "given"): "ideal list in the order of the truth as given",
+    ("ideal_sign", "any"): "",
+    ("ideal_sign", "positive"): "nothing could be earned where the ideal list earns no more than 0",
     ("ideal_depth", "k"): "cut at k",
     ("ideal_depth", "min(k,retrieved)"): "cut at k or the length of the list",
     ("ideal_depth", "all"): "not cut",

@@ -222,7 +222,8 @@ def ndcg(one):
         held = one.truth if one["ideal"] != "retrieved" else [item for item in one.items if item in one.truth]
         held = [item for item in held if one["ideal"] != "nonzero" or one.truth[item] != 0]
         ideal = sorted((_gain(one, one.truth[item]) for item in held), reverse=True)
-    return dcg(one)[0], _discounted(one, ideal[:depth])
+    possible = _discounted(one, ideal[:depth])
+    return dcg(one)[0], max(possible, 0) if one["ideal_sign"] == "positive" else possible
 
 
 # -- precision down the list ---------------------------------------------------------------------------------
@@ -521,7 +522,7 @@ METRICS = {
     "logloss": (logloss, False, {}, _POOLED),
     "mae": (mae, False, {}, _POOLED),
     "mse": (mse, False, {}, _POOLED),
-    "ndcg": (ndcg, True, {**_DCG, "ideal": "judged", "ideal_depth": "k"}, {}),
+    "ndcg": (ndcg, True, {**_DCG, "ideal": "judged", "ideal_depth": "k", "ideal_sign": "any"}, {}),
     "nerr": (nerr, True, _ERR, {}),
     "num_rel": (num_rel, False, {}, _SUM),
     "num_rel_ret": (num_rel_ret, True, {}, _SUM),

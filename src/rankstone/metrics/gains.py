@@ -15,6 +15,7 @@ Negative = Literal["zero", "signed", "error"]
 Below = Literal["gain", "none"]  # what an item graded below the threshold has
 Discount = Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"]
 Ideal = Literal["judged", "nonzero", "retrieved", "ones", "given"]
+IdealSign = Literal["any", "positive"]  # "positive": nothing can be earned where the ideal list earns no more than 0
 IdealDepth = Literal["k", "min(k,retrieved)", "all"]
 
 DISCOUNTS: dict[str, Callable[[Floats], Floats]] = {
@@ -118,6 +119,7 @@ def ndcg(
     negative: Negative = "zero",
     ideal: Ideal = "judged",
     ideal_depth: IdealDepth = "k",
+    ideal_sign: IdealSign = "any",
     below: Below = "gain",
 ) -> Ratio:
     """Discounted gain of the first k items, over that of the best possible list.
@@ -134,7 +136,8 @@ def ndcg(
         depth = ranked.retrieved if k is None else np.minimum(k, ranked.retrieved)
     elif ideal_depth == "all":
         depth = None
-    return Ratio(earned, _ideal(ranked, depth, gain, DISCOUNTS[discount], negative, ideal, below))
+    possible = _ideal(ranked, depth, gain, DISCOUNTS[discount], negative, ideal, below)
+    return Ratio(earned, np.maximum(possible, 0.0) if ideal_sign == "positive" else possible)
 
 
 def _ideal(
