@@ -9,7 +9,9 @@ The blocks of a page run from top to bottom in one namespace. Two marks are chec
 import ast
 import contextlib
 import io
+import os
 import re
+import shutil
 import sys
 import textwrap
 import tokenize
@@ -82,7 +84,13 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def _marked(path: Path) -> Any:
+    slow = path.name == "spark.md"
+    java = pytest.mark.skipif(shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="needs java")
+    return pytest.param(path, marks=[pytest.mark.slow, java] if slow else [])
+
+
+@pytest.mark.parametrize("path", list(map(_marked, PAGES)), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_page_runs(path: Path, own_registry: None) -> None:
     try:
         with warnings.catch_warnings():
