@@ -1,8 +1,11 @@
 """Conventions: named sets of choices, which the caller's own words override."""
 
+import pickle
+
 import pytest
 
 import rankstone as rs
+from rankstone.conventions import check_choices
 
 TRUTH = {"q": {"a": 1, "b": 2, "c": 1}, "r": {"d": 1}}
 RUN = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
@@ -92,3 +95,36 @@ def test_every_choice_says_what_it_is(name):
         assert choice.default in choice.allowed
         for value in choice.allowed:
             rs.convention("rankstone").but(**{name: value})
+
+
+@pytest.mark.parametrize("name", list(rs.conventions()))
+def test_every_preset_is_made_of_choices(name):
+    convention = rs.convention(name)
+    assert check_choices(convention.choices) == dict(convention.choices)
+    assert convention.summary
+    assert pickle.loads(pickle.dumps(convention)) == convention
+    if convention.undefined_order or convention.not_reproduced:
+        assert convention.library, "only what was measured can be said to differ"
+
+
+def test_a_choice_for_a_metric_with_a_cutoff():
+    """ir_measures orders equal scores one way for RR and the other way for RR@k."""
+    truth, run = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    result = rs.evaluate(truth, run, ["rr", "rr@2"], convention="ir_measures")
+    assert dict(result) == {"rr": 1 / 2, "rr@2": 1 / 1}
+
+
+def test_depth_where_none_is_given():
+    run = {"q": [*range(40)]}
+    result = rs.evaluate({"q": [35]}, run, ["ap", "ap@40", "rr"], convention="xgboost")
+    assert dict(result) == {"ap": 0.0, "ap@40": pytest.approx(1 / 36), "rr": pytest.approx(1 / 36)}
+
+
+@pytest.mark.parametrize("items", [["a", "b", "c"], ["a", "a", "b"]], ids=["once", "twice"])
+def test_rules_for_what_is_there_twice_hold_for_each_metric(items):
+    """RePlay counts an item given twice once in precision, and twice in ap; all of it in one call."""
+    truth, asked = {"q": ["a", "b"]}, ["precision@3", "ap@3", "ndcg@3"]
+    together = rs.evaluate(truth, {"q": items}, asked, convention="replay")
+    assert dict(together) == {one: rs.evaluate(truth, {"q": items}, one, convention="replay")[one] for one in asked}
+    assert together["precision@3"] == pytest.approx(2 / 3)
+    assert together["ap@3"] == pytest.approx((1 / 1 + 2 / 2) / 2 if items[1] == "b" else (1 / 1 + 2 / 2 + 3 / 3) / 2)

@@ -114,7 +114,7 @@ def evaluate_source(
     zeros: dict[Any, bool] = {}
     for one in plans:
         zeros[one.align] = zeros.get(one.align, False) or one.zeros
-    aligned = {align: source.align(**dict(align), zeros=zeros[align], threads=threads) for align in zeros}
+    aligned = _aligned(source, zeros, threads)
     weighing = None if weights is None else weights_of(weights, aligned[plans[0].align])
     outcomes = {}
     for one in plans:
@@ -125,6 +125,34 @@ def evaluate_source(
             query = aligned[one.align].queries[error.query]
             raise ValueError(f"{one.label}: nothing could be earned in query {query!r} (no relevant item)") from None
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+
+
+def _aligned(source: Source, zeros: Mapping[Any, bool], threads: int) -> dict[Any, Aligned]:
+    """Each alignment once. Rules for what is there twice make no difference where nothing is."""
+    twice = {"duplicates": "error", "truth_duplicates": "error"}
+    alike: dict[Any, list[Any]] = {}
+    for align in zeros:
+        alike.setdefault(tuple({**dict(align), **twice}.items()), []).append(align)
+    out: dict[Any, Aligned] = {}
+    for strict, ways in alike.items():
+        if len(ways) > 1 and _at_once(source):
+            try:
+                shared = source.align(**dict(strict), zeros=any(zeros[one] for one in ways), threads=threads)
+                out.update(dict.fromkeys(ways, shared))
+                continue
+            except ValueError:  # something is there twice, or wrong in a way that is said below
+                pass
+        out.update({one: source.align(**dict(one), zeros=zeros[one], threads=threads) for one in ways})
+    return {align: out[align] for align in zeros}
+
+
+def _at_once(source: Source) -> bool:
+    """Are all rows at hand, so that they can be aligned by any rules."""
+    from rankstone.inputs.columns import ColumnPair
+    from rankstone.inputs.dicts import Dicts
+    from rankstone.inputs.lists import ListPair
+
+    return isinstance(source, (Dicts, ColumnPair, ListPair))
 
 
 class NothingToEarn(ValueError):  # noqa: N818  it says what is the matter
