@@ -346,6 +346,14 @@ def test_what_cannot_be_merged():
     assert list(one.compute().queries) == ["u1"]
 
 
+def test_merged_ids_are_known():
+    one, other = rs.Accumulator("rr"), rs.Accumulator("rr")
+    other.update({"u1": ["a"]}, {"u1": ["a"]})
+    one.merge(other)
+    with pytest.raises(ValueError, match="query 'u1' was here before"):
+        one.update({"u1": ["a"]}, {"u1": ["a"]})
+
+
 def test_merging_leaves_the_other_as_it_was():
     one, other = rs.Accumulator("rr"), rs.Accumulator("rr")
     other.update(["a"], ["b", "a"])

@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
+    from rankstone.online import Online
     from rankstone.result import Result
     from rankstone.stream import Stream
     from rankstone.write import read_result
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Accumulator": "rankstone.accumulate",
     "Definition": "rankstone.definitions",
+    "Online": "rankstone.online",
     "Result": "rankstone.result",
     "Stream": "rankstone.stream",
     "columns": "rankstone.inputs.columns",
@@ -82,6 +84,7 @@ __all__ = [
     "Definition",
     "Metric",
     "NoExpectedValue",
+    "Online",
     "Ranked",
     "Ratio",
     "Result",

@@ -1,0 +1,451 @@
+"""`Online`: metrics of lists as they are served, from outcomes that come later."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankstone.accumulate import ExactSum, by_query
+from rankstone.conventions import Convention
+from rankstone.conventions import convention as find_convention
+from rankstone.definitions import Definition, define
+from rankstone.evaluate import NothingToEarn, Plan, Sums, mean_from, plan, scored, sums_of
+from rankstone.inputs.dicts import Dicts
+from rankstone.metrics.registry import Metric
+from rankstone.ranked import Bools, Floats
+from rankstone.tables import text_table
+
+Time = float | datetime
+Span = float | timedelta
+
+_TOGETHER = 1024  # lists that are measured at a time
+_HALF_LIVES = 40  # after which a list weighs 1e-12
+_COUNTS = (
+    "lists", "late lists", "outcomes", "late outcomes", "outcomes before their list", "outcomes without a list",
+)  # fmt: skip
+
+
+class Online:
+    """Measures lists as they are served to people, from what they do with them.
+
+    `served` is told of a list, `outcome` of a click or a purchase in it, in any order. A list waits for its outcomes
+    until the clock is `horizon` past its time; then it is settled. `compute` gives each metric, with an interval, over
+    the settled lists of the last `window`: those served after `end - window` and up to `end`, where `end` is the clock
+    less the horizon. So no list is judged before people had their time to react to it.
+
+    The clock is the latest time of any event; `advance` moves it on when nothing happens. Times are numbers or
+    datetimes (without a zone: UTC); window, horizon and half_life are numbers or timedeltas.
+
+    >>> online = rs.Online(["hit_rate@2", "rr"], window=3600, horizon=60)
+    >>> online.served("l1", ["a", "b", "c"], time=0)
+    >>> online.outcome("l1", "b", time=5)
+    >>> online.served("l2", ["c", "a", "b"], time=10)
+    >>> online.advance(70)
+    >>> online.compute()["rr"].mean
+    0.25
+
+    An item's grade is the highest of its outcomes. An item that was not in the list counts as one that was missed. A
+    list without outcomes counts too: as `undefined=` says where nothing could be earned, 0 by default.
+
+    half_life: a list weighs half as much after that time, and a quarter after twice that time; the window is then 40
+    half-lives, unless it is given. by: the name of a word that is told of each served list, as in `by="country"` and
+    `served(..., country="FI")`; the result is then there by that word's values too. confidence: of the interval, which
+    is Student's, for a mean of lists that do not depend on each other.
+
+    Memory: the items and outcomes of the last horizon's lists, the last horizon's outcomes that wait for their list,
+    and of each settled list, while it is in the window, its id, time and segment and 17 bytes a metric. What comes too
+    late, and an outcome whose list never comes, is not used; `account` counts it.
+    """
+
+    def __init__(
+        self,
+        metrics: str | Metric | Iterable[str | Metric],
+        *,
+        horizon: Span,
+        window: Span | None = None,
+        half_life: Span | None = None,
+        by: str | None = None,
+        confidence: float = 0.95,
+        convention: str | Convention = "rankstone",
+        **choices: Any,
+    ) -> None:
+        asked = plan(metrics, convention, choices)
+        named = find_convention(convention).but(**choices)
+        self.definitions: dict[str, Definition] = {one.label: define(one, named) for one in asked}
+        self._plans = tuple(map(_by_list, asked))
+        self._finish = [scored(one, Dicts({}, {}).align(**_options(one)).ranked)[1].finish for one in self._plans]
+        self.horizon = _span("horizon", horizon)
+        self.half_life = None if half_life is None else _span("half_life", half_life)
+        if window is None and self.half_life is None:
+            raise TypeError("give a window or a half_life")
+        self.window = _HALF_LIVES * (self.half_life or 0) if window is None else _span("window", window)
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence!r}; give a share between 0 and 1, such as 0.95")
+        self.confidence = confidence
+        self.by = by
+        self._clock = -math.inf
+        self._lists: dict[Any, _List] = {}  # not yet measured
+        self._due: list[Any] = []  # those of them that wait no longer
+        self._next: list[tuple[float, int, Any]] = []  # a heap of the others, by time
+        self._early: dict[Any, list[tuple[float, Any, float]]] = {}  # outcomes that wait for their list
+        self._early_next: list[tuple[float, int, Any]] = []
+        self._settled: list[_Settled] = []
+        self._known: set[Any] = set()  # ids of the settled lists
+        self._counts: Counter[str] = Counter()
+        self._serial = 0  # heaps compare it before they would compare ids
+
+    # -- events ----------------------------------------------------------------------------------------------
+
+    def served(self, list_id: Hashable, items: Sequence[Any], time: Time, **words: Any) -> None:
+        """A list of items, best first, was shown."""
+        at, shown = _time(time), list(items)
+        if words.keys() != ({self.by} - {None}):
+            wanted = "no other word" if self.by is None else f"{self.by}=, and no other word"
+            raise TypeError(f"list {list_id!r} comes with {', '.join(words) or 'nothing'}; it takes {wanted}")
+        if list_id in self._lists or list_id in self._known:
+            raise ValueError(f"list {list_id!r} was served before")
+        if len(set(shown)) < len(shown) and any(one.choices["duplicates"] == "error" for one in self._plans):
+            twice = next(item for item, times in Counter(shown).items() if times > 1)
+            raise ValueError(f"list {list_id!r}: item {twice!r} appears twice")
+        self._go_on(at)
+        if at <= self._end:
+            self._counts["late lists"] += 1
+            return
+        self._lists[list_id] = found = _List(at, shown, words.get(self.by or ""), {})
+        self._push(self._next, at, list_id)
+        for outcome in self._early.pop(list_id, ()):
+            self._join(found, *outcome)
+
+    def outcome(self, list_id: Hashable, item: Any, time: Time, grade: float = 1.0) -> None:
+        """Somebody did something with an item: clicked it (grade 1), say, or bought it (a higher grade)."""
+        at, worth = _time(time), float(grade)
+        if not math.isfinite(worth):
+            raise ValueError(f"list {list_id!r}, item {item!r}: grade {grade!r} is not a finite number")
+        self._go_on(at)
+        found = self._lists.get(list_id)
+        if found is not None and found.time > self._end:
+            self._join(found, at, item, worth)
+        elif found is not None or list_id in self._known or at <= self._end:
+            self._counts["late outcomes"] += 1
+        else:
+            self._early.setdefault(list_id, []).append((at, item, worth))
+            self._push(self._early_next, at, list_id)
+
+    def advance(self, time: Time) -> None:
+        """Move the clock on, where there is no event to do it."""
+        self._go_on(_time(time))
+
+    @property
+    def _end(self) -> float:
+        """Lists up to this time are settled."""
+        return self._clock - self.horizon
+
+    def _join(self, found: _List, time: float, item: Any, grade: float) -> None:
+        if time < found.time:
+            self._counts["outcomes before their list"] += 1
+            return
+        self._counts["outcomes"] += 1
+        found.outcomes[item] = max(grade, found.outcomes.get(item, grade))
+
+    def _push(self, heap: list[tuple[float, int, Any]], time: float, list_id: Any) -> None:
+        self._serial += 1
+        heapq.heappush(heap, (time, self._serial, list_id))
+
+    def _go_on(self, time: float) -> None:
+        self._clock = max(self._clock, time)
+        while self._next and self._next[0][0] <= self._end:
+            self._due.append(heapq.heappop(self._next)[2])
+        if len(self._due) >= _TOGETHER:
+            self._settle()
+        # No list of an outcome's time or before can come any more.
+        while self._early_next and self._early_next[0][0] <= self._end:
+            at, _, list_id = heapq.heappop(self._early_next)
+            waiting = self._early.pop(list_id, [])
+            left = [one for one in waiting if one[0] > at]
+            self._counts["outcomes without a list"] += len(waiting) - len(left)
+            if left:
+                self._early[list_id] = left
+
+    # -- values ----------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Measure the lists that wait no longer, and forget those that have left the window."""
+        start = self._end - self.window
+        inside = [(one, self._lists[one]) for one in self._due if self._lists[one].time > start]
+        if inside:
+            self._settled.append(self._measured(inside))
+            self._known.update(list_id for list_id, _ in inside)
+        self._counts["lists"] += len(self._due)
+        for one in self._due:
+            del self._lists[one]
+        self._due = []
+        while self._settled and self._settled[0].times[0] <= start:
+            first = self._settled.pop(0)
+            left = int(np.searchsorted(first.times, start, side="right"))
+            self._known.difference_update(first.ids[:left])
+            if left < len(first.ids):
+                self._settled.insert(0, first.after(left))
+
+    def _measured(self, due: Sequence[tuple[Any, _List]]) -> _Settled:
+        source = Dicts(dict(enumerate(one.outcomes for _, one in due)), dict(enumerate(one.items for _, one in due)))
+        tops, bottoms = np.zeros((2, len(self._plans), len(due)))
+        every = np.ones(tops.shape, dtype=bool)
+        for row, one in enumerate(self._plans):
+            try:
+                ranked, ratio, values, counted = scored(one, source.align(**_options(one)).ranked)
+            except NothingToEarn as error:
+                wrong = due[error.query][0]
+                raise ValueError(f"{one.label}: nothing could be earned in list {wrong!r} (no outcome)") from None
+            every[row] = True if counted is None else counted
+            # What each list would add to the sums of the mean.
+            sums = sums_of(one, ranked, ratio, values, counted, None, np.asarray)
+            tops[row, every[row]] = sums.top
+            bottoms[row, every[row]] = sums.bottom if one.choices["averaging"] == "micro" else 1.0
+        ids, found = zip(*due, strict=True)
+        return _Settled(
+            np.array([one.time for one in found]), ids, [one.segment for one in found], tops, bottoms, every
+        )
+
+    def compute(self) -> Window:
+        """Each metric over the window, with its interval."""
+        self._settle()
+        whole = self._whole()
+        weights = np.ones(len(whole.times))
+        if self.half_life is not None:
+            weights = np.exp2((whole.times - self._end) / self.half_life)
+        segments: dict[Any, list[int]] = {}
+        if self.by is not None:
+            for at, segment in enumerate(whole.segments):
+                segments.setdefault(segment, []).append(at)
+
+        def estimates(inside: Any) -> dict[str, Estimate]:
+            rows = zip(self._plans, self._finish, whole.tops, whole.bottoms, whole.counted, strict=True)
+            return {
+                one.label: _estimate(
+                    one, finish, top[inside], bottom[inside], weights[inside], counted[inside], self.confidence
+                )
+                for one, finish, top, bottom, counted in rows
+            }
+
+        by = {segment: estimates(inside) for segment, inside in segments.items()}
+        return Window(estimates(slice(None)), by, self._end - self.window, self._end, self.definitions)
+
+    def _whole(self) -> _Settled:
+        if not self._settled:
+            nothing = np.zeros((len(self._plans), 0))
+            return _Settled(np.zeros(0), [], [], nothing, nothing, nothing.astype(bool))
+        self._settled = [_Settled.joined(self._settled)]
+        return self._settled[0]
+
+    @property
+    def account(self) -> dict[str, int]:
+        """How many lists were settled and outcomes used, how many came too late, how many wait."""
+        counts = {name: self._counts[name] for name in _COUNTS}
+        counts["lists"] += len(self._due)
+        counts["lists that wait"] = len(self._lists) - len(self._due)
+        counts["outcomes that wait"] = sum(map(len, self._early.values()))
+        return counts
+
+    # -- state -----------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """All it knows, in lists, strings and numbers; fit for JSON if the ids, items and segments are."""
+        self._settle()
+        whole = self._whole()
+        return {
+            "settings": self._settings(),
+            "clock": None if self._clock == -math.inf else self._clock,
+            "lists": [
+                [list_id, one.time, one.items, one.segment, [list(pair) for pair in one.outcomes.items()]]
+                for list_id, one in self._lists.items()
+            ],
+            "early": [[list_id, *one] for list_id, waiting in self._early.items() for one in waiting],
+            "settled": [
+                whole.times.tolist(), list(whole.ids), list(whole.segments),
+                whole.tops.tolist(), whole.bottoms.tolist(), whole.counted.tolist(),
+            ],
+            "counts": dict(self._counts),
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
+        for name, ours in self._settings().items():
+            if state["settings"][name] != ours:
+                raise ValueError(f"the state has another {name}: {state['settings'][name]!r}, not {ours!r}")
+        self._clock = -math.inf if state["clock"] is None else state["clock"]
+        self._lists, self._due, self._next, self._early, self._early_next = {}, [], [], {}, []
+        for list_id, time, items, segment, outcomes in state["lists"]:
+            self._lists[list_id] = _List(time, list(items), segment, dict(outcomes))
+            self._push(self._next, time, list_id)
+        for list_id, time, item, grade in state["early"]:
+            self._early.setdefault(list_id, []).append((time, item, grade))
+            self._push(self._early_next, time, list_id)
+        times, ids, segments, *arrays = state["settled"]
+        kinds: tuple[Any, ...] = (np.float64, np.float64, np.bool_)
+        numbers = [np.array(one, dtype=kind) for one, kind in zip(arrays, kinds, strict=True)]
+        self._settled = [_Settled(np.array(times), ids, segments, *numbers)] if times else []
+        self._known = set(ids)
+        self._counts = Counter(state["counts"])
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "metrics": [one.label for one in self._plans],
+            "choices": [repr(sorted({**one.choices, **one.arguments}.items())) for one in self._plans],
+            "window": self.window,
+            "horizon": self.horizon,
+            "half_life": self.half_life,
+            "by": self.by,
+        }
+
+    def __repr__(self) -> str:
+        return f"Online({', '.join(one.label for one in self._plans)}; {self.account['lists']:,} lists settled)"
+
+
+class Estimate(NamedTuple):
+    """A mean and its interval, which is NaN for less than two lists."""
+
+    mean: float
+    low: float
+    high: float
+    lists: int  # that entered the mean
+
+
+class Window(Mapping[str, Estimate]):
+    """Estimates by metric, of the lists served after `start` and up to `end`; `by` has those of each segment."""
+
+    def __init__(
+        self,
+        estimates: dict[str, Estimate],
+        by: dict[Any, dict[str, Estimate]],
+        start: float,
+        end: float,
+        definitions: dict[str, Definition],
+    ) -> None:
+        self._estimates = estimates
+        self.by, self.start, self.end, self.definitions = by, start, end, definitions
+
+    def __getitem__(self, metric: str | Metric) -> Estimate:
+        return self._estimates[str(metric)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._estimates)
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [("segment", "metric", "mean", "low", "high", "lists")]
+        for segment, estimates in (("all", self._estimates), *self.by.items()):
+            for label, one in estimates.items():
+                numbers = (f"{value:.4f}" for value in one[:3])
+                rows.append((str(segment), label, *numbers, f"{one.lists:,}"))
+        return "\n".join(text_table(rows, "<<>>>>"))
+
+
+# -- inside --------------------------------------------------------------------------------------------------
+
+
+class _List(NamedTuple):
+    time: float
+    items: list[Any]
+    segment: Any
+    outcomes: dict[Any, float]
+
+
+class _Settled(NamedTuple):
+    """Lists that are measured, by time: what each adds to the sums of each metric's mean, a row a metric."""
+
+    times: Floats
+    ids: Sequence[Any]
+    segments: Sequence[Any]
+    tops: Floats
+    bottoms: Floats
+    counted: Bools
+
+    def after(self, at: int) -> _Settled:
+        return _Settled(
+            self.times[at:],
+            self.ids[at:],
+            self.segments[at:],
+            self.tops[:, at:],
+            self.bottoms[:, at:],
+            self.counted[:, at:],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Settled]) -> _Settled:
+        return cls(
+            np.concatenate([one.times for one in parts]),
+            [list_id for one in parts for list_id in one.ids],
+            [segment for one in parts for segment in one.segments],
+            np.concatenate([one.tops for one in parts], axis=1),
+            np.concatenate([one.bottoms for one in parts], axis=1),
+            np.concatenate([one.counted for one in parts], axis=1),
+        )
+
+
+def _by_list(one: Plan) -> Plan:
+    """The plan for sums that are taken list by list."""
+    if one.metric.row.kind == "ratings":
+        raise ValueError(f"{one.label} measures predicted ratings, not lists that were served")
+    summed = by_query(one)
+    averaging = summed.choices["averaging"]
+    if averaging not in ("macro", "micro"):
+        raise ValueError(f"{one.label}: averaging={averaging!r} has no interval here; choose macro or micro")
+    return summed
+
+
+def _options(one: Plan) -> dict[str, Any]:
+    return {**dict(one.align), "zeros": one.zeros, "threads": 1}
+
+
+def _estimate(
+    one: Plan,
+    finish: Callable[[Any], Any] | None,
+    top: Floats,
+    bottom: Floats,
+    weights: Floats,
+    counted: Bools,
+    confidence: float,
+) -> Estimate:
+    """The ratio of two weighted sums. Its deviation comes from how far each list is off that ratio (delta method)."""
+    from scipy.special import stdtrit
+
+    top, bottom, weights = top[counted], bottom[counted], weights[counted]
+    earned, possible = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
+    mean = mean_from(one, Sums(earned, possible, len(top)), finish)
+    many = (
+        float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
+    )  # equal weights: their number
+    if many - 1 < 1e-9 or possible == 0:
+        return Estimate(mean, math.nan, math.nan, len(top))
+    off = weights * (top - earned / possible * bottom)
+    deviation = math.sqrt(float(ExactSum(off**2)) * many / (many - 1)) / possible
+    reach = float(stdtrit(many - 1, (1 + confidence) / 2)) * deviation
+    low, high = earned / possible - reach, earned / possible + reach
+    if finish is not None:
+        low, high = float(finish(max(low, 0.0))), float(finish(high))
+    lowest, highest = one.metric.row.bounds
+    return Estimate(mean, max(low, lowest), min(high, highest), len(top))
+
+
+def _span(name: str, span: Span) -> float:
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{name}={span!r}; give a time above 0")
+    return seconds
+
+
+def _time(time: Time) -> float:
+    if isinstance(time, datetime):
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    seconds = float(time)
+    if not math.isfinite(seconds):
+        raise ValueError(f"time {time!r} is not a finite number")
+    return seconds

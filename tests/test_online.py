@@ -1,0 +1,358 @@
+"""`rs.Online`: over a replayed log, in any order within the horizon, it says what `rs.evaluate` says of the window."""
+
+import json
+import math
+import pickle
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import rankstone as rs
+
+HORIZON, WINDOW = 10, 30
+METRICS = ["hit_rate@2", "rr", "ndcg@3", "precision@2"]
+
+
+def near(value):
+    return pytest.approx(value, rel=1e-12, abs=1e-15, nan_ok=True)
+
+
+# -- logs ----------------------------------------------------------------------------------------------------
+
+items = st.permutations("abcde").map(lambda order: order[:4])
+outcomes = st.lists(
+    st.tuples(st.integers(0, HORIZON - 1), st.sampled_from("abcdex"), st.sampled_from([1.0, 2.0])), max_size=4
+)
+logs = st.lists(st.tuples(st.integers(0, 80), items, outcomes, st.sampled_from(["FI", "SE"])), min_size=1, max_size=20)
+
+
+def replay(online, log, data=None, stop=None):
+    """Tell of every event; with `data`, in any order in which each comes before its list is settled."""
+    events = []
+    for number, (time, shown, acts, country) in enumerate(log):
+        acts_of = [("outcome", time + after, (item, grade)) for after, item, grade in acts]
+        for name, at, what in (("served", time, (shown, country)), *acts_of):
+            arrives = at if data is None else data.draw(st.integers(at, time + HORIZON - 1))
+            events.append((arrives, number, name, at, what))
+    if data is not None:
+        events = data.draw(st.permutations(events))
+    events = sorted(events, key=lambda event: event[0])
+    for at, event in enumerate(events):
+        if at == stop:
+            state = json.loads(json.dumps(online.state_dict()))
+            online = make()
+            online.load_state_dict(state)
+        tell(online, *event[1:])
+    return online
+
+
+def tell(online, number, name, at, what):
+    if name == "served":
+        online.served(number, what[0], time=at, country=what[1])
+    else:
+        online.outcome(number, what[0], time=at, grade=what[1])
+
+
+def make(**choices):
+    return rs.Online(METRICS, window=WINDOW, horizon=HORIZON, by="country", **choices)
+
+
+def want(log, end, metrics=METRICS, country=None, **choices):
+    """What `rs.evaluate` makes of the lists in the window and of their outcomes."""
+    inside = [one for one in log if end - WINDOW < one[0] <= end and country in (None, one[3])]
+    truth = {}
+    for number, (_, _, acts, _) in enumerate(inside):
+        truth[number] = {}
+        for _, item, grade in acts:
+            truth[number][item] = max(grade, truth[number].get(item, grade))
+    return rs.evaluate(truth, {number: one[1] for number, one in enumerate(inside)}, metrics, **choices)
+
+
+@pytest.mark.parametrize("choices", [{}, {"averaging": "micro"}, {"undefined": "skip"}, {"threshold": 2}], ids=str)
+@given(logs, st.integers(0, 40), st.data())
+@settings(max_examples=25)
+def test_the_window_of_a_replayed_log(choices, log, later, data):
+    online = replay(make(**choices), log, data)
+    clock = max(time + after for time, _, acts, _ in log for after in (0, *(act[0] for act in acts))) + later
+    online.advance(clock)
+    found = online.compute()
+    assert (found.start, found.end) == (clock - HORIZON - WINDOW, clock - HORIZON)
+    expected = want(log, found.end, **choices)
+    for metric in METRICS:
+        assert found[metric].mean == near(expected[metric])
+        assert found[metric].lists == np.isfinite(expected.per_query[metric]).sum()
+    countries = {one[3] for one in log if found.start < one[0] <= found.end}
+    assert found.by.keys() == countries
+    for country in countries:
+        own = want(log, found.end, country=country, **choices)
+        assert {name: one.mean for name, one in found.by[country].items()} == near(dict(own))
+    account = online.account
+    assert account["outcomes"] == sum(len(acts) for _, _, acts, _ in log)
+    assert account["lists"] + account["lists that wait"] == len(log)
+    assert {account[name] for name in account if "late" in name or "outcomes " in name} == {0}
+
+
+@given(logs, st.data())
+@settings(max_examples=25)
+def test_saved_and_restored_anywhere_nothing_is_lost(log, data):
+    whole = replay(make(), log)
+    events = sum(1 + len(one[2]) for one in log)
+    restored = replay(make(), log, data, stop=data.draw(st.integers(0, events - 1)))
+    for online in (whole, restored):
+        online.advance(95)
+    assert repr(whole.compute()) == repr(restored.compute())
+    for metric in METRICS:
+        assert repr(whole.compute()[metric]) == repr(restored.compute()[metric]), "not the same to the last bit"
+    assert whole.account == restored.account
+    assert repr(pickle.loads(pickle.dumps(restored)).compute()) == repr(whole.compute())
+
+
+def test_many_lists_and_bounded_memory():
+    """10,000 lists, one a second: what is kept is that of the window and the horizon."""
+    random = np.random.default_rng(1)
+    online = rs.Online(["rr"], window=500, horizon=60)
+    ranks = random.integers(1, 8, 10_000)
+    for number, rank in enumerate(ranks.tolist()):
+        online.served(number, list("abcdefgh"), time=number)
+        online.outcome(number, "abcdefgh"[rank - 1], time=number + 0.5)
+        online.outcome(f"nobody's {number}", "a", time=number)
+        if number % 1000 == 999:
+            found = online.compute()["rr"]
+            assert found.mean == near(np.mean(1 / ranks[max(number - 60 - 499, 0) : number - 60 + 1]))
+            state = online.state_dict()
+            assert len(state["settled"][0]) <= 500
+            assert len(state["lists"]) <= 61
+            assert len(state["early"]) <= 61
+    assert online.account["outcomes without a list"] == 10_000 - 60
+
+
+# -- what comes when -----------------------------------------------------------------------------------------
+
+
+def test_by_hand():
+    online = rs.Online(["hit_rate@2", "rr"], window=100, horizon=10)
+    online.outcome("l2", "c", time=12)  # before its list
+    online.served("l1", ["a", "b", "c"], time=5)
+    online.served("l2", ["a", "b", "c"], time=11)
+    online.outcome("l1", "b", time=14)
+    online.served("l3", ["a", "b"], time=13)  # nobody does anything
+    assert online.compute()["rr"].lists == 0  # nothing is settled yet
+    assert math.isnan(online.compute()["rr"].mean)
+    online.advance(15)
+    assert online.compute()["rr"] == (
+        1 / 2,
+        pytest.approx(math.nan, nan_ok=True),
+        pytest.approx(math.nan, nan_ok=True),
+        1,
+    )
+    online.advance(23)
+    assert online.compute()["rr"].mean == near((1 / 2 + 1 / 3 + 0) / 3)
+    assert online.compute()["hit_rate@2"].mean == near((1 + 0 + 0) / 3)
+    online.advance(114.5)
+    assert online.compute()["rr"].lists == 3
+    online.advance(115)
+    assert online.compute()["rr"].mean == near((1 / 3 + 0) / 2)  # the first one has left
+    online.advance(1000)
+    assert online.compute()["rr"].lists == 0
+
+
+def test_what_is_too_late_or_unknown_is_counted():
+    online = rs.Online("rr", window=100, horizon=10)
+    online.served("l1", ["a", "b"], time=0)
+    online.outcome("nobody's", "a", time=3)
+    online.outcome("l1", "a", time=10)  # at the horizon: settled
+    assert online.account["late outcomes"] == 1
+    online.served("l2", ["a"], time=0)  # the clock is at 10
+    assert online.account["late lists"] == 1
+    online.served("l3", ["a"], time=5)  # not yet
+    online.outcome("l3", "a", time=4)
+    assert online.account["outcomes before their list"] == 1
+    online.outcome("l4", "a", time=0)
+    assert online.account["late outcomes"] == 2
+    assert online.account["outcomes that wait"] == 1
+    online.advance(13)
+    assert online.account["outcomes without a list"] == 1
+    assert online.account == {
+        "lists": 1, "late lists": 1, "outcomes": 0, "late outcomes": 2, "outcomes before their list": 1,
+        "outcomes without a list": 1, "lists that wait": 1, "outcomes that wait": 0,
+    }  # fmt: skip
+    online.advance(15)
+    assert online.compute()["rr"].mean == 0
+    assert repr(online) == "Online(rr; 2 lists settled)"
+
+
+def test_the_highest_grade_of_an_item_counts():
+    online = rs.Online("dcg", window=100, horizon=10)
+    online.served("l1", ["a", "b"], time=0)
+    for grade in (1, 3, 2):  # a click, a purchase, and something between
+        online.outcome("l1", "b", time=grade, grade=grade)
+    online.advance(10)
+    assert online.compute()["dcg"].mean == near(3 / math.log2(3))
+
+
+def test_datetimes():
+    noon = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
+    online = rs.Online("rr", window=timedelta(hours=1), horizon=timedelta(minutes=1))
+    online.served("l1", ["a"], time=noon)
+    online.outcome("l1", "a", time=(noon + timedelta(seconds=59)).astimezone(timezone(timedelta(hours=3))))
+    online.served("l2", ["a"], time=noon.replace(tzinfo=None))  # UTC
+    online.advance(noon + timedelta(minutes=1))
+    found = online.compute()
+    assert found["rr"].mean == 1 / 2
+    assert found.end == noon.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda: rs.Online("rr", window=0, horizon=1), "window=0; give a time above 0"),
+        (lambda: rs.Online("rr", window=1, horizon=timedelta(0)), "horizon=.*; give a time above 0"),
+        (lambda: rs.Online("rr", horizon=1), "give a window or a half_life"),
+        (lambda: rs.Online("rr", window=1, horizon=1, confidence=95), "confidence=95; give a share between 0 and 1"),
+        (lambda: rs.Online("rr", window=1, horizon=1, averaging="geometric"), "averaging='geometric' has no interval"),
+        (lambda: rs.Online("mae", window=1, horizon=1), "mae measures predicted ratings, not lists that were served"),
+        (lambda: rs.Online("err", window=1, horizon=1), "err takes the highest grade of all queries"),
+        (lambda: make().served(1, ["a"], time=0), "list 1 comes with nothing; it takes country=, and no other word"),
+        (lambda: make().served(1, ["a"], time=0, country="FI", age=3), "list 1 comes with country, age; it takes"),
+        (lambda: make().served(1, ["a", "b", "a"], time=0, country="FI"), "list 1: item 'a' appears twice"),
+        (lambda: make().served(1, ["a"], time=math.nan, country="FI"), "time nan is not a finite number"),
+        (lambda: make().outcome(1, "a", time=0, grade=math.inf), "list 1, item 'a': grade inf is not a finite number"),
+        (lambda: make().load_state_dict(make(gain="exp2").state_dict()), "the state has another choices"),
+        (lambda: make().load_state_dict(rs.Online(METRICS, window=9, horizon=10).state_dict()), "another window: 9.0"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(call, problem):
+    with pytest.raises((ValueError, TypeError), match=problem):
+        call()
+
+
+def test_a_list_is_served_once():
+    online = rs.Online("rr", window=100, horizon=10)
+    online.served("l1", ["a"], time=0)
+    with pytest.raises(ValueError, match="list 'l1' was served before"):
+        online.served("l1", ["a"], time=1)
+    online.advance(50)
+    online.compute()
+    with pytest.raises(ValueError, match="list 'l1' was served before"):
+        online.served("l1", ["a"], time=51)
+
+
+def test_a_restored_state_knows_what_was_and_what_waits():
+    online = rs.Online("rr", window=100, horizon=10)
+    online.served("l1", ["a"], time=0)
+    online.outcome("nobody's", "a", time=9)
+    online.advance(12)
+    restored = rs.Online("rr", window=100, horizon=10)
+    restored.load_state_dict(online.state_dict())
+    with pytest.raises(ValueError, match="list 'l1' was served before"):
+        restored.served("l1", ["a"], time=12)
+    restored.outcome("l1", "a", time=13)
+    restored.advance(19)
+    assert restored.account["late outcomes"] == 1
+    assert restored.account["outcomes without a list"] == 1
+    assert online.account["outcomes that wait"] == 1  # it has a state of its own
+
+
+def test_a_list_without_outcomes_may_be_an_error_and_is_not_lost():
+    online = rs.Online("recall", window=100, horizon=10, undefined="error")
+    online.served("l1", ["a"], time=0)
+    online.advance(10)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="recall: nothing could be earned in list 'l1'"):
+            online.compute()
+
+
+# -- intervals -----------------------------------------------------------------------------------------------
+
+
+def fed(metrics, lists=400, seed=4, step=1.0, **options):
+    """Served lists with zero to three clicks; and each list's values by `rs.evaluate`."""
+    random = np.random.default_rng(seed)
+    online = rs.Online(metrics, horizon=10, **options)
+    truth, run = {}, {}
+    for number in range(lists):
+        run[number] = [f"i{one}" for one in random.permutation(12)[:6]]
+        truth[number] = {f"i{one}": 1.0 for one in random.permutation(12)[: random.integers(0, 4)]}
+        online.served(number, run[number], time=number * step)
+        for item in truth[number]:
+            online.outcome(number, item, time=number * step + 1)
+    online.advance((lists - 1) * step + 10)
+    return online.compute(), rs.evaluate(truth, run, metrics, **{k: v for k, v in options.items() if k == "averaging"})
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_the_interval_of_a_mean_is_students(confidence):
+    found, result = fed(["rr", "ndcg"], window=1000, confidence=confidence)
+    for metric in ("rr", "ndcg"):
+        values = result.per_query[metric]
+        low, high = stats.ttest_1samp(values, 0).confidence_interval(confidence)
+        assert found[metric] == (near(values.mean()), near(low), near(high), 400)
+
+
+def test_the_interval_of_a_ratio_of_sums_is_that_of_a_bootstrap():
+    found, result = fed(["recall@3"], lists=1500, window=2000, averaging="micro")
+    earned, possible = result.ratio("recall@3")[:2]
+    random = np.random.default_rng(8)
+    drawn = random.integers(0, 1500, (4000, 1500))
+    low, high = np.quantile(earned[drawn].sum(1) / possible[drawn].sum(1), [0.025, 0.975])
+    assert found["recall@3"].mean == near(earned.sum() / possible.sum())
+    width = high - low
+    assert found["recall@3"].low == pytest.approx(low, abs=0.08 * width)
+    assert found["recall@3"].high == pytest.approx(high, abs=0.08 * width)
+
+
+def test_a_decaying_window():
+    found, result = fed(["rr"], lists=1500, half_life=200)
+    weights = 0.5 ** (np.arange(1500)[::-1] / 200)
+    values = result.per_query["rr"]
+    mean = np.average(values, weights=weights)
+    assert found["rr"].mean == near(mean)
+    assert found["rr"].lists == 1500
+    many = weights.sum() ** 2 / (weights**2).sum()
+    spread = np.sqrt(np.sum((weights * (values - mean)) ** 2) * many / (many - 1)) / weights.sum()
+    reach = stats.t.ppf(0.975, many - 1) * spread
+    assert found["rr"][1:3] == (near(mean - reach), near(mean + reach))
+    random = np.random.default_rng(8)
+    drawn = random.integers(0, 1500, (4000, 1500))
+    low, high = np.quantile((weights * values)[drawn].sum(1) / weights[drawn].sum(1), [0.025, 0.975])
+    assert found["rr"].low == pytest.approx(low, abs=0.08 * (high - low))
+    assert found["rr"].high == pytest.approx(high, abs=0.08 * (high - low))
+
+
+def test_a_decaying_window_forgets():
+    online = rs.Online("rr", half_life=1, horizon=1)
+    assert online.window == 40
+    found, _ = fed(["rr"], lists=100, half_life=1)
+    assert found["rr"].lists == 40  # after forty half-lives
+    found, _ = fed(["rr"], lists=100, half_life=1, window=5)
+    assert found["rr"].lists == 5
+
+
+def test_an_interval_stays_within_the_bounds():
+    online = rs.Online(["hit_rate@1"], window=100, horizon=1)
+    for number in range(4):
+        online.served(number, ["a"], time=0)
+    for number in range(3):
+        online.outcome(number, "a", time=0)
+    online.advance(1)
+    found = online.compute()["hit_rate@1"]
+    assert found.mean == 3 / 4
+    assert 0 <= found.low < found.mean < found.high == 1
+
+
+def test_it_prints_a_table():
+    online = make()
+    online.served(1, ["a"], time=0, country="FI")
+    online.outcome(1, "a", time=0)
+    online.advance(10)
+    lines = str(online.compute()).splitlines()
+    assert lines[0].split() == ["segment", "metric", "mean", "low", "high", "lists"]
+    assert lines[2].split() == ["all", "hit_rate@2", "1.0000", "nan", "nan", "1"]
+    assert lines[6].split() == ["FI", "hit_rate@2", "1.0000", "nan", "nan", "1"]
+    assert online.compute().definitions["rr"] == rs.definition("rr")
+    assert online.compute()[rs.rr].mean == 1
+    assert list(online.compute()) == METRICS
