@@ -236,6 +236,14 @@ WRONG = {
     "both_empty": ({"both_empty": "x"}, ValueError, "both_empty='x'; give a number"),
     "digits": ({"digits": -1}, ValueError, "digits=-1; give a number of decimals"),
     "threads": ({"threads": -1}, ValueError, "threads must be 0"),
+    "part of a two-sided metric": (
+        {"metrics": "bpref", "credit": "clamp"},
+        ValueError,
+        "bpref asks which items are relevant and which are not: credit='clamp'",
+    ),
+    "parts": ({"averaging": "parts"}, ValueError, "has no parts; averaging='parts' is for f1"),
+    "unjudged relevant": ({"pool": "list", "threshold": 0}, ValueError, "pool='list' gives unjudged items grade 0"),
+    "default_k": ({"default_k": 0}, ValueError, "k must be a whole number from 1"),
 }
 
 

@@ -13,7 +13,7 @@ from rankstone.ranked import Relevance
 if TYPE_CHECKING:
     from rankstone.conventions import Convention
     from rankstone.evaluate import Plan
-    from rankstone.metrics.registry import Metric
+    from rankstone.metrics.registry import Metric, Row
 
 # Text and LaTeX of each metric. <divisor> stands for a parameter's value, (k) falls away where there is no cutoff.
 FORMULAS: Mapping[str, tuple[str, str]] = {
@@ -303,9 +303,7 @@ def define(plan: Plan, convention: Convention) -> Definition:
     text, latex = FORMULAS.get(row.name, (row.formula or row.summary, ""))
     said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]
     parameters = [_say(name, value) for name, value in plan.arguments.items() if name not in (*said, "k")]
-    order = sorted(
-        (name for name in CHOICES if not _idle(name, row.kind)), key=lambda n: _STAGES.index(CHOICES[n].stage)
-    )
+    order = sorted((name for name in CHOICES if not _idle(name, row)), key=lambda n: _STAGES.index(CHOICES[n].stage))
     told = {name: _say(name, plan.choices[name]) for name in order}
     k = plan.arguments.get("k")
     return Definition(
@@ -381,9 +379,15 @@ def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
 
 
-def _idle(name: str, kind: str) -> bool:
-    """Choices that cannot move a metric of this kind."""
-    return kind in ("ratings", "agreement") and name in ("threshold", "credit", "truth_depth", "short_list")
+# Metrics that count the relevant items of the first k, which is all that a cut truth changes.
+_COUNTING = ("precision", "recall", "f", "f1", "hit_rate", "r_precision", "num_rel_ret")
+
+
+def _idle(name: str, row: Row) -> bool:
+    """Choices that cannot move this metric."""
+    if name == "truth_depth":
+        return row.name not in _COUNTING
+    return row.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
 
 
 def _say(name: str, value: Any) -> str:

@@ -79,6 +79,8 @@ def test_wrong_parameter_is_named(row):
         rs.Metric(row.name)(colour=1)
     with pytest.raises(ValueError, match=f"unknown parameter of {row.name} 'colour'"):
         rs.parse(f"{row.name}(colour=1)")
+    with pytest.raises(ValueError, match=f"unknown parameter of {row.name} 'colour'"):
+        rs.Metric(row.name, params=(("colour", 1),))
     for parameter, values in parameter_values(row).items():
         if all(isinstance(value, str) for value in values):
             with pytest.raises(ValueError, match=f"{row.name}: {parameter}='no word'; choose from"):

@@ -154,13 +154,18 @@ def _expected_reciprocal(ranked: Ranked, k: Depth) -> Floats:
         groups.found[groups.opens],
     )
     limit = np.broadcast_to(np.inf if k is None else k[query] if isinstance(k, np.ndarray) else k, len(query))
+    steps = np.minimum(size - relevant + 1, limit - before).astype(np.int64)
     out = np.zeros(len(ranked))
+    if len(query) < steps.max(initial=0):  # few long groups: all places of one at a time
+        for at in np.flatnonzero(steps > 0):
+            left = size[at] - np.arange(steps[at])  # items of the group not yet placed
+            none_yet = np.append(1.0, np.cumprod((left - relevant[at]) / left)[:-1])
+            out[query[at]] = (none_yet * relevant[at] / left / (before[at] + np.arange(1, steps[at] + 1))).sum()
+        return out
     none_yet = np.ones(len(query))
-    for step in range(1, int((size - relevant).max(initial=-1)) + 2):
-        open_ = (step <= size - relevant + 1) & (before + step <= limit)
-        if not open_.any():
-            break
-        left = np.maximum(size - step + 1, 1)  # items of the group not yet placed
+    for step in range(1, int(steps.max(initial=0)) + 1):  # many short groups: one place of all at a time
+        open_ = step <= steps
+        left = np.maximum(size - step + 1, 1)
         hit = none_yet * relevant / left
         out[query[open_]] += (hit / (before + step))[open_]
         none_yet = none_yet * (left - relevant) / left

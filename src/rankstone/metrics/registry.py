@@ -165,6 +165,11 @@ class Metric:
     def __post_init__(self) -> None:
         if self.name not in _ROWS:
             raise ValueError(_unknown(self.name))
+        if self.params:
+            from rankstone.conventions import check_choice
+
+            for name, value in self.params:
+                check_choice(self.row, name, value)
         if self.k is not None:
             object.__setattr__(self, "k", depth(self.k))
             if not self.row.takes_k:
