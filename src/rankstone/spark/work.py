@@ -82,9 +82,10 @@ def pack(batches: Batches, side: str, keys: Ints) -> Iterator[pa.RecordBatch]:
 
 def _packed(waiting: list[pa.RecordBatch], side: str, keys: Ints) -> pa.RecordBatch:
     table = pa.Table.from_batches(waiting).combine_chunks()
-    bucket = table.column("bucket").to_numpy().astype(np.uint16 if len(keys) <= 1 << 16 else np.int64)
-    # Stable, so that list rows and their like stay as they came.
-    ordered = table.drop_columns(["bucket"]).take(pa.array(np.argsort(bucket, kind="stable")))
+    bucket = _buckets(table, len(keys))
+    # Stable, so that rows stay in the order in which they came.
+    ordered = table.select([name for name in table.column_names if name != "bucket"])
+    ordered = ordered.take(pa.array(np.argsort(bucket, kind="stable")))
     limit = max(PACKED_BYTES * table.num_rows // max(ordered.nbytes, 1), 1)
     out, found = [], []
     end = 0
@@ -96,6 +97,16 @@ def _packed(waiting: list[pa.RecordBatch], side: str, keys: Ints) -> pa.RecordBa
     return pa.record_batch(
         {"key": pa.array(found, pa.int32()), "side": pa.array([side] * len(out)), "rows": pa.array(out, pa.binary())}
     )
+
+
+def _buckets(table: pa.Table, count: int) -> Any:
+    """Which bucket each row belongs to: strings come with it, integers are hashed here, which is faster."""
+    if "bucket" in table.column_names:
+        found = table.column("bucket").to_numpy()
+    else:
+        queries = table.column("query").fill_null(0).to_numpy().astype(np.uint64)
+        found = ((queries * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) % np.uint64(count)
+    return found.astype(np.uint16 if count <= 1 << 16 else np.int64)
 
 
 def to_bytes(table: pa.Table) -> bytes:
