@@ -242,6 +242,8 @@ def planned(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str, 
     every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
     if choices["pool"] == "list" and every_row and row.kind in ("ranking", "count"):
         raise ValueError(f"{metric}: pool='list' gives unjudged items grade 0, so the threshold must be above 0")
+    if choices["pool"] == "list" and choices["truth_depth"] == "k" and row.kind in ("ranking", "count"):
+        raise ValueError(f"{metric}: truth_depth='k' goes by the order of the truth, of which pool='list' leaves none")
     needed = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "pooled"
     zeros = row.zeros(arguments) or every_row or needed
     align = (

@@ -381,6 +381,8 @@ def infap(one):
 
 
 def judged(one):
+    if one["pool"] == "list":  # everything in the list has a grade
+        return _places_shown(one), one.places(one["divisor"])
     return sum(item in one.truth for item in one.shown), one.places(one["divisor"])
 
 
@@ -615,6 +617,8 @@ def evaluate(name, k, params, truth, run, choices):
     function, takes_k, defaults, own = METRICS[name]
     options = {**CHOICES, **own, **defaults, **choices, **params}
     k = options["default_k"] if k is None and takes_k else k
+    if options["pool"] == "list" and options["truth_depth"] == "k" and name not in AGREEMENT:
+        raise RefusedError
     if options["missing"] == "error" and any(query not in run for query in truth):
         raise RefusedError
     if options["extra"] == "error" and any(query not in truth for query in run):
