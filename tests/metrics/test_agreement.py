@@ -137,3 +137,9 @@ def test_share_of_the_first_ranks():
     same = [f"same-{n}" for n in range(d)]
     one, other = ([f"{side}-{n}" for n in range(5000)] for side in ("one", "other"))
     assert rs.rbo([*same, *one], [*same, *other], p=p) == pytest.approx(weight, abs=1e-6)
+
+
+def test_rbo_needs_an_order_without_gaps():
+    truth = rs.columns(query=[1, 1, 1], item=[5, 5, 6], grade=[2, 1, 3])
+    with pytest.raises(ValueError, match="an item is there twice"):
+        rs.evaluate(truth, {1: {6: 2.0, 5: 1.0}}, "rbo", truth_duplicates="first")

@@ -166,6 +166,8 @@ def _truth_rank(ranked: Ranked) -> Floats:
     """Each hit's rank in the truth: by grade, equal grades as given."""
     if ranked.ordered_truth:
         return ranked.place.astype(np.float64)
+    if (ranked.place > lengths(ranked.truth_offsets)[ranked.query]).any():
+        raise ValueError("rbo needs all rows of a graded truth, and an item is there twice; leave the second out")
     query = np.repeat(np.arange(len(ranked)), lengths(ranked.truth_offsets))
     order = np.lexsort((-ranked.grades, query))
     ranks = np.empty(len(order))
