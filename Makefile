@@ -30,7 +30,7 @@ test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg
 	$(BIN)/python -m pytest -m "" $(ARGS)
 
 peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
-	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks
+	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks tests/arrays
 
 fuzz: $(VENV)/.extras ## Fuzz the file readers for a few minutes
 	RANKSTONE_FUZZ_SECONDS=60 $(BIN)/python -m pytest -m "" tests/fuzz

@@ -27,7 +27,7 @@ from rankstone.metrics.sets import (
 from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 
 if _typing.TYPE_CHECKING:
-    from rankstone import integrations, spark, split, sql
+    from rankstone import arrays, integrations, spark, split, sql
     from rankstone.accumulate import Accumulator
     from rankstone.definitions import Definition, definition
     from rankstone.explanations import explain
@@ -60,7 +60,7 @@ _LATER = {
 }
 
 
-_MODULES = ("integrations", "spark", "split", "sql")
+_MODULES = ("arrays", "integrations", "spark", "split", "sql")
 
 
 def __getattr__(name: str) -> _typing.Any:
@@ -90,6 +90,7 @@ __all__ = [
     "Result",
     "Stream",
     "ap",
+    "arrays",
     "auc",
     "bpref",
     "cg",

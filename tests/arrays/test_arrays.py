@@ -1,0 +1,413 @@
+"""Batches of arrays: the engine's numbers, in every library, without a loop and without a copy."""
+
+import json
+import math
+import random
+import sys
+import zlib
+from typing import Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+
+import rankstone as rs
+from rankstone import arrays
+from rankstone.metrics import rows
+
+BATCHED = [
+    name for name, row in rows().items() if row.function.__module__.startswith("rankstone.") and hasattr(arrays, name)
+]
+GRADES = {"binary": (0, 1), "graded": (0, 1, 2, 3, 4), "any": (-2, -1, 0, 1, 2, 0.5, 0.25, 1.5)}
+SCORES = (2.0, 1.0, 0.5, -1.0, 0.0, -0.0, 1.25, -math.inf, 0.75, 0.3)
+KS = [1, 3, 20, 5, 9]
+PARAMETERS = {  # those that are not one of a few words
+    "beta": (0.5, 2.0),
+    "catalogue": (None, 100),
+    "gain": ("linear", "exp2", "exp1.5", "binary", {one: abs(one) % 3 for one in GRADES["any"] + GRADES["graded"]}),
+    "max_grade": (None, 4, 5.5),
+    "p": (0.1, 0.5, 0.95),
+    "recall": (0.0, 0.1, 0.3, 0.5, 1.0),
+    "term_digits": (None, 6),
+}  # fmt: skip
+CHOICES = {
+    "ties": rs.CHOICES["ties"].allowed,
+    "threshold": (1, 2, ">0", 0, -1, "all"),
+    "undefined": (0, 0.5, "nan", "skip", "error"),
+    "no_relevant": (None, 0, 1, "nan", "skip", "error"),
+    "both_empty": (None, 1, "nan"),
+    "empty_list": ("count", "skip", "error"),
+    "empty_truth": ("count", "skip"),
+    "short_list": ("count", "zero"),
+    "credit": ("whole", "clamp"),
+    "truth_depth": ("all", "k"),
+    "pool": ("truth", "list"),
+    "nonpositive_score": ("count", "miss"),
+    "score_precision": ("float64", "float32"),
+}
+
+
+class Library:
+    def __init__(self, name):
+        self.name = name
+        if name != "numpy":
+            self.module = pytest.importorskip("torch" if name.startswith("torch") else "jax")
+        self.wide = name != "jax" or self.module.config.jax_enable_x64
+
+    def __call__(self, array):
+        if array is None or self.name == "numpy":
+            return array
+        return self.module.numpy.asarray(array) if self.name == "jax" else self.module.from_numpy(array)
+
+
+@pytest.fixture(params=["numpy", "torch", "torch elsewhere", "jax"])
+def library(request, monkeypatch):
+    """A library; "elsewhere" is as on a device whose memory NumPy does not reach."""
+    if request.param == "torch elsewhere":
+        monkeypatch.setattr(arrays.batch, "_in_numpys_reach", lambda array: False)
+    return Library(request.param)
+
+
+def some_batch(random_, numbers, dtype, kind):
+    """Rows with ties; one without a relevant item, one empty, one complete."""
+    shape = (8, 9)
+    scores = numbers.choice(SCORES, size=shape) if random_.random() < 0.7 else numbers.normal(size=shape)
+    labels = numbers.choice(GRADES[random_.choice(list(GRADES))], size=shape)
+    labels[1] = 0
+    mask = None
+    if random_.random() < 0.6:
+        mask = numbers.random(shape) < 0.7
+        mask[2], mask[3] = False, True
+    if kind == "ratings":
+        scores = numbers.choice((0.0, 0.125, 0.4, 0.5, 0.9, 1.0), size=shape)
+    return scores.astype(dtype), labels.astype(dtype), mask
+
+
+def some_choices(random_, row):
+    chosen = {}
+    for name, hint in row.hints.items():
+        if name in row.defaults and random_.random() < 0.25:
+            words = get_args(hint) if get_origin(hint) is Literal else PARAMETERS[name]
+            chosen[f"{row.name}_{name}"] = random_.choice(words)
+    chosen.update({name: random_.choice(words) for name, words in CHOICES.items() if random_.random() < 0.1})
+    if row.name == "auc":  # the engine's own pairs of partly relevant items depend on whether any scores are tied
+        chosen.pop("credit", None)
+    return chosen
+
+
+def engine(metric, ks, scores, labels, mask, convention, choices):
+    """Values of `rs.evaluate`, row by cutoff. It may have none for the mean, which is not asked for."""
+    asked = [rs.Metric(metric, k) for k in ks]
+    means = {"missing": "zero", "no_queries": "nan", "averaging": "macro"}
+    kept = rows()[metric].choices.get("averaging") == "pooled" or "micro" in str(rs.convention(convention).choices)
+    result = rs.evaluate(labels, scores, asked, mask=mask, convention=convention, **choices, **({} if kept else means))
+    return np.stack([result.per_query[str(one)] for one in asked], axis=1)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("metric", BATCHED)
+def test_same_values_as_the_engine(metric, precision, library):
+    if precision == "float64" and not library.wide:
+        pytest.skip("JAX has no float64 unless told to")
+    row, tolerance = rows()[metric], 1e-12 if precision == "float64" else 1e-5
+    seed = zlib.crc32(metric.encode())
+    random_, numbers = random.Random(seed), np.random.default_rng(seed)
+    compared = 0
+    for convention in rs.conventions():
+        scores, labels, mask = some_batch(random_, numbers, precision, row.kind)
+        choices = some_choices(random_, row)
+        ks = [None] if not row.takes_k or random_.random() < 0.3 else KS
+        given = {"mask": library(mask), "convention": convention, **choices}
+        try:
+            expected = engine(metric, ks, scores, labels, mask, convention, choices)
+        except (ValueError, TypeError) as error:
+            with pytest.raises((ValueError, TypeError)):
+                raise_for(error, getattr(arrays, metric)(library(scores), library(labels), ks[0] and ks, **given))
+            continue
+        try:
+            found = getattr(arrays, metric)(library(scores), library(labels), ks[0] and ks, **given)
+        except rs.NoExpectedValue:  # the engine computes it if no scores happen to be tied
+            assert "expected" in (choices.get("ties"), rs.convention(convention).choices.get(f"{metric}_ties"))
+            continue
+        assert type(found) is type(library(scores))
+        assert str(found.dtype).endswith(precision)
+        found = np.asarray(found).reshape(expected.shape)
+        np.testing.assert_allclose(found, expected, tolerance, tolerance, err_msg=f"{convention} {choices}")
+        compared += 1
+    assert compared > 20
+
+
+def raise_for(error, found):
+    pytest.fail(f"{error}: but there is a value, {found}")
+
+
+def test_every_other_metric_is_named():
+    others = {name for name, row in rows().items() if row.function.__module__.startswith("rankstone.")} - {*BATCHED}
+    assert others == {"spearman", "kendall", "tau_ap", "rbo"}
+    for name in others:
+        with pytest.raises(AttributeError, match=rf"rs\.evaluate\(labels, scores, '{name}'\)"):
+            getattr(arrays, name)
+
+
+# -- document 001 ------------------------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    "p_at_ks": "precision", "ap_at_ks": "ap", "err_at_ks": "err", "dcg_at_ks": "dcg", "ndcg_at_ks": "ndcg",
+    "torch_precision_at_ks": "precision", "torch_ap_at_ks": "ap", "torch_ndcg_at_ks": "ndcg",
+    "torch_nerr_at_ks": "nerr", "dcg_linear": "dcg", "cg": "cg",
+}  # fmt: skip
+
+
+def test_numbers_of_document_001(shared, library):
+    """Those whose ideal list is that of the labels, as it must be here, and that no error or k below 1 is about."""
+    cases = [case for case in json.loads(shared("golden/seeds.json").read_text()) if case["seed"] == "001"]
+    compared = set()
+    for case in cases:
+        labels, params = case["inputs"].get("labels", []), case["params"]
+        ideal = np.array(case["inputs"].get("ideal", labels)) if "NaN" not in labels else np.array([])
+        ks = params.get("ks") or range(1, params.get("max_cutoff", params.get("p", 0)) + 1)
+        sortable = ideal.size and np.array_equal(np.sort(labels)[..., ::-1], np.sort(ideal)[..., ::-1])
+        if case["metric"] not in FUNCTIONS or case.get("raises") or not sortable or not ks or min(ks) < 1:
+            continue
+        choices = {"convention": "ptranking-head" if case["impl"].startswith("ptranking HEAD") else "ptranking"}
+        if "max_rele_level" in params:
+            choices["max_grade"] = params["max_rele_level"]
+        if params.get("multi_level_rele") is False or "p" in params:
+            choices["gain"] = "linear"
+        given = library(np.array(labels, dtype=np.float32))
+        found = getattr(arrays, FUNCTIONS[case["metric"]])(labels_by_rank=given, k=list(ks), **choices)
+        found = np.asarray(found)[..., -1] if "p" in params else np.asarray(found)
+        expected = np.array(case["expected"], dtype=float)  # reads "NaN" too
+        np.testing.assert_allclose(found, expected, atol=max(case["tol"], 1e-6), err_msg=case["id"])
+        compared.add(case["id"])
+    assert len(compared) == 33
+    assert {case.split("-")[2] for case in compared} == {*FUNCTIONS}
+
+
+# -- shapes and kinds --------------------------------------------------------------------------------------------
+
+LABELS = np.array([[3, 0, 2, 0], [0, 1, 0, 0]])
+SCORED = np.array([[0.1, 0.9, 0.8, 0.3], [0.4, 0.2, 0.6, 0.1]], dtype=np.float32)
+
+
+def test_by_hand(library):
+    """In ranked order the labels are 0 2 0 3, and 0 0 1 0."""
+    scores, labels = library(SCORED), library(LABELS)
+    found = arrays.ap(scores, labels, k=[2, 4])
+    np.testing.assert_allclose(found, [[(1 / 2) / 2, (1 / 2 + 2 / 4) / 2], [0, 1 / 3]], rtol=1e-6)
+    np.testing.assert_allclose(arrays.rr(scores, labels), [1 / 2, 1 / 3], rtol=1e-6)
+    best = 3 + 2 / math.log2(3)
+    np.testing.assert_allclose(arrays.ndcg(scores, labels, 3)[0], 2 / math.log2(3) / best, rtol=1e-6)
+
+
+def test_shapes(library):
+    scores, labels = library(SCORED), library(LABELS)
+    assert arrays.ndcg(scores, labels).shape == (2,)
+    assert arrays.ndcg(scores, labels, 2).shape == (2,)
+    assert arrays.ndcg(scores, labels, (2, 9, 2)).shape == (2, 3)
+    assert arrays.ndcg(scores[0], labels[0], 2).shape == ()
+    assert arrays.ndcg(scores[0], labels[0], (2, 3)).shape == (2,)
+    assert float(arrays.ndcg(scores[0], labels[0], 2)) == float(arrays.ndcg(scores, labels, 2)[0])
+    assert arrays.err(scores[:0], labels[:0], (2, 3)).shape == (0, 2)
+
+
+def test_lists_of_nothing(library):
+    none = library(np.zeros((3, 0), dtype=np.float32))
+    assert np.asarray(arrays.recall(none, none, 5)).tolist() == [0, 0, 0]
+    assert np.isnan(np.asarray(arrays.recall(none, none, 5, undefined="skip"))).all()
+    assert np.asarray(arrays.ap(labels_by_rank=none, k=(1, 2), convention="hivemall")).tolist() == [[1, 1]] * 3
+
+
+def test_labels_by_rank_are_in_order(library):
+    order = np.argsort(-SCORED, axis=1)
+    by_rank = library(np.take_along_axis(LABELS, order, axis=1))
+    mask = np.array([[True, False, True, True], [False, True, True, True]])
+    masked = library(np.take_along_axis(mask, order, axis=1))
+    for name in ("precision", "ap", "rr", "ndcg", "err", "auc", "r_precision", "bpref", "judged"):
+        metric = getattr(arrays, name)
+        np.testing.assert_allclose(
+            metric(labels_by_rank=by_rank), metric(library(SCORED), library(LABELS)), rtol=1e-6, err_msg=name
+        )
+        np.testing.assert_allclose(
+            metric(labels_by_rank=by_rank, mask=masked),
+            metric(library(SCORED), library(LABELS), mask=library(mask)),
+            rtol=1e-6,
+            err_msg=name,
+        )
+
+
+def test_lengths_are_masks(library):
+    lengths, mask = np.array([3, 0]), np.array([[True, True, True, False], [False] * 4])
+    given = [library(SCORED), library(LABELS), 2]
+    assert equal(arrays.ndcg(*given, lengths=library(lengths)), arrays.ndcg(*given, mask=library(mask)))
+    by_rank = {"labels_by_rank": library(LABELS), "k": (2, 4)}
+    assert equal(arrays.ap(**by_rank, lengths=library(lengths)), arrays.ap(**by_rank, mask=library(mask)))
+
+
+def equal(one, other):
+    return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
+
+
+def test_what_is_masked_is_not_read():
+    mask = np.array([[True, True, False], [True, True, True]])
+    for name in BATCHED:
+        scores, labels = np.array([[0.5, 0.25, math.nan], [0.5, 0.25, 0.75]]), np.array([[1, 0, math.nan], [1, 0, 0.0]])
+        found = getattr(arrays, name)(scores, labels, mask=mask)
+        scores[0, 2], labels[0, 2] = 0.1, 0
+        assert equal(found, getattr(arrays, name)(scores, labels, mask=mask)), name
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_half_precision_is_computed_in_single(kind):
+    torch = pytest.importorskip("torch")
+    scores, labels = torch.from_numpy(SCORED).to(getattr(torch, kind)), torch.from_numpy(LABELS)
+    found = arrays.ndcg(scores, labels.to(scores.dtype), 3)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, arrays.ndcg(scores.float(), labels, 3))
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint8", "bool"])
+def test_labels_and_scores_of_whole_numbers(kind, library):
+    scores = np.array([[3, 1, 2, 2]])
+    labels = np.array([[1, 0, 0, 1]]).astype(kind)
+    found = arrays.ap(library(scores), library(labels), ties="input")  # ranked, the labels are 1 0 1 0
+    np.testing.assert_allclose(found, [(1 / 1 + 2 / 3) / 2], rtol=1e-6)
+
+
+def test_gradients_stop_here():
+    torch = pytest.importorskip("torch")
+    scores = torch.from_numpy(SCORED.copy()).requires_grad_()
+    assert not arrays.ndcg(scores, torch.from_numpy(LABELS)).requires_grad
+
+
+def test_in_a_compiled_function():
+    jax = pytest.importorskip("jax")
+    for name in BATCHED:
+        metric = getattr(arrays, name)
+        compiled = jax.jit(lambda s, y, metric=metric: metric(s, y, check=False))
+        np.testing.assert_allclose(compiled(SCORED, LABELS), metric(SCORED, LABELS), rtol=1e-5, err_msg=name)
+
+
+# -- what is not done --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", BATCHED)
+def test_nothing_is_copied_to_the_host(metric, monkeypatch):
+    torch = pytest.importorskip("torch")
+    scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
+    expected = getattr(arrays, metric)(scores, labels)
+    monkeypatch.setattr(arrays.batch, "_in_numpys_reach", lambda array: False)
+
+    def no(*_, **__):
+        pytest.fail("an array leaves its device")
+
+    for way in (
+        "cpu",
+        "numpy",
+        "tolist",
+        "item",
+        "__array__",
+        "__dlpack__",
+        "__bool__",
+        "__int__",
+        "__float__",
+        "__iter__",
+    ):
+        monkeypatch.setattr(torch.Tensor, way, no)
+    found = getattr(arrays, metric)(scores, labels, check=False)
+    monkeypatch.undo()
+    torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("metric", BATCHED)
+def test_no_loop_over_rows(metric):
+    def calls(count):
+        numbers = np.random.default_rng(0)
+        scores, labels = numbers.random((count, 6)), numbers.integers(0, 2, (count, 6))
+        found = 0
+
+        def count_one(frame, event, argument):
+            nonlocal found
+            found += event in ("call", "c_call")
+
+        sys.setprofile(count_one)
+        try:
+            getattr(arrays, metric)(scores, labels)
+        finally:
+            sys.setprofile(None)
+        return found
+
+    calls(3)
+    assert calls(3000) < 2 * calls(3)
+
+
+@pytest.mark.parametrize("metric", ["rr", "hit_rate", "num_rel", "num_ret", "mae"])
+def test_nothing_is_sorted_that_need_not_be(metric, monkeypatch):
+    expected = getattr(arrays, metric)(SCORED, LABELS)
+    monkeypatch.setattr(arrays.batch, "_largest", lambda *_: pytest.fail("sorted"))
+    assert equal(getattr(arrays, metric)(SCORED, LABELS), expected)
+
+
+# -- errors ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_is_named_or_nan(library):
+    scores = SCORED.copy()
+    scores[1, 2] = math.nan
+    with pytest.raises(ValueError, match="ndcg@3: a score is NaN in row 1"):
+        arrays.ndcg(library(scores), library(LABELS), 3)
+    found = np.asarray(arrays.ndcg(library(scores), library(LABELS), 3, check=False))
+    assert np.isnan(found).tolist() == [False, True]
+    labels = LABELS.astype(np.float32)
+    labels[1, 0] = math.inf
+    with pytest.raises(ValueError, match="a label is not finite in row 1"):
+        arrays.recall(library(SCORED), library(labels))
+
+
+@pytest.mark.parametrize(
+    ("metric", "choices", "message"),
+    [
+        ("ndcg", {"negative": "error"}, "a grade is negative.* in row 1"),
+        ("ndcg", {"gain": {0: 0, 1: 1}}, "lacks an entry for a grade in row 0"),
+        ("ndcg", {"gain": "exp1e9"}, "choose from 'linear'"),
+        ("err", {"max_grade": 2}, "above max_grade=2 in row 0"),
+        ("err", {"stop": "grade"}, "no probability.* in row 0"),
+        ("auc", {"catalogue": 3}, "cannot hold the items in row 0"),
+        ("recall", {"threshold": 9, "undefined": "error"}, "nothing could be earned in row 0"),
+        ("recall", {"averaging": "micro"}, "averaging= is about the mean"),
+        ("recall", {"recall_digits": 3}, "recall_digits= is about the mean"),
+        ("recall", {"k": []}, "empty sequence"),
+        ("recall", {"k": 0}, "k must be a whole number from 1"),
+        ("recall", {"gian": 1}, "unknown choice 'gian'"),
+        ("r_precision", {"k": 3}, "no place for a cutoff"),
+        ("rbp", {"p": 1.5}, "between 0 and 1"),
+        ("err", {"ties": "expected"}, "no closed form"),
+        ("auc", {"ties": "expected", "k": 3}, "no closed form"),
+        ("recall", {"mask": np.ones((2, 3), dtype=bool)}, "but mask"),
+        ("recall", {"lengths": np.array([4, 5])}, "lengths must lie between 0 and 4.* in row 1"),
+    ],
+)
+def test_errors(metric, choices, message):
+    labels = np.array([[3, 0, 2, 0], [0, 1, -1, 0]])
+    with pytest.raises(ValueError, match=message):
+        getattr(arrays, metric)(SCORED, labels, **choices)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scores": SCORED}, "give scores and labels, or labels_by_rank"),
+        ({"scores": SCORED, "labels": LABELS, "labels_by_rank": LABELS}, "give scores and labels, or labels_by_rank"),
+        ({"labels_by_rank": LABELS, "mask": LABELS}, "it must hold bool"),
+        ({"labels_by_rank": LABELS, "mask": LABELS > 0, "lengths": LABELS[0]}, "not both"),
+        ({"labels_by_rank": LABELS, "k": 1.5}, "k must be a whole number"),
+        ({"labels_by_rank": [1, 0]}, "array"),
+    ],
+)
+def test_arguments_that_do_not_go_together(given, message):
+    with pytest.raises(TypeError, match=message):
+        arrays.recall(**given)
+
+
+def test_predictions_need_scores():
+    with pytest.raises(TypeError, match="mae needs scores"):
+        arrays.mae(labels_by_rank=LABELS)
