@@ -124,6 +124,7 @@ class TestMeasures:
             ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
             ("rs_r_precision([1], [1], 2)", "r_precision has no place for a cutoff"),
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
+            ("rs_err([1], map {1: 3})", "the highest grade of all queries: say it, with '-max_grade 4'"),
         ],
     )
     def test_errors(self, connection, text, told):
@@ -141,14 +142,16 @@ class TestRegistry:
         connection.executemany("insert into t values (?, ?, ?, ?)", data)
         for name, row in rows().items():
             cuts = ["", ", 5"] if row.takes_k else [""]
+            top = {"max_grade": 3} if "max_grade" in row.defaults else {}
+            more = " -max_grade 3" if top else ""
             for cut in cuts:
                 for convention in ("rankstone", "hivemall"):
                     found = ask(
                         connection,
-                        f"select avg(rs_{name}_score(map(i, s), map(j, g){cut}, '-convention {convention}')) from t",
+                        f"select avg(rs_{name}_score(map(i, s), map(j, g){cut}, '-convention {convention}{more}')) from t",
                     )
                     label = f"{name}@5" if cut else name
-                    values = rs.evaluate(truth, run, label, convention=convention).per_query[label]
+                    values = rs.evaluate(truth, run, label, convention=convention, **top).per_query[label]
                     kept = values[~np.isnan(values)]
                     assert found == pytest.approx(kept.mean(), abs=1e-12), (label, convention)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from rankstone.evaluate import plan
-from rankstone.sql.functions import CONVENTION, ROWS, measures, of_rows, parse_order, values
+from rankstone.sql.functions import CONVENTION, MEASURES, ROWS, Mean, mean_of, measures, of_rows, parse_order, values
 
 Arguments = Sequence[Any]
 
@@ -39,17 +38,22 @@ def builders(convention: str) -> dict[str, Callable[[Writer, Arguments], Any]]:
     """Functions that are made of others, by name."""
     made: dict[str, Callable[[Writer, Arguments], Any]] = {}
     for name, metric in measures().items():
-        zero = plan(metric, convention, {})[0].choices["no_queries"] == 0
-        made[name] = _mean(name, zero)
+        made[name] = _mean(name, mean_of(metric, convention))
     for name in ROWS:
         made[name] = _of_rows(name, made.get(name))
     return {**made, "to_ordered_list": _ordered_list, "to_ordered_map": _ordered_map, "each_top_k": _each_top_k}
 
 
-def _mean(name: str, zero: bool) -> Callable[[Writer, Arguments], Any]:
+def _mean(name: str, rule: Mean) -> Callable[[Writer, Arguments], Any]:
     def build(to: Writer, arguments: Arguments) -> Any:
-        mean = to.call("avg", to.call(f"{name}_score", *arguments))
-        return to.call("coalesce", mean, to.constant(0.0)) if zero else mean
+        if name in MEASURES and rule.ends_at_k and len(arguments) == 3:
+            rec, truth, k = arguments
+            depth = to.read(k)
+            if isinstance(depth, int) and depth > 0:  # what lies below k need not go to Python
+                arguments = (to.call("slice", rec, to.constant(1), to.constant(depth)), truth, k)
+        value = to.call(f"{name}_score", *arguments)
+        mean = to.call("avg", to.call("nanvl", value, to.constant(0.0)) if rule.nan_is_zero else value)
+        return to.call("coalesce", mean, to.constant(0.0)) if rule.zero_of_none else mean
 
     return build
 

@@ -14,9 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from rankstone.evaluate import plan
-from rankstone.ranked import NoExpectedValue
-from rankstone.sql.functions import CONVENTION, MEASURES, ROWS, ends_at_k, measures, of_rows, parse_order, values
+from rankstone.sql.functions import CONVENTION, MEASURES, ROWS, mean_of, measures, of_rows, parse_order, values
 
 # A list's entries are {k: the key it is sorted by, v: the value}. Equal keys are sorted by value, so that a list does
 # not depend on the order of the rows; NaN is above all numbers.
@@ -67,9 +65,11 @@ def register(connection: Any, convention: str = CONVENTION) -> None:
     statements = [_LISTS]
     for name, metric in measures().items():
         _function(connection, f"{name}_score", partial(_call, values, metric, convention))
-        mean, ends = _mean(metric, convention)
+        rule = mean_of(metric, convention)
+        value = "if(isnan({0}), 0, {0})" if rule.nan_is_zero else "{}"
+        mean = f"coalesce(avg({value}), 0)" if rule.zero_of_none else f"avg({value})"
         forms = {n: mean.format(f"{name}_score({', '.join('abcd'[:n])})") for n in (2, 3, 4)}
-        if name in MEASURES and ends:  # what lies below k need not come here
+        if name in MEASURES and rule.ends_at_k:  # what lies below k need not come here
             forms[3] = mean.format(f"{name}_score(a[1:coalesce(try_cast(c as bigint), len(a))], b, c)")
         if name in ROWS:  # without k, two columns of numbers may be meant
             forms[2] = f"_rankstone_{name}(list(a), list(b))"
@@ -83,16 +83,6 @@ def register(connection: Any, convention: str = CONVENTION) -> None:
     statements += [_macro("struct", {n: f"row({', '.join('abcdefgh'[:n])})" for n in range(1, 9)})]
     connection.execute(";".join(statements))
     atexit.register(_close, weakref.ref(connection))
-
-
-def _mean(metric: str, convention: str) -> tuple[str, bool]:
-    """The mean of the rows' values, as the convention has it; and does the metric stop looking at k."""
-    try:
-        one = plan(metric, convention, {})[0]
-    except NoExpectedValue:  # the convention has no such metric; calling it says so
-        return "avg({})", False
-    value = "if(isnan({0}), 0, {0})" if one.choices["nan_in_mean"] == "zero" else "{}"
-    return (f"coalesce(avg({value}), 0)" if one.choices["no_queries"] == 0 else f"avg({value})"), ends_at_k(one)
 
 
 def _close(connection: weakref.ref[Any]) -> None:

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rankstone.evaluate import NothingToEarn, Plan, plan, scored
-from rankstone.inputs import Source
 from rankstone.inputs.lists import GradeLists, ListPair, lists
 from rankstone.metrics.registry import on_declare, rows
 
@@ -62,6 +61,8 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
     if k is not None:  # any cutoff will do to make the choices; each row has its own
         one = replace(one, arguments={**one.arguments, "k": _depths(k, rec)})
     source = _source(rec, truth)
+    if one.arguments.get("max_grade", 0) is None and source.truth.values is not None:
+        raise ValueError(f"{metric} goes by the highest grade of all queries: say it, with '-max_grade 4'")
     try:
         _, _, found, counted = scored(one, source.align(**dict(one.align), zeros=one.zeros, threads=1).ranked)
     except NothingToEarn as error:
@@ -97,12 +98,23 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
     return pa.array(found)
 
 
-def ends_at_k(one: Plan) -> bool:
-    """Does a measure of a list with a cutoff never look at what lies below it."""
+class Mean(NamedTuple):
+    """How a convention makes the mean of a measure's rows."""
+
+    zero_of_none: bool = False  # 0 if no row counts
+    nan_is_zero: bool = False
+    ends_at_k: bool = False  # with a cutoff, what lies below it is never looked at
+
+
+def mean_of(metric: str, convention: str) -> Mean:
+    """The convention's mean; where it has no such metric, calling the function says so."""
+    try:
+        one = plan(metric, convention, {})[0]
+    except ValueError:
+        return Mean()
     choices = one.choices
-    return bool(
-        choices["pool"] != "list" and choices["duplicates"] != "error" and one.arguments.get("ideal") != "retrieved"
-    )
+    ends = choices["pool"] != "list" and choices["duplicates"] != "error" and one.arguments.get("ideal") != "retrieved"
+    return Mean(choices["no_queries"] == 0, choices["nan_in_mean"] == "zero", metric in MEASURES.values() and ends)
 
 
 # -- arguments -----------------------------------------------------------------------------------------------
@@ -208,7 +220,7 @@ def _depths(k: pa.Array, rec: pa.Array) -> Any:
 # -- lists ---------------------------------------------------------------------------------------------------
 
 
-def _source(rec: pa.Array, truth: pa.Array) -> Source:
+def _source(rec: pa.Array, truth: pa.Array) -> ListPair:
     given, rec, truth = rec.is_valid(), _without_nulls("rec", rec), _without_nulls("truth", truth)
     if not pa.types.is_map(rec.type) and pa.types.is_struct(rec.type.value_type):
         pair: ListPair = GradeLists(
