@@ -146,10 +146,8 @@ class TestRegistry:
             more = " -max_grade 3" if top else ""
             for cut in cuts:
                 for convention in ("rankstone", "hivemall"):
-                    found = ask(
-                        connection,
-                        f"select avg(rs_{name}_score(map(i, s), map(j, g){cut}, '-convention {convention}{more}')) from t",
-                    )
+                    call = f"rs_{name}_score(map(i, s), map(j, g){cut}, '-convention {convention}{more}')"
+                    found = ask(connection, f"select avg({call}) from t")
                     label = f"{name}@5" if cut else name
                     values = rs.evaluate(truth, run, label, convention=convention, **top).per_query[label]
                     kept = values[~np.isnan(values)]
