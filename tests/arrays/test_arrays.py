@@ -387,9 +387,14 @@ def test_what_is_wrong_is_named_or_nan(library):
     ],
 )
 def test_errors(metric, choices, message):
-    labels = np.array([[3, 0, 2, 0], [0, 1, -1, 0]])
+    scores, labels = SCORED.round(), np.array([[3, 0, 2, 0], [0, 1, -1, 0]])  # with ties
     with pytest.raises(ValueError, match=message):
-        getattr(arrays, metric)(SCORED, labels, **choices)
+        getattr(arrays, metric)(scores, labels, **choices)
+
+
+def test_without_ties_there_is_one_order():
+    ks = [1, 3]
+    assert equal(arrays.auc(SCORED, LABELS, ks, ties="expected"), arrays.auc(SCORED, LABELS, ks, ties="input"))
 
 
 @pytest.mark.parametrize(

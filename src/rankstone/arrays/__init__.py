@@ -67,7 +67,7 @@ class BatchMetric:
         one = plan(Metric(self.name, ks[0]), convention, choices)[0]
         arguments = dict(one.arguments)
         default = arguments.pop("k", None)
-        batch = Batch(one, [default] if ks == [None] else ks, scores, labels, mask, lengths, labels_by_rank)
+        batch = Batch(one, [default] if ks == [None] else ks, scores, labels, mask, lengths, labels_by_rank, check)
         with np.errstate(all="ignore"):  # what must not be is looked for
             values = batch.checked(_settled(batch, *self.formula(batch, **arguments)), check)
         values = values if several else values[:, 0]

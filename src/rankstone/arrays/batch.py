@@ -33,7 +33,15 @@ class Batch:
     """
 
     def __init__(
-        self, one: Plan, ks: list[Any], scores: Array, labels: Array, mask: Array, lengths: Array, by_rank: Array
+        self,
+        one: Plan,
+        ks: list[Any],
+        scores: Array,
+        labels: Array,
+        mask: Array,
+        lengths: Array,
+        by_rank: Array,
+        check: bool,
     ) -> None:
         self.plan, self.ks, self.ties = one, ks, one.choices["ties"]
         self.faults: list[tuple[Array, str]] = []  # rows that cannot be measured, and why
@@ -83,9 +91,12 @@ class Batch:
         # Labels by rank with gaps in them have to be moved up, as if they had scores.
         self.ordered = scores is None and (mask is None or lengths is not None)
         self.listed = one.choices["pool"] == "list"
+        self.depth = self.width
         self.expected, self.shared = self.ties == "expected", self.ties in SHARED
-        whole = self.expected or self.shared or None in ks
-        self.depth = self.width if whole else min(self.width, max(ks))
+        if (self.expected or self.shared) and (self.ordered or (check and self._untied())):
+            self.expected = self.shared = False
+        if not (self.expected or self.shared or None in ks):
+            self.depth = min(self.width, max(ks))
 
     def _float(self, *arrays: Array) -> Any:
         """What is computed in: float64 if any of the arrays holds it, float32 if any holds other floats."""
@@ -236,10 +247,15 @@ class Batch:
         keys ^= flip
         return self.real(keys, -highest - 1)
 
+    def _untied(self) -> bool:
+        """Has no row two items of the same score. Then there is one order, and no need to look beyond the cutoffs."""
+        tied = self._sorted[1]
+        return not bool(self.xp.any(self.taken(tied[:, 1:] == tied[:, :-1], False, first=2)))
+
     @cached_property
     def columns(self) -> Array:
         """The column at each place."""
-        return self.places - 1 if self.ordered else self._sorted[0]
+        return self.places - 1 if self.ordered else self._sorted[0][:, : self.depth]
 
     def placed(self, values: Array) -> Array:
         """Values by column in the order of the places."""
@@ -264,11 +280,11 @@ class Batch:
     def place(self) -> Array:
         return self.number(self.places)
 
-    def taken(self, values: Array, otherwise: float = 0.0) -> Array:
-        """Values by place, 0 beyond the end of the list."""
+    def taken(self, values: Array, otherwise: float = 0.0, first: int = 1) -> Array:
+        """Values by place, from the first, and 0 beyond the end of the list."""
         if self.mask is None:
             return values
-        place = self.xp.arange(1, values.shape[-1] + 1, dtype=self.dtype, device=self.device)
+        place = self.xp.arange(first, values.shape[-1] + first, dtype=self.dtype, device=self.device)
         return self.xp.where(place <= self.size, values, otherwise)
 
     @cached_property
@@ -277,9 +293,9 @@ class Batch:
         xp = self.xp
         if self.ordered or self.ties in _BY_GRADE:
             return self.places - 1 + xp.zeros_like(self.grade, dtype=self.whole), self.places
-        tied = self._sorted[1]
+        tied = self._sorted[1][:, : self.depth]
         opens = xp.concat([xp.ones_like(tied[:, :1], dtype=xp.bool), tied[:, 1:] != tied[:, :-1]], axis=-1)
-        starts = xp.sort(xp.where(opens, self.places - 1, self.depth), axis=-1)
+        starts = self.depth - _largest(xp, xp.where(opens, self.depth + 1 - self.places, 0), self.depth)[0]
         starts = xp.concat([starts, xp.full_like(starts[:, :1], self.depth)], axis=-1)
         group = xp.cumulative_sum(xp.astype(opens, self.whole), axis=-1)
         return tuple(xp.take_along_axis(starts, at, axis=-1) for at in (group - 1, group))
