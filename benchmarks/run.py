@@ -12,6 +12,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import arrays
 import columns
 import dicts
 import files
@@ -28,7 +29,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -42,6 +43,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "parquet": files.parquet_rows,
     "long": files.long_rows,
     "sql": sql.rows,
+    "arrays": arrays.rows,
     "splits": splits.rows,
     "identify": identify.rows,
     "spark": spark.rows,
