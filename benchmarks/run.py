@@ -12,6 +12,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import accumulate
 import arrays
 import columns
 import dicts
@@ -36,6 +37,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "integers": columns.integer_rows,
     "strings": columns.string_rows,
     "lists": lists.rows,
+    "accumulate": accumulate.rows,
     "small": small.rows,
     "startup": startup.rows,
     "memory": memory.rows,

@@ -37,6 +37,7 @@ _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _NONE: Floats = np.zeros(0)
 _SCALE = 1126  # every float is a whole number of 2 ** -1126
 _HUGE = 2.0**900
+_TOGETHER = 1024  # queries that are added up at a time
 
 
 class Accumulator:
@@ -90,6 +91,7 @@ class Accumulator:
         self._ordered: bool | None = None
         self._queries = 0
         self._pieces: list[Piece] = []
+        self._waiting = 0  # queries in pieces that are yet to be added up
         self._extra_pieces: list[Piece] = []  # queries that nobody judged, where they count; a result has them last
         self._sums = [Sums(0, 0, 0)] * len(self.plans)
         self._finish: list[Any] = [None] * len(self.plans)
@@ -170,11 +172,7 @@ class Accumulator:
             raise ValueError(f"query {one!r} was here before")
 
     def _add(self, piece: Piece) -> None:
-        if not self.keep:
-            sums = [_sums(one, piece) for one in self._summed]
-            self._sums = [_plus(before, more) for before, (more, _) in zip(self._sums, sums, strict=True)]
-            self._finish = [finish for _, finish in sums]
-        elif piece.extra and self.plans[0].choices["extra"] == "zero":
+        if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
             judged = np.arange(len(piece)) < len(piece) - len(piece.extra)
             self._pieces.append(piece.only(judged))
             self._extra_pieces.append(replace(piece.only(~judged), extra=[], dropped=0))
@@ -184,6 +182,18 @@ class Accumulator:
             self._named, self._ordered = piece.ids is not None, piece.ordered
             self._queries += len(piece)
             self._ids.update(piece.ids or ())
+        self._waiting += len(piece)
+        if not self.keep and self._waiting >= _TOGETHER:
+            self._fold()
+
+    def _fold(self) -> None:
+        """With keep=False: add up what has come, and forget it."""
+        if self._pieces:
+            piece = joined(self._pieces)
+            sums = [_sums(one, piece) for one in self._summed]
+            self._sums = [_plus(before, more) for before, (more, _) in zip(self._sums, sums, strict=True)]
+            self._finish = [finish for _, finish in sums]
+            self._pieces, self._waiting = [], 0
 
     # -- the result ------------------------------------------------------------------------------------------
 
@@ -205,11 +215,13 @@ class Accumulator:
 
     def sums(self) -> list[Sums]:
         """What the means are made of, with keep=False: sums that can be added to those of other queries."""
+        self._fold()
         return [_rounded(one) for one in self._sums]
 
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
-        rows = zip(self.plans, sums or self.sums(), self._finish, strict=True)
+        own = self.sums()
+        rows = zip(self.plans, sums or own, self._finish, strict=True)
         return {one.label: mean_from(one, found, finish) for one, found, finish in rows}
 
     # -- sharing the work ------------------------------------------------------------------------------------
@@ -233,6 +245,7 @@ class Accumulator:
         self._ids |= other._ids
         self._queries += other._queries
         self._pieces = self._pieces + other._pieces
+        self._waiting += other._waiting
         self._extra_pieces = self._extra_pieces + other._extra_pieces
         self._sums = [_plus(*both) for both in zip(self._sums, other._sums, strict=True)]
         self._finish = [mine or more for mine, more in zip(self._finish, other._finish, strict=True)]

@@ -233,7 +233,7 @@ class Online:
                 for one, finish, top, bottom, counted in rows
             }
 
-        by = {segment: estimates(inside) for segment, inside in segments.items()}
+        by = {segment: estimates(segments[segment]) for segment in sorted(segments, key=str)}
         return Window(estimates(slice(None)), by, self._end - self.window, self._end, self.definitions)
 
     def _whole(self) -> _Settled:
