@@ -165,7 +165,7 @@ def test_what_is_too_late_or_unknown_is_counted():
     online.served("l1", ["a", "b"], time=0)
     online.outcome("nobody's", "a", time=3)
     online.outcome("l1", "a", time=10)  # at the horizon: settled
-    assert online.account["late outcomes"] == 1
+    assert online.account["outcomes that wait"] == 1  # its list is forgotten
     online.served("l2", ["a"], time=0)  # the clock is at 10
     assert online.account["late lists"] == 1
     online.served("l3", ["a"], time=5)  # not yet
@@ -356,3 +356,19 @@ def test_it_prints_a_table():
     assert online.compute().definitions["rr"] == rs.definition("rr")
     assert online.compute()[rs.rr].mean == 1
     assert list(online.compute()) == METRICS
+
+
+def test_without_a_horizon_lists_count_as_they_stand():
+    online = rs.Online(["hit_rate@2"], window=100)
+    online.served("l1", ["a", "b"], time=0)
+    assert online.compute()["hit_rate@2"].mean == 0
+    online.outcome("l1", "b", time=5)
+    online.served("l2", ["c"], time=50)
+    assert online.compute()["hit_rate@2"].mean == 1 / 2
+    online.outcome("l2", "c", time=100)  # l1 has left the window
+    assert online.compute()["hit_rate@2"][::3] == (1, 1)
+    online.outcome("l1", "a", time=101)
+    assert online.account["outcomes that wait"] == 1  # its list is forgotten
+    again = rs.Online(["hit_rate@2"], window=100)
+    again.load_state_dict(online.state_dict())
+    assert again.compute() == online.compute()

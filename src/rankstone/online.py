@@ -37,7 +37,8 @@ class Online:
     `served` is told of a list, `outcome` of a click or a purchase in it, in any order. A list waits for its outcomes
     until the clock is `horizon` past its time; then it is settled. `compute` gives each metric, with an interval, over
     the settled lists of the last `window`: those served after `end - window` and up to `end`, where `end` is the clock
-    less the horizon. So no list is judged before people had their time to react to it.
+    less the horizon. So no list is judged before people had their time to react to it. Without a horizon, the lists of
+    the last window count as they stand, with the outcomes that have come so far.
 
     The clock is the latest time of any event; `advance` moves it on when nothing happens. Times are numbers or
     datetimes (without a zone: UTC); window, horizon and half_life are numbers or timedeltas.
@@ -67,8 +68,8 @@ class Online:
         self,
         metrics: str | Metric | Iterable[str | Metric],
         *,
-        horizon: Span,
         window: Span | None = None,
+        horizon: Span | None = None,
         half_life: Span | None = None,
         by: str | None = None,
         confidence: float = 0.95,
@@ -80,11 +81,12 @@ class Online:
         self.definitions: dict[str, Definition] = {one.label: define(one, named) for one in asked}
         self._plans = tuple(map(_by_list, asked))
         self._finish = [scored(one, Dicts({}, {}).align(**_options(one)).ranked)[1].finish for one in self._plans]
-        self.horizon = _span("horizon", horizon)
         self.half_life = None if half_life is None else _span("half_life", half_life)
         if window is None and self.half_life is None:
             raise TypeError("give a window or a half_life")
         self.window = _HALF_LIVES * (self.half_life or 0) if window is None else _span("window", window)
+        self._waits = horizon is not None
+        self.horizon = self.window if horizon is None else _span("horizon", horizon)
         if not 0 < confidence < 1:
             raise ValueError(f"confidence={confidence!r}; give a share between 0 and 1, such as 0.95")
         self.confidence = confidence
@@ -176,7 +178,7 @@ class Online:
 
     def _settle(self) -> None:
         """Measure the lists that wait no longer, and forget those that have left the window."""
-        start = self._end - self.window
+        start = self._end - self.window if self._waits else self._end
         inside = [(one, self._lists[one]) for one in self._due if self._lists[one].time > start]
         if inside:
             self._settled.append(self._measured(inside))
@@ -215,10 +217,10 @@ class Online:
     def compute(self) -> Window:
         """Each metric over the window, with its interval."""
         self._settle()
-        whole = self._whole()
+        whole, end = (self._whole(), self._end) if self._waits else (self._as_they_stand(), self._clock)
         weights = np.ones(len(whole.times))
         if self.half_life is not None:
-            weights = np.exp2((whole.times - self._end) / self.half_life)
+            weights = np.exp2((whole.times - end) / self.half_life)
         segments: dict[Any, list[int]] = {}
         if self.by is not None:
             for at, segment in enumerate(whole.segments):
@@ -234,7 +236,12 @@ class Online:
             }
 
         by = {segment: estimates(segments[segment]) for segment in sorted(segments, key=str)}
-        return Window(estimates(slice(None)), by, self._end - self.window, self._end, self.definitions)
+        return Window(estimates(slice(None)), by, end - self.window, end, self.definitions)
+
+    def _as_they_stand(self) -> _Settled:
+        """All lists of the window, whatever may still come."""
+        lists = sorted(self._lists.items(), key=lambda one: one[1].time)
+        return self._measured(lists) if lists else self._whole()
 
     def _whole(self) -> _Settled:
         if not self._settled:
@@ -298,7 +305,7 @@ class Online:
             "metrics": [one.label for one in self._plans],
             "choices": [repr(sorted({**one.choices, **one.arguments}.items())) for one in self._plans],
             "window": self.window,
-            "horizon": self.horizon,
+            "horizon": self.horizon if self._waits else None,
             "half_life": self.half_life,
             "by": self.by,
         }
