@@ -165,7 +165,7 @@ def test_what_is_too_late_or_unknown_is_counted():
     online.served("l1", ["a", "b"], time=0)
     online.outcome("nobody's", "a", time=3)
     online.outcome("l1", "a", time=10)  # at the horizon: settled
-    assert online.account["outcomes that wait"] == 1  # its list is forgotten
+    assert online.account["late outcomes"] == 1
     online.served("l2", ["a"], time=0)  # the clock is at 10
     assert online.account["late lists"] == 1
     online.served("l3", ["a"], time=5)  # not yet
