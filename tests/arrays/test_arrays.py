@@ -287,6 +287,21 @@ def test_in_a_compiled_function():
         np.testing.assert_allclose(compiled(SCORED, LABELS), metric(SCORED, LABELS), rtol=1e-5, err_msg=name)
 
 
+def test_an_ideal_list_of_less_than_nothing(library):
+    given = {"labels_by_rank": library(np.array([[-2, -1]])), "negative": "signed"}
+    best = -1 - 2 / math.log2(3)
+    np.testing.assert_allclose(arrays.ndcg(**given), [(-2 - 1 / math.log2(3)) / best], rtol=1e-6)
+    np.testing.assert_allclose(arrays.ndcg(**given, ideal_sign="positive"), [0])
+
+
+def test_what_is_given_stays_as_it_is(library):
+    scores, labels = library(SCORED.copy()), library(LABELS.astype(np.float32))
+    for name in BATCHED:
+        getattr(arrays, name)(scores, labels)
+    assert equal(scores, SCORED)
+    assert equal(labels, LABELS)
+
+
 # -- what is not done --------------------------------------------------------------------------------------------
 
 

@@ -234,7 +234,7 @@ class Batch:
         keys = xp.astype(keys, xp.int64)
         keys <<= 32
         keys |= turn
-        packed, _ = _largest(xp, keys, self.depth)
+        packed, _ = _largest(xp, keys, self.depth, spoil=True)
         turn = packed & 0xFFFFFFFF
         return turn if self.ties in _REVERSED else self.width - 1 - turn, packed >> 32
 
@@ -428,12 +428,17 @@ def _in_numpys_reach(array: Array) -> bool:
     return is_numpy_array(array) or (is_torch_array(array) and array.device.type == "cpu")
 
 
-def _largest(xp: Any, values: Array, depth: int) -> Pair:
-    """The largest of each row in descending order, and, in libraries of narrow integers, where they stand."""
+def _largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> Pair:
+    """The largest of each row in descending order, and, in libraries of narrow integers, where they stand.
+
+    spoil: the values are not needed any more.
+    """
     if _in_numpys_reach(values):
         cells = values if is_numpy_array(values) else np.from_dlpack(values)
         if depth < cells.shape[-1]:
-            cells = np.partition(cells, cells.shape[-1] - depth, axis=-1)[:, -depth:]
+            cells = cells if spoil and cells.flags.writeable else cells.copy()
+            cells.partition(cells.shape[-1] - depth, axis=-1)
+            cells = cells[:, -depth:]
         found = np.ascontiguousarray(np.sort(cells, axis=-1)[:, ::-1])
         return found if is_numpy_array(values) else xp.from_dlpack(found), None
     if is_torch_array(values):
