@@ -1,5 +1,6 @@
 """Which definition made a number."""
 
+import contextlib
 import json
 import math
 import re
@@ -117,16 +118,15 @@ def test_what_cannot_be_asked(asked, message):
 def test_finds_the_conventions_that_made_it(metric, pair):
     """Every preset that has a number for the data is among those that make it, and no other."""
     truth, run = pair
-    makers: dict[float, list[str]] = {}
+    values: dict[str, float] = {}
     for name in rs.conventions():
-        try:
-            value = rs.evaluate(truth, run, metric, convention=name)[metric]
-        except ValueError:  # it has no number
-            continue
-        if math.isfinite(value):
-            makers.setdefault(round(value, 6), []).append(name)
-    for value, expected in makers.items():
-        assert set(names(rs.identify(truth, run, metric, f"{value:.6f}"))) == set(expected)
+        with contextlib.suppress(ValueError):  # it has no number
+            values[name] = rs.evaluate(truth, run, metric, convention=name)[metric]
+    for reported in {f"{value:.6f}" for value in values.values() if math.isfinite(value)}:
+        lowest, highest = interval(reported)
+        expected = {name for name, value in values.items() if lowest <= value <= highest}
+        assert expected
+        assert set(names(rs.identify(truth, run, metric, reported))) == expected
 
 
 @pytest.mark.parametrize("metric", sorted(built_in()))

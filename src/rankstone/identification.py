@@ -40,7 +40,7 @@ class Identified:
     """What could have made a number, the most ordinary first."""
 
     metric: str
-    lowest: float  # the number as reported stands for lowest <= value < highest
+    lowest: float  # the number as reported stands for lowest <= value <= highest: a half may be rounded either way
     highest: float
     reported: str
     matches: list[Match]
@@ -189,7 +189,7 @@ class _Search:
     def see(self, one: Match, lowest: float, highest: float) -> None:
         """Keep it if it makes the number, unless its convention does so as it is."""
         self.values.add(one.value)
-        if lowest <= one.value < highest and not (one.changes and self._as_they_are & {*one.conventions}):
+        if lowest <= one.value <= highest and not (one.changes and self._as_they_are & {*one.conventions}):
             key = (*one.changes.items(), round(one.value, 12))
             self._matches.setdefault(key, (one, []))[1].extend(one.conventions)
             self._as_they_are |= set() if one.changes else {*one.conventions}
