@@ -333,6 +333,17 @@ def test_nothing_is_copied_to_the_host(metric, monkeypatch):
     torch.testing.assert_close(found, expected, equal_nan=True)
 
 
+def test_in_the_hosts_memory_nothing_is_copied_either(monkeypatch):
+    torch = pytest.importorskip("torch")
+    scores, lent = torch.from_numpy(SCORED), []
+    monkeypatch.setattr(
+        arrays.batch, "_lent", lambda xp, one, lend=arrays.batch._lent: lent.append(lend(xp, one)) or lent[-1]
+    )
+    arrays.ndcg(scores, torch.from_numpy(LABELS), 3)
+    assert np.shares_memory(lent[1], SCORED)
+    assert np.shares_memory(lent[0], LABELS)
+
+
 @pytest.mark.parametrize("metric", BATCHED)
 def test_no_loop_over_rows(metric):
     def calls(count):

@@ -32,8 +32,9 @@ class BatchMetric:
     several. Any choice can be made by name, as in `rs.evaluate`.
 
     The values have shape (rows,), or (rows, cutoffs) where k is a sequence; NaN stands for a row that the mean would
-    leave out. They are float64 if the scores or the labels are, else float32, and have no gradient. check: raise an
-    error for a NaN score and the like, for which one number is read from the device; if False, such a row is NaN.
+    leave out. They are float64 if the scores or the labels are, float32 if these are narrower, and have no gradient.
+    check: raise an error for a NaN score and the like, for which one number is read from the device; if False, such a
+    row is NaN.
     """
 
     def __init__(self, formula: Callable[..., Pair]) -> None:
@@ -71,7 +72,8 @@ class BatchMetric:
         with np.errstate(all="ignore"):  # what must not be is looked for
             values = batch.checked(_settled(batch, *self.formula(batch, **arguments)), check)
         values = values if several else values[:, 0]
-        return values[0, ...] if batch.flat else values
+        values = values[0, ...] if batch.flat else values
+        return batch.home.from_dlpack(values) if batch.lent else values
 
 
 def _settled(batch: Batch, earned: Array, possible: Array) -> Array:

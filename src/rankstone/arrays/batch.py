@@ -52,7 +52,13 @@ class Batch:
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths}
         present = {name: _detached(array) for name, array in given.items() if array is not None}
+        self.home = array_namespace(*present.values())
+        precision = _precision(self.home, present)
+        self.lent = all(map(_in_numpys_reach, present.values()))
+        if self.lent:
+            present = {name: _lent(self.home, array) for name, array in present.items()}
         self.xp = xp = array_namespace(*present.values())
+        self.dtype = getattr(xp, precision)
         info = xp.__array_namespace_info__()
         self.whole = info.default_dtypes()["indexing"]
         self.wide = "int64" in info.dtypes(kind="signed integer")
@@ -68,7 +74,6 @@ class Batch:
         labels, scores = present["labels"], present.get("scores")
         self.device = device(labels)
         self.rows, self.width = labels.shape
-        self.dtype = self._float(labels, scores)
         mask = present.get("mask")
         if mask is not None and mask.dtype != xp.bool:
             raise TypeError(f"the mask holds {mask.dtype}; it must hold bool, True for a real item")
@@ -97,13 +102,6 @@ class Batch:
             self.expected = self.shared = False
         if not (self.expected or self.shared or None in ks):
             self.depth = min(self.width, max(ks))
-
-    def _float(self, *arrays: Array) -> Any:
-        """What is computed in: float64 if any of the arrays holds it, float32 if any holds other floats."""
-        found = [a.dtype for a in arrays if a is not None and self.xp.isdtype(a.dtype, "real floating")]
-        if not found:
-            return self.xp.__array_namespace_info__().default_dtypes()["real floating"]
-        return self.xp.float64 if self.xp.float64 in found else self.xp.float32
 
     def _comparable(self, scores: Array) -> Array:
         xp = self.xp
@@ -226,7 +224,7 @@ class Batch:
             tied, at = _largest(xp, xp.flip(keys, axis=-1) if self.ties in _REVERSED else keys, self.depth)
             return self.width - 1 - at if self.ties in _REVERSED else at, tied
         if keys.dtype == xp.int64:  # too wide to be packed with the column: number the different ones
-            at = _order(xp, keys)
+            at = xp.argsort(keys, axis=-1, stable=False)
             keys = xp.take_along_axis(keys, at, axis=-1)
             opens = xp.astype(keys[:, 1:] != keys[:, :-1], xp.int64)
             keys = xp.cumulative_sum(opens, axis=-1, include_initial=True)
@@ -423,9 +421,21 @@ def _detached(array: Array) -> Array:
     return array.detach() if is_torch_array(array) else array
 
 
+def _precision(xp: Any, present: dict[str, Array]) -> str:
+    """What is computed in: float64 if the labels or the scores hold it, float32 if they hold other floats."""
+    kinds = [present[name].dtype for name in ("labels", "scores") if name in present]
+    found = [kind for kind in kinds if xp.isdtype(kind, "real floating")]
+    found = found or [xp.__array_namespace_info__().default_dtypes()["real floating"]]
+    return "float64" if xp.float64 in found else "float32"
+
+
 def _in_numpys_reach(array: Array) -> bool:
-    """Is it in the host's memory, where NumPy can sort it without a copy. Nobody sorts short rows faster."""
-    return is_numpy_array(array) or (is_torch_array(array) and array.device.type == "cpu")
+    """Is it a tensor in the host's memory. NumPy reads it without a copy, and is faster on short rows."""
+    return is_torch_array(array) and array.device.type == "cpu"
+
+
+def _lent(xp: Any, tensor: Array) -> Array:
+    return np.from_dlpack(tensor.float() if tensor.dtype == xp.bfloat16 else tensor)
 
 
 def _largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> Pair:
@@ -433,14 +443,11 @@ def _largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> Pair:
 
     spoil: the values are not needed any more.
     """
-    if _in_numpys_reach(values):
-        cells = values if is_numpy_array(values) else np.from_dlpack(values)
-        if depth < cells.shape[-1]:
-            cells = cells if spoil and cells.flags.writeable else cells.copy()
-            cells.partition(cells.shape[-1] - depth, axis=-1)
-            cells = cells[:, -depth:]
-        found = np.ascontiguousarray(np.sort(cells, axis=-1)[:, ::-1])
-        return found if is_numpy_array(values) else xp.from_dlpack(found), None
+    if is_numpy_array(values):
+        if depth < values.shape[-1]:
+            values = values if spoil else values.copy()
+            values.partition(values.shape[-1] - depth, axis=-1)
+        return np.sort(values[:, -depth:], axis=-1)[:, ::-1], None
     if is_torch_array(values):
         return xp.topk(values, depth).values, None
     if is_jax_array(values):
@@ -448,10 +455,3 @@ def _largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> Pair:
 
         return tuple(top_k(values, depth))
     return xp.sort(values, axis=-1, descending=True)[:, :depth], None
-
-
-def _order(xp: Any, values: Array) -> Array:
-    """Where each row's values stand in ascending order, equal ones in any."""
-    if _in_numpys_reach(values) and not is_numpy_array(values):
-        return xp.from_dlpack(np.argsort(np.from_dlpack(values), axis=-1))
-    return xp.argsort(values, axis=-1, stable=False)
