@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PEERS := .venv-peers
 SANITIZE := build/sanitize
-CODE := src tests examples docs $(wildcard benchmarks)
+CODE := src tests examples docs/handbook.py $(wildcard benchmarks)
 
 # Folders are listed with their files, so that a deleted file counts as a change.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -name __pycache__ -prune -o -print 2>/dev/null)
