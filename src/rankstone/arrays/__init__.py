@@ -445,6 +445,8 @@ def auc(batch: Batch, pairs: str, equal: str, divisor: str, catalogue: int | Non
     xp = batch.xp
     if batch.expected and None not in batch.ks:
         raise NoExpectedValue("auc has no closed form over all orders of tied items with a cutoff")
+    if batch.shared and equal == "order":
+        raise NoExpectedValue("auc is not decided by the order of items that share a rank")
     if batch.expected and equal == "order":  # the mean over all orders
         equal = "half"
     if catalogue is not None:

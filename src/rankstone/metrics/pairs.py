@@ -37,6 +37,8 @@ def auc(
     """
     if ranked.expected and k is not None:
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
+    if ranked.shared and equal == "order":
+        raise NoExpectedValue("is not decided by the order of items that share a rank")
     if ranked.expected and equal == "order":  # the mean over all orders
         equal = "half"
     good = ranked.credit * ranked.chance(k)
