@@ -8,11 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-
-try:
-    from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
-except ImportError:
-    raise ImportError("rs.arrays needs array-api-compat: pip install 'rankstone[arrays]'") from None
+from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
 
 from rankstone.evaluate import Plan
 from rankstone.ranked import SHARED
