@@ -18,6 +18,7 @@ from rankstone.evaluate import (
     NothingToEarn,
     Plan,
     Sums,
+    alignments,
     mean_from,
     plan,
     refuse,
@@ -72,8 +73,7 @@ class Accumulator:
         **choices: Any,
     ) -> None:
         self.plans = plan(metrics, convention, choices)
-        if len({one.choices["extra"] == "zero" for one in self.plans}) > 1:
-            raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
+        self._alignments = alignments(self.plans)
         self._convention = find_convention(convention)
         self._choices = choices
         self._weighted = any(one.choices["averaging"] == "weighted" for one in self.plans)
@@ -146,11 +146,9 @@ class Accumulator:
         return Dicts({query: truth}, {query: run})
 
     def _piece(self, source: Source, weights: Any) -> Piece:
-        zeros: dict[Any, bool] = {}
-        for one in self.plans:
-            zeros[one.align] = zeros.get(one.align, False) or one.zeros
         aligned = {
-            align: source.align(**dict(align), zeros=keep, threads=self.threads) for align, keep in zeros.items()
+            align: source.align(**dict(align), zeros=zeros, threads=self.threads)
+            for align, zeros in self._alignments.items()
         }
         for one in self.plans:
             refuse(one, aligned[one.align])

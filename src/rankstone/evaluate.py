@@ -109,12 +109,7 @@ def evaluate_source(
     from rankstone.result import Result
 
     plans = plan(metrics, convention, choices)
-    if len({one.choices["extra"] == "zero" for one in plans}) > 1:
-        raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
-    zeros: dict[Any, bool] = {}
-    for one in plans:
-        zeros[one.align] = zeros.get(one.align, False) or one.zeros
-    aligned = _aligned(source, zeros, threads)
+    aligned = _aligned(source, alignments(plans), threads)
     weighing = None if weights is None else weights_of(weights, aligned[plans[0].align])
     outcomes = {}
     for one in plans:
@@ -125,6 +120,17 @@ def evaluate_source(
             query = aligned[one.align].queries[error.query]
             raise ValueError(f"{one.label}: nothing could be earned in query {query!r} (no relevant item)") from None
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+
+
+def alignments(plans: Iterable[Plan]) -> dict[Any, bool]:
+    """The alignments that plans read, each once, and whether items judged 0 must be kept in it."""
+    plans = tuple(plans)
+    if len({one.choices["extra"] == "zero" for one in plans}) > 1:
+        raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
+    zeros: dict[Any, bool] = {}
+    for one in plans:
+        zeros[one.align] = zeros.get(one.align, False) or one.zeros
+    return zeros
 
 
 def _aligned(source: Source, zeros: Mapping[Any, bool], threads: int) -> dict[Any, Aligned]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
-from rankstone.evaluate import Plan
+from rankstone.evaluate import Plan, alignments
 from rankstone.inputs import Aligned
 from rankstone.inputs.columns import Columns, plain_ids
 from rankstone.inputs.extra import Extra, aligned_with, more_extra
@@ -26,10 +26,7 @@ class Grouped:
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query = truth.query
         self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))
-        zeros: dict[Any, bool] = {}
-        for one in plans:
-            zeros[one.align] = zeros.get(one.align, False) or one.zeros
-        self._pieces: dict[Any, list[tuple[Any, ...]]] = {(align, keep): [] for align, keep in zeros.items()}
+        self._pieces: dict[Any, list[tuple[Any, ...]]] = {asked: [] for asked in alignments(plans).items()}
         self._numbers: list[Ints] = []
         self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
         self._threads = threads

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.conventions import Convention
 from rankstone.conventions import convention as find_convention
-from rankstone.evaluate import DEFAULT_METRICS, Plan, plan, some
+from rankstone.evaluate import DEFAULT_METRICS, Plan, alignments, plan, some
 from rankstone.inputs.columns import find_name
 from rankstone.inputs.tables import RANKED_LISTS, ROLES, TRUTH_LISTS, roles_of
 from rankstone.metrics.registry import Metric, is_built_in
@@ -49,8 +49,7 @@ def evaluate(
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     plans = plan(metrics, convention, choices)
-    if len({one.choices["extra"] == "zero" for one in plans}) > 1:
-        raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
+    alignments(plans)  # or an error, before any work is sent
     beside = run is None and weights is None and _two_lists(truth, columns)
     sides = _both_lists(truth, columns) if beside else _sides(truth, run, columns)
     for one in plans:

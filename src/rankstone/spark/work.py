@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from rankstone.evaluate import NothingToEarn, Plan, Sums, refuse, scored, sums_of, weights_of
+from rankstone.evaluate import NothingToEarn, Plan, Sums, alignments, refuse, scored, sums_of, weights_of
 from rankstone.inputs import Aligned, Source, open_source
 from rankstone.inputs.columns import plain_ids
 from rankstone.inputs.lists import ListPair, lists
@@ -220,10 +220,10 @@ class Measured(NamedTuple):
 
 
 def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Measured], Floats | None]:
-    zeros: dict[Any, bool] = {}
-    for one in job.plans:
-        zeros[one.align] = zeros.get(one.align, False) or one.zeros
-    aligned = {align: _align(source, **dict(align), zeros=zeros[align], threads=job.threads) for align in zeros}
+    aligned = {
+        align: _align(source, **dict(align), zeros=zeros, threads=job.threads)
+        for align, zeros in alignments(job.plans).items()
+    }
     first = aligned[job.plans[0].align]
     weighing = None if weights is None else weights_of(weights, first)
     out = []
