@@ -18,7 +18,7 @@ from rankstone.arrays.batch import Array, Batch, Pair
 from rankstone.conventions import CHOICES, Convention
 from rankstone.evaluate import plan
 from rankstone.metrics.errors import CLIP
-from rankstone.metrics.gains import DISCOUNTS, _sums_of_discounts
+from rankstone.metrics.gains import DISCOUNTS, sums_of_discounts
 from rankstone.metrics.pairs import INFAP_EPSILON
 from rankstone.metrics.registry import Metric, depth, rows
 from rankstone.ranked import NoExpectedValue
@@ -361,7 +361,7 @@ def _best(batch: Batch, discount: str, ideal: str, depth: str, gain: Any, negati
     xp, weigh, ks = batch.xp, DISCOUNTS[discount], [None] if depth == "all" else batch.ks
     if ideal == "ones":
         if depth != "min(k,retrieved)" and None not in ks:
-            return batch.constant([_sums_of_discounts(np.array(ks), weigh)])
+            return batch.constant([sums_of_discounts(np.array(ks), weigh)])
         sums = batch.constant(np.cumsum([0.0, *weigh(np.arange(1.0, batch.width + 1))]))
         limit = batch.size if None in ks else xp.minimum(batch.size, batch.cutoffs)
         return xp.reshape(xp.take(sums, xp.astype(xp.reshape(limit, (-1,)), batch.whole)), limit.shape)

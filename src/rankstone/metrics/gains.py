@@ -150,7 +150,7 @@ def _ideal(
     below: Below,
 ) -> Floats:
     if ideal == "ones":
-        return _sums_of_discounts(np.broadcast_to(ranked.retrieved if k is None else k, len(ranked)), discount)
+        return sums_of_discounts(np.broadcast_to(ranked.retrieved if k is None else k, len(ranked)), discount)
     if ideal == "retrieved":
         return _ideal_of_hits(ranked, k, worth(ranked, ranked.grade, gain, negative, below), discount)
     if isinstance(k, int) and k >= ranked.longest_ideal:
@@ -181,7 +181,7 @@ def _ideal(
     return sums() if isinstance(k, np.ndarray) else ranked.remember(key, sums)
 
 
-def _sums_of_discounts(depths: Any, discount: Callable[[Floats], Floats]) -> Floats:
+def sums_of_discounts(depths: Any, discount: Callable[[Floats], Floats]) -> Floats:
     """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory."""
     levels, at = np.unique(depths, return_inverse=True)
     sums, total, reached = np.zeros(len(levels)), 0.0, 0
