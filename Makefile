@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PEERS := .venv-peers
 SANITIZE := build/sanitize
+CORE := $(wildcard core/*.cpp core/*.hpp)
 CODE := src tests examples docs/handbook.py $(wildcard benchmarks)
 
 # Folders are listed with their files, so that a deleted file counts as a change.
@@ -38,6 +39,7 @@ fuzz: $(VENV)/.extras ## Fuzz the file readers for a few minutes
 lint: $(VENV)/.extras ## Check code style
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/clang-format --dry-run --Werror $(CORE)
 
 types: $(VENV)/.extras ## Check types
 	$(BIN)/mypy
@@ -61,6 +63,7 @@ bench: $(BENCH)/.package ## Measure speed against other libraries
 format: $(VENV)/.extras ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
+	$(BIN)/clang-format -i $(CORE)
 
 clean: ## Remove the environments, builds and caches
 	rm -rf $(VENV) $(BENCH) $(PEERS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -86,7 +86,8 @@ public:
         tied_rows_.resize(static_cast<size_t>(count));
         for (int64_t row = 0; row < rows; ++row) {
             const size_t level = find_level(levels_, scores[row]);
-            if (level < levels_.size() && levels_[level] == scores[row]) tied_rows_[static_cast<size_t>(ends_[level]++)] = row;
+            if (level < levels_.size() && levels_[level] == scores[row])
+                tied_rows_[static_cast<size_t>(ends_[level]++)] = row;
         }
     }
     const std::vector<int64_t>& tied_rows() const { return tied_rows_; }
@@ -156,7 +157,8 @@ private:
         merged_.resize(rows.size());
         for (size_t width = 1; width < rows.size(); width *= 2) {
             for (size_t left = 0; left < rows.size(); left += 2 * width) {
-                const size_t middle = std::min(left + width, rows.size()), right = std::min(middle + width, rows.size());
+                const size_t middle = std::min(left + width, rows.size()),
+                             right = std::min(middle + width, rows.size());
                 size_t a = left, b = middle;
                 for (size_t out = left; out < right; ++out) {
                     const bool take_b = a == middle || (b < right && before(rows[b], rows[a]));
@@ -167,8 +169,8 @@ private:
         }
     }
 
-    std::vector<double> levels_;      // the tied scores, high to low
-    std::vector<int64_t> ends_;       // where the rows of each end in the next
+    std::vector<double> levels_;  // the tied scores, high to low
+    std::vector<int64_t> ends_;   // where the rows of each end in the next
     std::vector<int64_t> tied_rows_, merged_, slots_;
     std::vector<Hit> sorted_;
 };

@@ -42,10 +42,9 @@ Options read_options(const char* order, const char* duplicates, const char* trut
                                              {"best", Duplicates::best},
                                              {"count", Duplicates::count},
                                              {"once", Duplicates::once}});
-    options.truth_duplicates = choose<TruthDuplicates>("truth_duplicates", truth_duplicates,
-                                                       {{"error", TruthDuplicates::error},
-                                                        {"first", TruthDuplicates::first},
-                                                        {"count", TruthDuplicates::count}});
+    options.truth_duplicates = choose<TruthDuplicates>(
+        "truth_duplicates", truth_duplicates,
+        {{"error", TruthDuplicates::error}, {"first", TruthDuplicates::first}, {"count", TruthDuplicates::count}});
     if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
     options.float32 = float32;
     options.zeros = zeros;
@@ -80,23 +79,24 @@ nb::object to_numpy(Array<T>& array, int64_t size) {
     nb::object result = checked(PyArray_SimpleNewFromData(1, &length, numpy_type<T>, array.data()));
     nb::capsule owner(array.data(), [](void* data) noexcept { std::free(data); });
     array.release();
-    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result.ptr()), owner.release().ptr())) throw nb::python_error();
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result.ptr()), owner.release().ptr()))
+        throw nb::python_error();
     return result;
 }
 
 nb::tuple to_tuple(nb::object queries, nb::object extra, Output& output) {
     const int64_t count = output.queries;
-    return nb::make_tuple(std::move(queries), std::move(extra), to_numpy(output.retrieved, count), to_numpy(output.present, count),
-                          to_numpy(output.truth_offsets, count + 1), to_numpy(output.grades, output.truth_rows),
-                          to_numpy(output.ideal, output.truth_rows), to_numpy(output.hit_offsets, count + 1),
-                          to_numpy(output.rank, output.hits), to_numpy(output.grade, output.hits),
-                          to_numpy(output.score, output.hits), to_numpy(output.place, output.hits),
-                          output.tied ? to_numpy(output.above, output.hits) : nb::none(),
-                          output.tied ? to_numpy(output.ties, output.hits) : nb::none(), output.dropped);
+    return nb::make_tuple(
+        std::move(queries), std::move(extra), to_numpy(output.retrieved, count), to_numpy(output.present, count),
+        to_numpy(output.truth_offsets, count + 1), to_numpy(output.grades, output.truth_rows),
+        to_numpy(output.ideal, output.truth_rows), to_numpy(output.hit_offsets, count + 1),
+        to_numpy(output.rank, output.hits), to_numpy(output.grade, output.hits), to_numpy(output.score, output.hits),
+        to_numpy(output.place, output.hits), output.tied ? to_numpy(output.above, output.hits) : nb::none(),
+        output.tied ? to_numpy(output.ties, output.hits) : nb::none(), output.dropped);
 }
 
-nb::tuple bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates, const char* truth_duplicates,
-                     bool float32, bool zeros, bool extra_queries, int threads) {
+nb::tuple bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates,
+                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
     const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
     try {
         DictResult result = align_dicts(truth.ptr(), run.ptr(), options);
@@ -118,7 +118,8 @@ Type numpy_kind(PyArrayObject* array, const char* name) {
     if (kind == 'f' && size == 4) return Type::float32;
     if (kind == 'f' && size == 8) return Type::float64;
     throw nb::type_error((std::string(name) + ": NumPy type " +
-                          nb::str(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))).c_str() + " is not supported")
+                          nb::str(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))).c_str() +
+                          " is not supported")
                              .c_str());
 }
 
@@ -209,7 +210,8 @@ std::string show(const Column& column, int64_t row) {
 }
 
 // `where` is "query 'q1'" or "row 12"; `item` as shown.
-[[noreturn]] void fail(const Problem& problem, const std::string& where, const std::string& item, const Column* values, int64_t row) {
+[[noreturn]] void fail(const Problem& problem, const std::string& where, const std::string& item, const Column* values,
+                       int64_t row) {
     std::string text = where;
     if (problem.kind == Problem::twice) {
         text += ": " + item + " appears twice in the " + (problem.in_run ? "run" : "truth");
@@ -244,8 +246,8 @@ void check_lengths(const Column& items, const Column& other) {
 }
 
 template <class Columns>
-void read_rows(Inputs& inputs, Columns& truth, Columns& run, nb::handle truth_item, nb::handle truth_grade, nb::handle run_item,
-               nb::handle run_score) {
+void read_rows(Inputs& inputs, Columns& truth, Columns& run, nb::handle truth_item, nb::handle truth_grade,
+               nb::handle run_item, nb::handle run_score) {
     truth.items = inputs.ids(truth_item, "truth items");
     truth.values = inputs.numbers(truth_grade, "truth grades");
     run.items = inputs.ids(run_item, "run items");
@@ -280,7 +282,8 @@ nb::tuple bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle
         const Rows& side = problem.in_run ? run : truth;
         const auto query = static_cast<size_t>(problem.query), judged = result.queries.size();
         fail(problem,
-             "query " + (query < judged ? show(truth.queries, result.queries[query]) : show(run.queries, result.extra[query - judged])),
+             "query " + (query < judged ? show(truth.queries, result.queries[query])
+                                        : show(run.queries, result.extra[query - judged])),
              "item " + show(side.items, problem.row), side.values ? &*side.values : nullptr, problem.row);
     }
     return to_tuple(index_array(result.queries), index_array(result.extra), result.output);
@@ -297,8 +300,9 @@ std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char*
 }
 
 nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
-                     nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order, const char* duplicates,
-                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+                     nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order,
+                     const char* duplicates, const char* truth_duplicates, bool float32, bool zeros, bool extra_queries,
+                     int threads) {
     const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
     Inputs inputs;
     Lists truth, run;
@@ -334,7 +338,8 @@ nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, cons
     } catch (const Problem& problem) {
         Matrix& matrix = problem.in_run ? input.scores : input.labels;
         matrix.cells.values = static_cast<const char*>(matrix.cells.values) + problem.query * matrix.row_step;
-        fail(problem, "row " + std::to_string(problem.query), "column " + std::to_string(problem.row), &matrix.cells, problem.row);
+        fail(problem, "row " + std::to_string(problem.query), "column " + std::to_string(problem.row), &matrix.cells,
+             problem.row);
     }
 }
 
@@ -347,8 +352,8 @@ nb::object number_array(const std::vector<double>& numbers) {
 // A stream, and the columns of its truth, which it reads where they lie.
 class BoundStream {
 public:
-    BoundStream(nb::handle query, nb::handle item, nb::handle grade, const char* duplicates, const char* truth_duplicates,
-                bool float32) {
+    BoundStream(nb::handle query, nb::handle item, nb::handle grade, const char* duplicates,
+                const char* truth_duplicates, bool float32) {
         const Options options = read_options("item_desc", duplicates, truth_duplicates, float32, true, false, 0);
         truth_.queries = inputs_.ids(query, "truth queries");
         truth_.items = inputs_.ids(item, "truth items");
@@ -367,7 +372,8 @@ public:
     nb::object find(nb::handle query, nb::handle item, nb::handle score, int threads) {
         std::vector<int64_t> extra;
         stream_->sealed = false;
-        read_batch(query, item, score, threads, [&](const Rows& batch, Team& team) { extra = stream_->find(batch, team); });
+        read_batch(query, item, score, threads,
+                   [&](const Rows& batch, Team& team) { extra = stream_->find(batch, team); });
         return index_array(extra);
     }
 
@@ -391,7 +397,8 @@ public:
         Inputs inputs;
         const Column queries = inputs.ids(query, "run queries");
         check_same_kind(truth_.queries, queries);
-        const Stretches found = open(Options{.threads = threads}, [&](Team& team) { return stream_->stretches(queries, team); });
+        const Stretches found =
+            open(Options{.threads = threads}, [&](Team& team) { return stream_->stretches(queries, team); });
         return nb::make_tuple(index_array(found.starts), index_array(found.queries));
     }
 
@@ -436,20 +443,22 @@ private:
     void read_batch(nb::handle query, nb::handle item, nb::handle score, int threads, Use use) {
         if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
         Inputs inputs;
-        Rows batch{inputs.ids(query, "run queries"), inputs.ids(item, "run items"), inputs.numbers(score, "run scores")};
+        Rows batch{inputs.ids(query, "run queries"), inputs.ids(item, "run items"),
+                   inputs.numbers(score, "run scores")};
         if (!batch.values) throw nb::type_error("run scores: must not be None");
         check_same_kind(truth_.queries, batch.queries);
         check_same_kind(truth_.items, batch.items);
         check_lengths(batch.queries, batch.items);
         check_lengths(batch.items, *batch.values);
-        if (broken_) throw nb::value_error("an earlier batch stopped half-way, so this stream cannot go on; start again");
+        if (broken_)
+            throw nb::value_error("an earlier batch stopped half-way, so this stream cannot go on; start again");
         if (batch.queries.length == 0) return;
         broken_ = true;
         try {
             open(Options{.threads = threads}, [&](Team& team) { use(batch, team); });
         } catch (const Problem& problem) {
-            fail(problem, "query " + show(batch.queries, problem.row), "item " + show(batch.items, problem.row), &*batch.values,
-                 problem.row);
+            fail(problem, "query " + show(batch.queries, problem.row), "item " + show(batch.items, problem.row),
+                 &*batch.values, problem.row);
         }
         broken_ = false;
     }
@@ -485,9 +494,11 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
     if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
     const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
     try {
-        TrecColumns columns = open(Options{.threads = threads}, [&](Team& team) { return parse_trec(data, is_run, team); });
+        TrecColumns columns =
+            open(Options{.threads = threads}, [&](Team& team) { return parse_trec(data, is_run, team); });
         nb::object values = to_numpy(columns.values, columns.rows);
-        return nb::make_tuple(to_arrays(columns.queries, columns.rows), to_arrays(columns.items, columns.rows), std::move(values));
+        return nb::make_tuple(to_arrays(columns.queries, columns.rows), to_arrays(columns.items, columns.rows),
+                              std::move(values));
     } catch (const BadLine& bad) {
         return nb::make_tuple(1 + std::count(data.begin(), data.begin() + bad.offset, '\n'), bad.offset);
     }
@@ -496,9 +507,9 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
 }  // namespace
 }  // namespace rankstone
 
-#define RANKSTONE_OPTIONS                                                                                            \
-    "order"_a = "item_desc", "duplicates"_a = "error", "truth_duplicates"_a = "error",                \
-        "float32"_a = false, "zeros"_a = true, "extra_queries"_a = false, "threads"_a = 0
+#define RANKSTONE_OPTIONS                                                                                   \
+    "order"_a = "item_desc", "duplicates"_a = "error", "truth_duplicates"_a = "error", "float32"_a = false, \
+    "zeros"_a = true, "extra_queries"_a = false, "threads"_a = 0
 
 NB_MODULE(_core, m) {
     using namespace rankstone;
@@ -513,15 +524,18 @@ NB_MODULE(_core, m) {
         }
     });
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
-    m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(), "run_query"_a.none(), "run_item"_a.none(),
-          "run_score"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
-    m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(), "run_offsets"_a.none(), "run_items"_a.none(),
-          "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(), RANKSTONE_OPTIONS);
-    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
+          "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),
+          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(),
+          RANKSTONE_OPTIONS);
+    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(),
+          RANKSTONE_OPTIONS);
     m.def("parse_trec", &bind_trec, "text"_a, "kind"_a, "threads"_a = 0);
     nb::class_<BoundStream>(m, "Stream")
-        .def(nb::init<nb::handle, nb::handle, nb::handle, const char*, const char*, bool>(), "truth_query"_a.none(), "truth_item"_a.none(),
-             "truth_grade"_a.none(), nb::kw_only(), "duplicates"_a = "error", "truth_duplicates"_a = "error", "float32"_a = false)
+        .def(nb::init<nb::handle, nb::handle, nb::handle, const char*, const char*, bool>(), "truth_query"_a.none(),
+             "truth_item"_a.none(), "truth_grade"_a.none(), nb::kw_only(), "duplicates"_a = "error",
+             "truth_duplicates"_a = "error", "float32"_a = false)
         .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
         .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
         .def("result", &BoundStream::result, "order"_a = "item_desc", "zeros"_a = true, "threads"_a = 0)

@@ -40,10 +40,10 @@ struct Format {
 };
 
 constexpr Format formats[] = {
-    {"c", Type::int8, 1},    {"s", Type::int16, 2},   {"i", Type::int32, 4},      {"l", Type::int64, 8},
-    {"C", Type::uint8, 1},   {"S", Type::uint16, 2},  {"I", Type::uint32, 4},     {"L", Type::uint64, 8},
-    {"f", Type::float32, 4}, {"g", Type::float64, 8}, {"b", Type::bits, 0},       {"u", Type::utf8, 4},
-    {"U", Type::large_utf8, 8}, {"vu", Type::view, 16}, {"n", Type::none, 0},
+    {"c", Type::int8, 1},       {"s", Type::int16, 2},   {"i", Type::int32, 4},  {"l", Type::int64, 8},
+    {"C", Type::uint8, 1},      {"S", Type::uint16, 2},  {"I", Type::uint32, 4}, {"L", Type::uint64, 8},
+    {"f", Type::float32, 4},    {"g", Type::float64, 8}, {"b", Type::bits, 0},   {"u", Type::utf8, 4},
+    {"U", Type::large_utf8, 8}, {"vu", Type::view, 16},  {"n", Type::none, 0},
 };
 
 [[noreturn]] void fail_null(const char* name, int64_t row) {
@@ -124,7 +124,8 @@ Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char
     check_nulls(array, name);
     Column column = read_plain(schema, array, name);
     if (!schema.dictionary) return column;
-    if (column.type > Type::uint64) throw ColumnTypeError(std::string(name) + ": a dictionary's indices must be integers");
+    if (column.type > Type::uint64)
+        throw ColumnTypeError(std::string(name) + ": a dictionary's indices must be integers");
     check_indices(column, *array.dictionary, name);
     column.dictionary = read_dictionary(read_plain(*schema.dictionary, *array.dictionary, name));
     return column;

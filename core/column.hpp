@@ -24,7 +24,24 @@ struct ColumnValueError : std::runtime_error {
     using runtime_error::runtime_error;
 };
 
-enum class Type { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, bytes, bits, utf8, large_utf8, view, none };
+enum class Type {
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float32,
+    float64,
+    bytes,
+    bits,
+    utf8,
+    large_utf8,
+    view,
+    none
+};
 
 uint64_t hash_text(std::string_view text);
 bool same_text(std::string_view a, std::string_view b);
@@ -41,7 +58,7 @@ struct Column {
     const char* name = "";  // for errors
     Type type = Type::none;
     int64_t length = 0;
-    const void* values = nullptr;          // numbers, offsets into `text`, or Arrow's string views
+    const void* values = nullptr;  // numbers, offsets into `text`, or Arrow's string views
     const char* text = nullptr;
     const void* const* buffers = nullptr;  // what string views point into
     int64_t bit_offset = 0;
@@ -64,21 +81,29 @@ Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char
 // Calls use(get), where get(row) reads the row as its C type: once a column for the type, not once a row.
 template <class Use>
 decltype(auto) with_numbers(const Column& column, Use use) {
-    const auto plain = [&]<class T>(const T* values) {
-        return use([values](int64_t row) { return values[row]; });
-    };
+    const auto plain = [&]<class T>(const T* values) { return use([values](int64_t row) { return values[row]; }); };
     switch (column.type) {
-        case Type::int8: return plain(static_cast<const int8_t*>(column.values));
-        case Type::int16: return plain(static_cast<const int16_t*>(column.values));
-        case Type::int32: return plain(static_cast<const int32_t*>(column.values));
-        case Type::int64: return plain(static_cast<const int64_t*>(column.values));
+        case Type::int8:
+            return plain(static_cast<const int8_t*>(column.values));
+        case Type::int16:
+            return plain(static_cast<const int16_t*>(column.values));
+        case Type::int32:
+            return plain(static_cast<const int32_t*>(column.values));
+        case Type::int64:
+            return plain(static_cast<const int64_t*>(column.values));
         case Type::uint8:
-        case Type::bytes: return plain(static_cast<const uint8_t*>(column.values));
-        case Type::uint16: return plain(static_cast<const uint16_t*>(column.values));
-        case Type::uint32: return plain(static_cast<const uint32_t*>(column.values));
-        case Type::uint64: return plain(static_cast<const uint64_t*>(column.values));
-        case Type::float32: return plain(static_cast<const float*>(column.values));
-        case Type::float64: return plain(static_cast<const double*>(column.values));
+        case Type::bytes:
+            return plain(static_cast<const uint8_t*>(column.values));
+        case Type::uint16:
+            return plain(static_cast<const uint16_t*>(column.values));
+        case Type::uint32:
+            return plain(static_cast<const uint32_t*>(column.values));
+        case Type::uint64:
+            return plain(static_cast<const uint64_t*>(column.values));
+        case Type::float32:
+            return plain(static_cast<const float*>(column.values));
+        case Type::float64:
+            return plain(static_cast<const double*>(column.values));
         default:
             return use([bits = static_cast<const uint8_t*>(column.values), offset = column.bit_offset](int64_t row) {
                 return static_cast<uint8_t>(bits[(row + offset) / 8] >> ((row + offset) % 8) & 1);
@@ -141,9 +166,12 @@ struct TextKeys {
             });
         };
         switch (column.type) {
-            case Type::utf8: return cut(static_cast<const int32_t*>(column.values));
-            case Type::large_utf8: return cut(static_cast<const int64_t*>(column.values));
-            default: return use([&column](int64_t row) { return view_text(column, row); });
+            case Type::utf8:
+                return cut(static_cast<const int32_t*>(column.values));
+            case Type::large_utf8:
+                return cut(static_cast<const int64_t*>(column.values));
+            default:
+                return use([&column](int64_t row) { return view_text(column, row); });
         }
     }
     template <class Use>
@@ -165,7 +193,8 @@ struct TextKeys {
 
 private:
     static Value view_text(const Column& column, int64_t row) {
-        // Arrow's layout: the length, then the text itself if it fits 12 bytes, else 4 bytes of it, a buffer, an offset.
+        // Arrow's layout: the length, then the text itself if it fits 12 bytes, else 4 bytes of it, a buffer, an
+        // offset.
         const char* view = static_cast<const char*>(column.values) + 16 * row;
         int32_t size, buffer, offset;
         std::memcpy(&size, view, 4);

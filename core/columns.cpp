@@ -25,7 +25,8 @@ public:
     }
     int64_t find_or_add(const Key& key, int64_t row, bool in_run) {
         if (count() == room_) table_.grow(room_ *= 2);
-        const auto& slot = table_.view().find_or_add(Keys::tag(key), count(), [&](int64_t number) { return is(number, key); });
+        const auto& slot =
+            table_.view().find_or_add(Keys::tag(key), count(), [&](int64_t number) { return is(number, key); });
         const int64_t number = table_.view().number(slot);
         if (number == count()) (in_run ? extra : queries).push_back(row);
         return number;
@@ -43,7 +44,8 @@ private:
     }
     typename Keys::Value value_of(int64_t number) const {
         const auto i = static_cast<size_t>(number);
-        return i < queries.size() ? value_at<Keys>(truth_, queries[i]) : value_at<Keys>(run_, extra[i - queries.size()]);
+        return i < queries.size() ? value_at<Keys>(truth_, queries[i])
+                                  : value_at<Keys>(run_, extra[i - queries.size()]);
     }
 
     const Column& truth_;
@@ -78,8 +80,10 @@ public:
     void sort(Array<Row>& sorted) {
         Array<Row> numbers = number_rows<Row>();
         const int64_t rows = column_.length, queries = numbering_.count();
-        // One histogram a piece lets the pieces be moved at the same time; not worth it if those are as large as the column.
-        const int64_t pieces = std::max<int64_t>(1, std::min<int64_t>(team_.threads(), rows / (8 * queries + (1 << 15))));
+        // One histogram a piece lets the pieces be moved at the same time; not worth it if those are as large as the
+        // column.
+        const int64_t pieces =
+            std::max<int64_t>(1, std::min<int64_t>(team_.threads(), rows / (8 * queries + (1 << 15))));
         std::vector<std::vector<int64_t>> starts(static_cast<size_t>(pieces));
         const auto piece_rows = [&](int64_t piece, auto use) {
             for (int64_t row = rows * piece / pieces; row < rows * (piece + 1) / pieces; ++row) use(row);
@@ -131,8 +135,8 @@ private:
         return starts;
     }
 
-    // Each row's query number. Looking up is shared between the threads; adding, which sets the order of first appearance, is
-    // not. Batches grow, so that almost all queries are known when the work becomes large.
+    // Each row's query number. Looking up is shared between the threads; adding, which sets the order of first
+    // appearance, is not. Batches grow, so that almost all queries are known when the work becomes large.
     template <class Row>
     Array<Row> number_rows() {
         constexpr Row unknown = std::numeric_limits<Row>::max();
@@ -147,7 +151,8 @@ private:
                     for (int64_t start = first + from; start < first + to; start += block) {
                         const int64_t count = std::min(block, first + to - start);
                         for (int64_t i = 0; i < count; ++i) numbering_.prefetch(keys[i] = get(start + i));
-                        for (int64_t i = 0; i < count; ++i) numbers[start + i] = static_cast<Row>(numbering_.find(keys[i]));
+                        for (int64_t i = 0; i < count; ++i)
+                            numbers[start + i] = static_cast<Row>(numbering_.find(keys[i]));
                     }
                     team_.check();
                 });
@@ -173,7 +178,8 @@ void group(const Column& column, bool in_run, bool wide, Numbering<Keys>& number
     Grouping<Keys> grouping(column, in_run, numbering, team, side.ranges);
     // A look at the front tells scattered rows from grouped ones before much time has gone into the wrong way.
     constexpr int64_t front = 4096;
-    if (grouping.grouped(std::min(front, column.length)) && (column.length <= front || grouping.grouped(column.length))) return;
+    if (grouping.grouped(std::min(front, column.length)) && (column.length <= front || grouping.grouped(column.length)))
+        return;
     if (wide)
         grouping.sort(side.rows.wide);
     else

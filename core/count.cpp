@@ -5,7 +5,8 @@
 
 // Wider vectors are chosen when the module is loaded, so one build runs everywhere. This needs GCC and glibc's ifunc,
 // which the sanitizers cannot stand; elsewhere the plain build remains.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(RANKSTONE_SANITIZE)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(RANKSTONE_SANITIZE)
 #define RANKSTONE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define RANKSTONE_CLONES
@@ -65,8 +66,9 @@ void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits)
 bool any_nan(const double* scores, int64_t rows) { return count_nan(scores, rows) > 0; }
 
 void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits) {
-    // Measured with AVX-512, on fresh data for each call: passing over the rows costs 0.14 ns a hit and row, searching 10 ns a
-    // row and, for sorting the hits, 90 ns a hit. So few rows are passed over whatever the hits, many only for some 70 hits.
+    // Measured with AVX-512, on fresh data for each call: passing over the rows costs 0.14 ns a hit and row, searching
+    // 10 ns a row and, for sorting the hits, 90 ns a hit. So few rows are passed over whatever the hits, many only for
+    // some 70 hits.
     const auto count = static_cast<int64_t>(hits.size());
     if (count * rows < 70 * rows + 650 * count)
         count_each(scores, rows, hits.data(), count);

@@ -8,8 +8,13 @@ namespace {
 class Worker {
 public:
     Worker(const Dense& input, const Options& options, const Team& team, Output& output)
-        : input_(input), options_(options), team_(team), output_(output), cells_(static_cast<size_t>(input.items)),
-          labels_(cells_.size()), mask_(cells_.size(), 1) {}
+        : input_(input),
+          options_(options),
+          team_(team),
+          output_(output),
+          cells_(static_cast<size_t>(input.items)),
+          labels_(cells_.size()),
+          mask_(cells_.size(), 1) {}
 
     void align(Chunk& chunk) {
         // The items are the columns, so the order of the items is that of the cells.
@@ -19,7 +24,8 @@ public:
         for (int64_t query = chunk.first; query < chunk.last; ++query) {
             read(query);
             if (Ranker::count(scores_.data(), std::ssize(scores_), hits_))
-                ranker_.break_ties(scores_.data(), std::ssize(scores_), hits_, order, [](int64_t, int64_t) { return 0; });
+                ranker_.break_ties(scores_.data(), std::ssize(scores_), hits_, order,
+                                   [](int64_t, int64_t) { return 0; });
             ranker_.sort(hits_, std::ssize(scores_));
             output_.write(chunk, query, true, std::ssize(scores_), grades_, hits_);
             team_.check();
@@ -70,9 +76,8 @@ private:
 
 Output align_dense(const Dense& input, const Options& options, Team& team) {
     const auto cost = [&](int64_t) -> Cost { return {16 + 8 * input.items, input.items, input.items}; };
-    return align_chunks(input.queries, team, cost, [&](Chunk& chunk, Output& output) {
-        Worker(input, options, team, output).align(chunk);
-    });
+    return align_chunks(input.queries, team, cost,
+                        [&](Chunk& chunk, Output& output) { Worker(input, options, team, output).align(chunk); });
 }
 
 }  // namespace rankstone

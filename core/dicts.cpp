@@ -1,6 +1,6 @@
 // Walks the dicts where they are: no score object is made, no string is copied. Ids may be any Python object, so their
-// own __eq__, __hash__ and __lt__ may run here, and may change the very dicts being walked. Hence every object is held by
-// a reference while such code can run, and a dict that changed is an error.
+// own __eq__, __hash__ and __lt__ may run here, and may change the very dicts being walked. Hence every object is held
+// by a reference while such code can run, and a dict that changed is an error.
 #include "dicts.hpp"
 
 #include <cmath>
@@ -179,7 +179,8 @@ private:
                  query, Py_TYPE(judged)->tp_name);
         may_repeat_ = judged && is_list(judged);
         // Immutable from here on, unless it is a dict, whose size is watched.
-        const Ref hold_judged = judged && !PyDict_Check(judged) ? Ref(PySequence_Tuple(judged)) : borrow(judged ? judged : Py_None);
+        const Ref hold_judged =
+            judged && !PyDict_Check(judged) ? Ref(PySequence_Tuple(judged)) : borrow(judged ? judged : Py_None);
         if (judged) judged = hold_judged.get();
         items_.clear();
         hit_items_.clear();
@@ -195,8 +196,8 @@ private:
             else if (is_list(ranked))
                 retrieved = align_order(judged, Ref(PySequence_Tuple(ranked)).get());
             else
-                fail(PyExc_TypeError, "query %R: the run must be a dict {item: score} or a list of items, not %s", query,
-                     Py_TYPE(ranked)->tp_name);
+                fail(PyExc_TypeError, "query %R: the run must be a dict {item: score} or a list of items, not %s",
+                     query, Py_TYPE(ranked)->tp_name);
         } else if (judged) {
             read_truth(judged, nullptr, 0);
         }
@@ -229,8 +230,8 @@ private:
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(judged); ++i) use(PyTuple_GET_ITEM(judged, i), nullptr);
     }
 
-    // Reads the truth's grades. Finds the hits too if the run is a dict: one look-up for each judged item, not each row.
-    // Otherwise the items go into the table, which gets room for the rows of the run as well.
+    // Reads the truth's grades. Finds the hits too if the run is a dict: one look-up for each judged item, not each
+    // row. Otherwise the items go into the table, which gets room for the rows of the run as well.
     void read_truth(PyObject* judged, PyObject* scores, int64_t table_rows) {
         const bool in_table = may_repeat_ || !scores;
         if (in_table) table_.start(table_rows + (judged ? PyObject_Size(judged) : 0));
@@ -254,7 +255,8 @@ private:
 
     // Puts an item of the truth in the table; false if an equal one is there.
     bool add_judged(PyObject* item, int64_t place) {
-        const auto& slot = table_.view().find_or_add(hash(item), place, [&](int64_t n) { return same_item(items_[n], item); });
+        const auto& slot =
+            table_.view().find_or_add(hash(item), place, [&](int64_t n) { return same_item(items_[n], item); });
         items_.push(item);
         if (table_.view().number(slot) == place) return true;
         if (options_.truth_duplicates == TruthDuplicates::error)
@@ -266,7 +268,8 @@ private:
         const Py_hash_t value = PyObject_Hash(item);
         if (value != -1) return static_cast<uint64_t>(value);
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
-        fail_instead(PyExc_TypeError, "query %R: item %R of type %s cannot be hashed", query_, item, Py_TYPE(item)->tp_name);
+        fail_instead(PyExc_TypeError, "query %R: item %R of type %s cannot be hashed", query_, item,
+                     Py_TYPE(item)->tp_name);
     }
 
     enum class Value { grade, score };
@@ -277,7 +280,8 @@ private:
         const Ref hold = borrow(object), hold_item = borrow(item);
         double value = 0;
         switch (read_number_slowly(object, value)) {
-            case Number::ok: break;
+            case Number::ok:
+                break;
             case Number::not_a_number:
                 fail(PyExc_TypeError, "query %R, item %R: %s %R is not a number", query_, item, name(what), object);
             case Number::inexact:
@@ -307,7 +311,8 @@ private:
             scores_[static_cast<size_t>(row++)] = rounded(score);
             check_signals(1);
         }
-        if (row != rows || PyDict_GET_SIZE(ranked) != rows) fail(PyExc_RuntimeError, "the run changed while it was read");
+        if (row != rows || PyDict_GET_SIZE(ranked) != rows)
+            fail(PyExc_RuntimeError, "the run changed while it was read");
         read_truth(judged, ranked, 0);
         check_size(ranked, rows, "the run");
         if (Ranker::count(scores_.data(), rows, hits_)) break_ties(ranked);
@@ -322,7 +327,8 @@ private:
         keys_.clear();
     }
 
-    // A look-up does not tell in which row it found the item. Ties need to know, so here the tied rows look for the hits.
+    // A look-up does not tell in which row it found the item. Ties need to know, so here the tied rows look for the
+    // hits.
     void find_rows(PyObject* ranked) {
         is_tied_.assign(scores_.size(), false);
         for (int64_t row : ranker_.tied_rows()) is_tied_[static_cast<size_t>(row)] = true;
@@ -344,7 +350,8 @@ private:
         }
         for (int64_t row : ranker_.tied_rows()) {
             item = keys_[row];
-            const int64_t hit = table_.view().find(hash(item), [&](int64_t n) { return same_item(found_items_[n], item); });
+            const int64_t hit =
+                table_.view().find(hash(item), [&](int64_t n) { return same_item(found_items_[n], item); });
             if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row;
         }
         found_items_.clear();
@@ -358,8 +365,10 @@ private:
         if (holds(a, b, Py_LT)) return -1;
         if (holds(a, b, Py_GT)) return 1;
         if (a == b || holds(a, b, Py_EQ)) return 0;
-        fail(PyExc_TypeError, "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
-             "comparison", query_, a, b);
+        fail(PyExc_TypeError,
+             "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
+             "comparison",
+             query_, a, b);
     }
 
     // The run is a list of items, best first: the row is the rank.
@@ -388,9 +397,13 @@ private:
                     case Duplicates::error:
                         fail(PyExc_ValueError, "query %R: item %R appears twice in the run", query_, item);
                     case Duplicates::first:
-                    case Duplicates::best: ++dropped; continue;
-                    case Duplicates::once: continue;
-                    case Duplicates::count: break;
+                    case Duplicates::best:
+                        ++dropped;
+                        continue;
+                    case Duplicates::once:
+                        continue;
+                    case Duplicates::count:
+                        break;
                 }
             }
             if (!is_judged) continue;
@@ -416,7 +429,7 @@ private:
     std::vector<double> all_grades_, grades_, scores_;
     std::vector<Hit> hits_;
     std::vector<char> seen_, is_tied_;
-    Refs items_;                            // of the truth, by place, if the table needs them
+    Refs items_;                           // of the truth, by place, if the table needs them
     Refs hit_items_, found_items_, keys_;  // of the hits as found and as sorted; of the tied rows
     bool may_repeat_ = false;
     Table table_;

@@ -9,7 +9,8 @@ std::vector<Range> ranges_of(const Lists& lists, const char* side) {
     std::vector<Range> ranges(lists.offsets.size() - 1);
     for (size_t i = 0; i < ranges.size(); ++i) {
         ranges[i] = {lists.offsets[i], lists.offsets[i + 1]};
-        if (ranges[i].first < 0 || ranges[i].size() < 0) fail(" offsets: row " + std::to_string(i) + " ends before it starts");
+        if (ranges[i].first < 0 || ranges[i].size() < 0)
+            fail(" offsets: row " + std::to_string(i) + " ends before it starts");
     }
     if (lists.offsets.back() > lists.items.length)
         fail(" offsets: the last is " + std::to_string(lists.offsets.back()) + ", past the " +
@@ -25,7 +26,8 @@ Output align_lists(const Lists& truth, const Lists& run, const std::optional<std
     Side returned{run.items, run.values, ranges_of(run, "run"), {}};
     const size_t queries = judged.ranges.size();
     const auto mismatch = [&](size_t count, const char* what) {
-        throw ColumnValueError("the truth has " + std::to_string(queries) + " rows but " + what + std::to_string(count));
+        throw ColumnValueError("the truth has " + std::to_string(queries) + " rows but " + what +
+                               std::to_string(count));
     };
     if (!run_rows && returned.ranges.size() != queries) mismatch(returned.ranges.size(), "the run has ");
     if (run_rows) {
@@ -34,7 +36,8 @@ Output align_lists(const Lists& truth, const Lists& run, const std::optional<std
         for (size_t i = 0; i < queries; ++i) {
             const int64_t row = (*run_rows)[i];
             if (row < -1 || row >= std::ssize(returned.ranges))
-                throw ColumnValueError("run_rows: row " + std::to_string(i) + ": the run has no row " + std::to_string(row));
+                throw ColumnValueError("run_rows: row " + std::to_string(i) + ": the run has no row " +
+                                       std::to_string(row));
             if (row >= 0) paired[i] = returned.ranges[static_cast<size_t>(row)];
         }
         returned.ranges = std::move(paired);

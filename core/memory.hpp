@@ -24,7 +24,8 @@ inline void use_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t
 #endif
 }
 
-// A growing array that can give its memory away. Room that is never written costs no memory, so a generous bound is free.
+// A growing array that can give its memory away. Room that is never written costs no memory, so a generous bound is
+// free.
 template <class T>
 class Array {
 public:

@@ -12,9 +12,9 @@ namespace rankstone {
 // A stretch of queries that one thread writes. It starts where it would if all earlier queries had as many rows as they
 // possibly can; Output::finish closes the gaps.
 struct Chunk {
-    int64_t first = 0, last = 0;           // queries
+    int64_t first = 0, last = 0;  // queries
     int64_t truth_start = 0, hit_start = 0;
-    int64_t truth_rows = 0, hits = 0;      // written so far
+    int64_t truth_rows = 0, hits = 0;  // written so far
     int64_t dropped = 0;
     bool tied = false;
 };
@@ -112,7 +112,8 @@ struct Output {
 private:
     template <class T>
     static void move(Array<T>& array, int64_t to, int64_t from, int64_t count) {
-        if (to != from && count) std::memmove(array.data() + to, array.data() + from, static_cast<size_t>(count) * sizeof(T));
+        if (to != from && count)
+            std::memmove(array.data() + to, array.data() + from, static_cast<size_t>(count) * sizeof(T));
     }
     void fill_untied(int64_t start, int64_t count) {
         for (int64_t i = start; i < start + count; ++i) {

@@ -12,13 +12,15 @@ struct Interrupted {};
 
 class Team {
 public:
-    // `interrupted` is asked by the calling thread, ten times a second or more. `threads` 0: as many as there are cores.
+    // `interrupted` is asked by the calling thread, ten times a second or more. `threads` 0: as many as there are
+    // cores.
     Team(int threads, std::function<bool()> interrupted);
 
     int threads() const { return threads_; }
 
-    // Calls work(task) for every task below `tasks`, in any order; `rows` says how much there is to do in all. If some throw,
-    // the exception of the lowest one comes out, so that the same data gives the same error whatever the number of threads.
+    // Calls work(task) for every task below `tasks`, in any order; `rows` says how much there is to do in all. If some
+    // throw, the exception of the lowest one comes out, so that the same data gives the same error whatever the number
+    // of threads.
     void each(int64_t tasks, int64_t rows, const std::function<void(int64_t task)>& work);
 
     // Cuts rows into even pieces, a few for each thread, and calls work(first, last) for each.

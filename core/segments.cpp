@@ -6,7 +6,8 @@
 namespace rankstone {
 namespace {
 
-constexpr int64_t block = 256;  // rows read ahead at a time: enough to hide memory's latency, small enough for the cache
+constexpr int64_t block =
+    256;  // rows read ahead at a time: enough to hide memory's latency, small enough for the cache
 
 // Calls use(i, row) for the positions first + i.
 template <class Use>
@@ -59,7 +60,8 @@ private:
         if (truth_.values) {
             gather_numbers(*truth_.values, truth_.rows, in_truth_.first, judged_, grades_.data());
             for (int64_t i = 0; i < judged_; ++i)
-                if (!std::isfinite(grades_[static_cast<size_t>(i)])) fail(Problem::bad_value, false, in_truth_.first + i);
+                if (!std::isfinite(grades_[static_cast<size_t>(i)]))
+                    fail(Problem::bad_value, false, in_truth_.first + i);
         }
         judged_keys_.resize(static_cast<size_t>(judged_));
         gather_keys(truth_, in_truth_.first, judged_, judged_keys_.data());
@@ -73,7 +75,8 @@ private:
                 return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(key));
             });
             if (table.number(slot) != i) {
-                if (options_.truth_duplicates == TruthDuplicates::error) fail(Problem::twice, false, in_truth_.first + i);
+                if (options_.truth_duplicates == TruthDuplicates::error)
+                    fail(Problem::twice, false, in_truth_.first + i);
                 if (options_.truth_duplicates == TruthDuplicates::first) continue;
             }
             const double grade = grades_[static_cast<size_t>(i)];
@@ -162,11 +165,16 @@ private:
     // An item that an earlier row has already shown.
     void repeat(int64_t row, int64_t number, Table::Slot& slot) {
         switch (options_.duplicates) {
-            case Duplicates::error: fail(Problem::twice, true, in_run_.first + row);
+            case Duplicates::error:
+                fail(Problem::twice, true, in_run_.first + row);
             case Duplicates::count:
-            case Duplicates::once: return;
-            case Duplicates::first: drop(row); return;
-            case Duplicates::best: break;
+            case Duplicates::once:
+                return;
+            case Duplicates::first:
+                drop(row);
+                return;
+            case Duplicates::best:
+                break;
         }
         const bool judged = number < judged_;
         const int64_t kept = judged ? first_row_[static_cast<size_t>(number)] : number - judged_;
@@ -174,7 +182,8 @@ private:
         if (judged) {
             first_row_[static_cast<size_t>(number)] = row;
             const int64_t hit = hit_at_[static_cast<size_t>(number)];
-            if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row, hits_[static_cast<size_t>(hit)].score = scores_[row];
+            if (hit >= 0)
+                hits_[static_cast<size_t>(hit)].row = row, hits_[static_cast<size_t>(hit)].score = scores_[row];
         } else {
             table_.view().renumber(slot, judged_ + row);
         }
@@ -232,7 +241,8 @@ void gather_numbers(const Column& column, const Permutation& rows, int64_t first
             if (!large) return;
             const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);  // the first double that is no T
             for_rows(rows, first, count, [&](int64_t i, int64_t row) {
-                if (out[i] >= limit || static_cast<T>(out[i]) != get(row)) out[i] = std::numeric_limits<double>::quiet_NaN();
+                if (out[i] >= limit || static_cast<T>(out[i]) != get(row))
+                    out[i] = std::numeric_limits<double>::quiet_NaN();
             });
         }
     });

@@ -9,7 +9,8 @@ namespace rankstone {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t block = 256;  // rows read ahead at a time: enough to hide memory's latency, small enough for the cache
+constexpr int64_t block =
+    256;  // rows read ahead at a time: enough to hide memory's latency, small enough for the cache
 
 void add(int64_t& counter, int64_t amount) {
     std::atomic_ref<int64_t>(counter).fetch_add(amount, std::memory_order_relaxed);
@@ -24,8 +25,8 @@ void gather_keys(const Column& column, int64_t first, int64_t count, typename Ke
     });
 }
 
-// Which items a query's truth has. One byte an item decides almost every row of the run, so that a large truth's tables stay in
-// the cache: a row of the run is seldom judged.
+// Which items a query's truth has. One byte an item decides almost every row of the run, so that a large truth's tables
+// stay in the cache: a row of the run is seldom judged.
 struct ItemTable {
     int64_t start = 0;  // in `bytes` and `places`
     uint64_t mask = 0;
@@ -92,7 +93,8 @@ public:
             }
         });
         for (int64_t query = 0; query < queries; ++query) {
-            const int64_t from = hit_offsets_[at(query)], to = level_offsets_[at(query)], count = level_offsets_[at(query + 1)];
+            const int64_t from = hit_offsets_[at(query)], to = level_offsets_[at(query)],
+                          count = level_offsets_[at(query + 1)];
             std::copy_n(levels.begin() + from, count, levels.begin() + to);
             std::copy_n(level_hits.begin() + from, count, level_hits.begin() + to);
             level_offsets_[at(query + 1)] = to + count;
@@ -163,10 +165,10 @@ private:
 
         const Rows& batch;
         int64_t first = 0, size = 0, count = 0;
-        bool one_query = false;        // all of its rows have the same
+        bool one_query = false;  // all of its rows have the same
         QueryKey keys[block];
-        int64_t numbers[block];        // -1: nobody judged it
-        int64_t rows[block];           // those that somebody did, from 0
+        int64_t numbers[block];  // -1: nobody judged it
+        int64_t rows[block];     // those that somebody did, from 0
         double scores[block];
 
         int64_t query(int64_t i) const { return numbers[rows[i]]; }
@@ -175,7 +177,8 @@ private:
 
     static constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-    // -- the truth -----------------------------------------------------------------------------------------------------
+    // -- the truth
+    // -----------------------------------------------------------------------------------------------------
 
     void number_queries(const Column& column) {
         int64_t room = 64;
@@ -205,7 +208,8 @@ private:
         for (size_t i = 1; i < truth_offsets_.size(); ++i) truth_offsets_[i] += truth_offsets_[i - 1];
         std::vector<int64_t> next(truth_offsets_.begin(), truth_offsets_.end() - 1);
         truth_rows_.resize(numbers.size());
-        for (size_t row = 0; row < numbers.size(); ++row) truth_rows_[at(next[at(numbers[row])]++)] = static_cast<int64_t>(row);
+        for (size_t row = 0; row < numbers.size(); ++row)
+            truth_rows_[at(next[at(numbers[row])]++)] = static_cast<int64_t>(row);
     }
 
     void read_truth(const Rows& truth) {
@@ -249,7 +253,8 @@ private:
         }
     }
 
-    // -- looking up ----------------------------------------------------------------------------------------------------
+    // -- looking up
+    // ----------------------------------------------------------------------------------------------------
 
     static uint8_t byte_of(uint64_t hash) { return std::max<uint8_t>(1, static_cast<uint8_t>(hash >> 56)); }
 
@@ -259,13 +264,19 @@ private:
         const uint8_t* bytes = bytes_.data() + table.start;
         const uint8_t byte = byte_of(hash);
         uint64_t slot = hash & table.mask;
-        while (bytes[slot] && !(bytes[slot] == byte && ItemKeys::same(item_in(query, table.start + static_cast<int64_t>(slot)), ItemKeys::value(key))))
+        while (bytes[slot] &&
+               !(bytes[slot] == byte &&
+                 ItemKeys::same(item_in(query, table.start + static_cast<int64_t>(slot)), ItemKeys::value(key))))
             slot = (slot + 1) & table.mask;
         return table.start + static_cast<int64_t>(slot);
     }
-    ItemValue item_in(int64_t query, int64_t slot) const { return items_[at(truth_offsets_[at(query)] + places_[at(slot)])]; }
+    ItemValue item_in(int64_t query, int64_t slot) const {
+        return items_[at(truth_offsets_[at(query)] + places_[at(slot)])];
+    }
 
-    static bool same(const QueryKey& a, const QueryKey& b) { return QueryKeys::same(QueryKeys::value(a), QueryKeys::value(b)); }
+    static bool same(const QueryKey& a, const QueryKey& b) {
+        return QueryKeys::same(QueryKeys::value(a), QueryKeys::value(b));
+    }
 
     int64_t find_query(const QueryKey& key) const {
         return table_.view().find(QueryKeys::tag(key), [&](int64_t number) {
@@ -309,10 +320,12 @@ private:
         for (int64_t i = 0; i < rows.size; ++i) wrong |= rows.scores[i] != rows.scores[i];
         if (!wrong) return;
         for (int64_t i = 0; i < rows.count; ++i)
-            if (std::isnan(rows.score(i))) throw Problem{Problem::bad_value, true, rows.query(i), rows.first + rows.rows[i]};
+            if (std::isnan(rows.score(i)))
+                throw Problem{Problem::bad_value, true, rows.query(i), rows.first + rows.rows[i]};
     }
 
-    // -- the first pass ------------------------------------------------------------------------------------------------
+    // -- the first pass
+    // ------------------------------------------------------------------------------------------------
 
     void find_block(const Block& rows) {
         if (rows.count == 0) return;
@@ -349,7 +362,9 @@ private:
     void note_extra(const Block& rows, std::vector<int64_t>& extra) const {
         for (int64_t i = 0; i < rows.size; ++i) {
             if (rows.numbers[i] >= 0 || (i > 0 && same(rows.keys[i], rows.keys[i - 1]))) continue;
-            if (extra_.view().slots && extra_.view().find(QueryKeys::tag(rows.keys[i]), [](int64_t) { return true; }) >= 0) continue;
+            if (extra_.view().slots &&
+                extra_.view().find(QueryKeys::tag(rows.keys[i]), [](int64_t) { return true; }) >= 0)
+                continue;
             extra.push_back(rows.first + i);
         }
     }
@@ -369,7 +384,8 @@ private:
         return fresh;
     }
 
-    // -- the hits ------------------------------------------------------------------------------------------------------
+    // -- the hits
+    // ------------------------------------------------------------------------------------------------------
 
     // In one order, whatever the order in which they came.
     void sort_repeated() {
@@ -402,7 +418,8 @@ private:
             if (!std::isnan(finds.scores[at(i)])) found.push_back({finds.scores[at(i)], i});
         const auto repeats = repeats_of(query);
         for (size_t i = 0; i < repeats.size(); ++i)
-            found.push_back({finds.repeated_scores[static_cast<size_t>(&repeats[i] - finds.repeated.data())], repeats[i]});
+            found.push_back(
+                {finds.repeated_scores[static_cast<size_t>(&repeats[i] - finds.repeated.data())], repeats[i]});
         std::sort(found.begin(), found.end(), [&](const Scored& a, const Scored& b) {
             if (a.score != b.score) return a.score > b.score;
             const int order = a.item == b.item ? 0 : ItemKeys::compare(items_[at(a.item)], items_[at(b.item)]);
@@ -426,10 +443,12 @@ private:
     LevelHits hits_at(int64_t query, int64_t level) const {
         const int64_t start = hit_offsets_[at(query)];
         const bool lowest = level + 1 == level_offsets_[at(query + 1)];
-        return {start + level_hits_[at(level)], lowest ? hit_offsets_[at(query + 1)] : start + level_hits_[at(level + 1)]};
+        return {start + level_hits_[at(level)],
+                lowest ? hit_offsets_[at(query + 1)] : start + level_hits_[at(level + 1)]};
     }
 
-    // -- the second pass -----------------------------------------------------------------------------------------------
+    // -- the second pass
+    // -----------------------------------------------------------------------------------------------
 
     void count_block(const Block& rows, std::vector<int64_t>& local) {
         if (rows.count == 0) return;
@@ -467,7 +486,8 @@ private:
     int64_t level_of(int64_t first, int64_t last, double score) const {
         if (first == last) return last;
         const double* level = levels_.data() + first;
-        for (int64_t size = last - first; size > 1; size -= size / 2) level += level[size / 2 - 1] > score ? size / 2 : 0;
+        for (int64_t size = last - first; size > 1; size -= size / 2)
+            level += level[size / 2 - 1] > score ? size / 2 : 0;
         return (level - levels_.data()) + (*level > score);
     }
 
@@ -475,11 +495,13 @@ private:
         const ItemValue value = value_at<ItemKeys>(rows.batch.items, rows.first + rows.rows[i]);
         const LevelHits hits = hits_at(rows.query(i), level);
         const auto first = hits_.begin() + hits.first, last = hits_.begin() + hits.last;
-        const auto next = std::partition_point(first, last, [&](int64_t item) { return ItemKeys::compare(items_[at(item)], value) >= 0; });
+        const auto next = std::partition_point(
+            first, last, [&](int64_t item) { return ItemKeys::compare(items_[at(item)], value) >= 0; });
         if (next != last) add(counts.before[static_cast<size_t>(next - hits_.begin())], 1);
     }
 
-    // -- the result ----------------------------------------------------------------------------------------------------
+    // -- the result
+    // ----------------------------------------------------------------------------------------------------
 
     void read_grades(int64_t query, bool zeros, std::vector<double>& grades) const {
         grades.clear();
@@ -496,7 +518,8 @@ private:
             above += counts.levels[at(2 * level)];
             const int64_t tied = counts.levels[at(2 * level + 1)];
             const LevelHits range = hits_at(query, level);
-            if (tied < range.last - range.first) throw ColumnValueError("count() has not seen all the rows that find() saw");
+            if (tied < range.last - range.first)
+                throw ColumnValueError("count() has not seen all the rows that find() saw");
             int64_t before = 0;
             for (int64_t first = range.first, last = first; first < range.last; first = last) {
                 // The same item more than once is so many hits, one after the other.
@@ -531,9 +554,9 @@ private:
     std::vector<uint8_t> bytes_;  // 0: free
     std::vector<uint32_t> places_;
 
-    std::vector<int64_t> hits_;        // judged items, by query, level and item
-    std::vector<double> levels_;       // scores, by query
-    std::vector<uint32_t> level_hits_; // the first hit of each level, counted from the query's first
+    std::vector<int64_t> hits_;         // judged items, by query, level and item
+    std::vector<double> levels_;        // scores, by query
+    std::vector<uint32_t> level_hits_;  // the first hit of each level, counted from the query's first
 
     std::mutex repeated_mutex_;
     Table extra_;

@@ -1,5 +1,6 @@
-// The door for a run that does not fit in memory: batches of rows in any order, seen twice. The first time finds the hits,
-// the second counts, for each row, the hits that it precedes. What is kept grows with the truth, never with the run.
+// The door for a run that does not fit in memory: batches of rows in any order, seen twice. The first time finds the
+// hits, the second counts, for each row, the hits that it precedes. What is kept grows with the truth, never with the
+// run.
 #pragma once
 
 #include <memory>
@@ -10,21 +11,21 @@ namespace rankstone {
 
 // What the first pass has found.
 struct Finds {
-    std::vector<double> scores;           // one a judged item: NaN while the run has not returned it
-    std::vector<int64_t> retrieved;       // one a query: rows of the run
-    std::vector<int64_t> repeated;        // judged items that were returned again, where those count as hits too
+    std::vector<double> scores;      // one a judged item: NaN while the run has not returned it
+    std::vector<int64_t> retrieved;  // one a query: rows of the run
+    std::vector<int64_t> repeated;   // judged items that were returned again, where those count as hits too
     std::vector<double> repeated_scores;
-    int64_t rows = 0;                     // of the run, whatever their query
-    int64_t unjudged = 0;                 // of them, rows of queries that nobody judged
+    int64_t rows = 0;      // of the run, whatever their query
+    int64_t unjudged = 0;  // of them, rows of queries that nobody judged
 };
 
 // What the second pass has counted.
 struct Counts {
-    // A level is a score that some hit of a query has; a query's levels go from high to low. Two numbers a level: how many rows
-    // lie between it and the level above, and how many have this very score.
+    // A level is a score that some hit of a query has; a query's levels go from high to low. Two numbers a level: how
+    // many rows lie between it and the level above, and how many have this very score.
     std::vector<int64_t> levels;
-    // One number a hit, the hits of a level by item, descending: how many rows of the level come before it, but not before the
-    // hit in front of it.
+    // One number a hit, the hits of a level by item, descending: how many rows of the level come before it, but not
+    // before the hit in front of it.
     std::vector<int64_t> before;
     int64_t rows = 0;
 };
@@ -62,7 +63,8 @@ protected:
     std::vector<int64_t> first_rows_, truth_rows_, truth_offsets_;
 };
 
-// The truth's memory must outlive the stream. Throws a Problem if the truth is wrong; `first_rows` then names its queries.
+// The truth's memory must outlive the stream. Throws a Problem if the truth is wrong; `first_rows` then names its
+// queries.
 std::unique_ptr<Stream> make_stream(const Rows& truth, const Options& options, std::vector<int64_t>& first_rows);
 
 }  // namespace rankstone

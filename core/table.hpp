@@ -15,8 +15,8 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
     return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
 }
 
-// Maps keys to small numbers. A key is known by its 64-bit tag (the integer itself, or a hash); where different keys can
-// have the same tag, `same(number)` decides.
+// Maps keys to small numbers. A key is known by its 64-bit tag (the integer itself, or a hash); where different keys
+// can have the same tag, `same(number)` decides.
 class Table {
 public:
     struct Slot {
@@ -69,8 +69,8 @@ public:
     const View& start(int64_t count) {
         view_.base += used_;
         used_ = count;
-        // Collisions cost most where memory costs least: three quarters empty in the first cache, half empty in the second,
-        // a quarter empty beyond. A small query uses only the front of a large table, which stays in the cache.
+        // Collisions cost most where memory costs least: three quarters empty in the first cache, half empty in the
+        // second, a quarter empty beyond. A small query uses only the front of a large table, which stays in the cache.
         const int64_t size = count < (1 << 9) ? 4 * count + 4 : count < (1 << 16) ? 2 * count : count + count / 3;
         if (size > room_) {
             room_ = size < (1 << 17) ? 2 * size : size;  // so that growing is rare

@@ -48,7 +48,10 @@ bool is_utf8(std::string_view text) {
         else if (first >= 0xC2 && first <= 0xDF)
             size = follows(i + 1) ? 2 : 0;
         else if (first >= 0xE0 && first <= 0xEF)
-            size = follows(i + 1) && follows(i + 2) && !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F) ? 3 : 0;
+            size = follows(i + 1) && follows(i + 2) && !(first == 0xE0 && second < 0xA0) &&
+                           !(first == 0xED && second > 0x9F)
+                       ? 3
+                       : 0;
         else if (first >= 0xF0 && first <= 0xF4)
             size = follows(i + 1) && follows(i + 2) && follows(i + 3) && !(first == 0xF0 && second < 0x90) &&
                            !(first == 0xF4 && second > 0x8F)
@@ -73,7 +76,13 @@ bool read_number(const char* first, const char* last, double& value) {
 class Reader {
 public:
     Reader(std::string_view all, const char* first, const char* last, bool is_run, Piece& piece)
-        : all_(all), next_(first), last_(last), fields_(is_run ? 6 : 4), value_at_(is_run ? 4 : 3), is_run_(is_run), piece_(piece) {
+        : all_(all),
+          next_(first),
+          last_(last),
+          fields_(is_run ? 6 : 4),
+          value_at_(is_run ? 4 : 3),
+          is_run_(is_run),
+          piece_(piece) {
         piece.start = first;
         piece.rows.reserve(static_cast<size_t>((last - first) / 32));
     }
@@ -141,7 +150,7 @@ private:
 
 // Copies one field of each row; `at` is where the piece's text starts in the column.
 template <class Offset>
-void copy_text(const Piece& piece, Field Row::*field, int64_t row, int64_t at, uint8_t* text, Offset* offsets) {
+void copy_text(const Piece& piece, Field Row::* field, int64_t row, int64_t at, uint8_t* text, Offset* offsets) {
     for (const Row& each : piece.rows) {
         const Field found = each.*field;
         std::memcpy(text + at, piece.start + found.start, found.size);
@@ -161,7 +170,7 @@ void make_room(Strings& strings, int64_t rows) {
     }
 }
 
-void copy_column(const Piece& piece, Field Row::*field, int64_t row, int64_t at, Strings& strings) {
+void copy_column(const Piece& piece, Field Row::* field, int64_t row, int64_t at, Strings& strings) {
     if (strings.narrow.data())
         copy_text(piece, field, row, at, strings.text.data(), strings.narrow.data());
     else

@@ -8,7 +8,8 @@
 
 namespace rankstone {
 
-// Strings as Arrow lays them out: one after the other, and where each starts. The offsets are narrow where they fit 31 bits.
+// Strings as Arrow lays them out: one after the other, and where each starts. The offsets are narrow where they fit 31
+// bits.
 struct Strings {
     Array<uint8_t> text;
     Array<int32_t> narrow;
@@ -22,13 +23,14 @@ struct TrecColumns {
     Array<double> values;  // grades or scores, all of them finite
 };
 
-// A line that is not as it should be, or that needs a closer look: a number that is no double, an id that is no UTF-8, too few
-// fields.
+// A line that is not as it should be, or that needs a closer look: a number that is no double, an id that is no UTF-8,
+// too few fields.
 struct BadLine {
     int64_t offset;  // where it starts
 };
 
-// Any white space between fields; blank lines and lines that start with # are left out; what follows a run's tag is ignored.
+// Any white space between fields; blank lines and lines that start with # are left out; what follows a run's tag is
+// ignored.
 TrecColumns parse_trec(std::string_view text, bool is_run, Team& team);
 
 }  // namespace rankstone

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import rankstone as rs
-from rankstone.conventions import CHOICES
-from rankstone.definitions import Definition
+from rankstone.answers.definition import Definition
+from rankstone.conventions.convention import CHOICES
 from rankstone.metrics.registry import Row, is_built_in, rows
 
 K = 3

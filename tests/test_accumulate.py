@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.accumulate import ExactSum
+from rankstone.measure.sums import ExactSum
 from rankstone.metrics.registry import is_built_in, rows
 
 LISTS = {"averaging": "macro", "max_grade": 3}  # so that every metric can be summed a few queries at a time

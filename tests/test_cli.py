@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rankstone.cli import Progress, main
+from rankstone.cli.commands import Progress, main
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"
 RUN = "q1 Q0 a 1 0.9 t\nq1 Q0 c 2 0.8 t\nq1 Q0 b 3 0.7 t\nq2 Q0 c 1 2 t\nq2 Q0 a 2 1 t\n"
@@ -23,7 +23,7 @@ def files(tmp_path):
 def run(files, *words):
     """Run in another process: exit code, standard output, standard error."""
     done = subprocess.run(
-        [sys.executable, "-m", "rankstone.cli", *words], cwd=files, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "rankstone", *words], cwd=files, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -160,7 +160,7 @@ def test_bad_lines_can_be_skipped(files):
 
 def test_standard_input(files):
     done = subprocess.run(
-        [sys.executable, "-m", "rankstone.cli", "evaluate", "qrels.txt", "-", "-m", "rr", "--format", "csv"],
+        [sys.executable, "-m", "rankstone", "evaluate", "qrels.txt", "-", "-m", "rr", "--format", "csv"],
         cwd=files, input=RUN, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.endswith("rr,0.75\n")

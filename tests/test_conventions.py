@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import rankstone as rs
-from rankstone.conventions import check_choices
+from rankstone.conventions.convention import check_choices
 
 TRUTH = {"q": {"a": 1, "b": 2, "c": 1}, "r": {"d": 1}}
 RUN = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}

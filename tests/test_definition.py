@@ -6,7 +6,7 @@ import re
 import pytest
 
 import rankstone as rs
-from rankstone.definitions import FORMULAS
+from rankstone.answers.definition import FORMULAS
 
 from .table.cases import built_in
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.evaluate import plan
-from rankstone.identification import interval
-from rankstone.inputs import open_source
-from rankstone.sweep import Sweep
+from rankstone.answers.identify import interval
+from rankstone.answers.sweep import Sweep
+from rankstone.conventions.plan import plan
+from rankstone.inputs.open import open_source
 
 from .table.cases import built_in, fitting, metrics
 

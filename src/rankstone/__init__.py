@@ -2,8 +2,11 @@
 
 import typing as _typing
 
-from rankstone.conventions import CHOICES, Convention, convention, conventions
-from rankstone.evaluate import evaluate
+from rankstone.align.ranked import Ranked
+from rankstone.align.ranking import Ratio
+from rankstone.conventions.convention import CHOICES, Convention, convention, conventions
+from rankstone.errors import NoExpectedValue
+from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
 from rankstone.metrics.cascade import err, nerr, rbp
 from rankstone.metrics.errors import logloss, mae, mse, pearson, r2, rmse
@@ -24,37 +27,36 @@ from rankstone.metrics.sets import (
     r_precision,
     recall,
 )
-from rankstone.ranked import NoExpectedValue, Ranked, Ratio
 
 if _typing.TYPE_CHECKING:
     from rankstone import arrays, integrations, spark, split, sql
-    from rankstone.accumulate import Accumulator
-    from rankstone.definitions import Definition, definition
-    from rankstone.explanations import explain
-    from rankstone.identification import identify
+    from rankstone.answers.definition import Definition, definition
+    from rankstone.answers.explain import explain
+    from rankstone.answers.identify import identify
+    from rankstone.answers.result import Result
+    from rankstone.answers.write import read_result
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
-    from rankstone.online import Online
-    from rankstone.result import Result
-    from rankstone.stream import Stream
-    from rankstone.write import read_result
+    from rankstone.measure.accumulate import Accumulator
+    from rankstone.measure.online import Online
+    from rankstone.measure.stream import Stream
 
 __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
-    "Accumulator": "rankstone.accumulate",
-    "Definition": "rankstone.definitions",
-    "Online": "rankstone.online",
-    "Result": "rankstone.result",
-    "Stream": "rankstone.stream",
+    "Accumulator": "rankstone.measure.accumulate",
+    "Definition": "rankstone.answers.definition",
+    "Online": "rankstone.measure.online",
+    "Result": "rankstone.answers.result",
+    "Stream": "rankstone.measure.stream",
     "columns": "rankstone.inputs.columns",
-    "definition": "rankstone.definitions",
-    "explain": "rankstone.explanations",
-    "identify": "rankstone.identification",
+    "definition": "rankstone.answers.definition",
+    "explain": "rankstone.answers.explain",
+    "identify": "rankstone.answers.identify",
     "lists": "rankstone.inputs.lists",
-    "read_result": "rankstone.write",
+    "read_result": "rankstone.answers.write",
     "read_run": "rankstone.inputs.files",
     "read_truth": "rankstone.inputs.files",
 }

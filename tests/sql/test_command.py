@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rankstone.cli import main
+from rankstone.cli.commands import main
 
 LISTS = "select userid, to_ordered_list(itemid, score, '-reverse') as rec from rec group by userid"
 

@@ -6,7 +6,7 @@ import sys
 
 from pyarrow import parquet
 
-from rankstone.stream import Stream
+from rankstone.measure.stream import Stream
 
 
 def work(task):

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 GROWTH = """
 import resource, sys
 import numpy as np
-from rankstone.stream import Stream
+from rankstone.measure.stream import Stream
 
 def batches(count):
     for seed in range(count):

@@ -15,7 +15,7 @@ from rankstone import grouped
 from rankstone import stream as stream_module
 from rankstone.inputs import batches
 from rankstone.inputs.lines import FileError
-from rankstone.stream import Stream, evaluate_file
+from rankstone.measure.stream import Stream, evaluate_file
 
 from .data import assert_same, pair, streamed
 

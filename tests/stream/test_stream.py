@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.inputs import extra as extra_module
+from rankstone.measure.stream import Stream
 from rankstone.metrics import rows
-from rankstone.stream import Stream
 
 from .data import assert_same, cut, pair, streamed
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.evaluate import plan
+from rankstone.conventions.plan import make_plans
 
 from .cases import built_in, fitting, metrics
 
@@ -143,7 +143,7 @@ def test_zero_grades_may_go_where_the_metric_says_so(row, data):
         "threshold": data.draw(st.sampled_from((1, 2, ">0", 0.5))),
         "ties": data.draw(st.sampled_from(("item_desc", "optimistic", "pessimistic"))),
     }
-    assume(not plan(metric, "rankstone", choices)[0].zeros)
+    assume(not make_plans(metric, "rankstone", choices)[0].zeros)
     without = {
         query: {item: grade for item, grade in grades.items() if grade} if isinstance(grades, dict) else grades
         for query, grades in truth.items()

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from rankstone.arrays.batch import Array, Batch, Pair
-from rankstone.conventions import CHOICES, Convention
-from rankstone.evaluate import plan
+from rankstone.conventions.convention import CHOICES, Convention
+from rankstone.conventions.plan import make_plans
+from rankstone.errors import NoExpectedValue
 from rankstone.metrics.errors import CLIP
 from rankstone.metrics.gains import DISCOUNTS, sums_of_discounts
 from rankstone.metrics.pairs import INFAP_EPSILON
 from rankstone.metrics.registry import Metric, depth, rows
-from rankstone.ranked import NoExpectedValue
 
 
 class BatchMetric:
@@ -65,7 +65,7 @@ class BatchMetric:
             choice = CHOICES.get(given.removeprefix(f"{self.name}@k_").removeprefix(f"{self.name}_"))
             if choice is not None and choice.stage == "mean":
                 raise ValueError(f"{given}= is about the mean over queries, and there is none here; use rs.evaluate")
-        one = plan(Metric(self.name, ks[0]), convention, choices)[0]
+        one = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
         arguments = dict(one.arguments)
         default = arguments.pop("k", None)
         batch = Batch(one, [default] if ks == [None] else ks, scores, labels, mask, lengths, labels_by_rank, check)

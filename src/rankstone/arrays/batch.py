@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
 
-from rankstone.evaluate import Plan
-from rankstone.ranked import SHARED
+from rankstone.align.ties import SHARED
+from rankstone.conventions.plan import Plan
 
 Array = Any  # of any library
 Pair = tuple[Array, Array]

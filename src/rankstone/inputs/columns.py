@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs import Aligned, ranked_from
+from rankstone.inputs.source import Align, Aligned, ranked_from
 
 # What people call them, by what they are.
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -116,14 +116,16 @@ class ColumnPair:
     def __init__(self, truth: Columns, run: Columns) -> None:
         self.truth, self.run = truth, run
 
-    def align(self, **options: Any) -> Aligned:
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
         truth, run = self.truth, self.run
-        core = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, **options)
+        core = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, **vars(how))
         first, extra = core[0], core[1]
 
         def queries() -> Sequence[Any]:
             ids = plain_ids(truth.query, first)
-            return [*ids, *extra_queries()] if options["extra_queries"] else ids
+            return [*ids, *extra_queries()] if how.extra_queries else ids
 
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs import Aligned, ranked_from
+from rankstone.inputs.source import Align, Aligned, ranked_from
 
 
 def is_matrix(one: Any) -> bool:
@@ -45,7 +45,10 @@ class Dense:
             if self.mask.dtype != np.bool_:
                 raise TypeError(f"the mask holds {self.mask.dtype}; it must hold bool, True for a real item")
 
-    def align(self, **options: Any) -> Aligned:
-        options.pop("duplicates"), options.pop("truth_duplicates"), options.pop("extra_queries")
-        core = _core.align_dense(self.scores, self.labels, self.mask, **options)
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
+        # A matrix has no item twice, and no queries of its own.
+        how = Align(order=how.order, float32=how.float32, zeros=how.zeros, threads=how.threads)
+        core = _core.align_dense(self.scores, self.labels, self.mask, **vars(how))
         return Aligned(ranked_from(core), lambda: range(len(self.scores)), lambda: (), 0, 0)

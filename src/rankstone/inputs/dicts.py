@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs import Aligned, ranked_from
+from rankstone.inputs.source import Align, Aligned, ranked_from
 
 _WALKED = (dict, list, tuple, set, frozenset)  # what the core walks by itself
 
@@ -20,12 +20,14 @@ class Dicts:
         self.truth = _plain(truth, "truth")
         self.run = _plain(run, "run")
 
-    def align(self, **options: Any) -> Aligned:
-        core = _core.align_dicts(self.truth, self.run, **options)
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
+        core = _core.align_dicts(self.truth, self.run, **vars(how))
         if len(core[8]) == 0:
             _refuse_mixed(self.truth, self.run)
         queries, extra = core[0], core[1]
-        if options.get("extra_queries"):
+        if how.extra_queries:
             queries = [*queries, *extra]
         ordered = bool(self.truth) and all(isinstance(one, (list, tuple)) for one in self.truth.values())
         return Aligned(ranked_from(core, ordered_truth=ordered), lambda: queries, lambda: extra, len(extra), core[14])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs import Aligned, ranked_from
+from rankstone.align.ranked import Ranked
 from rankstone.inputs.columns import as_column, plain_ids
-from rankstone.ranked import Ranked
+from rankstone.inputs.source import Align, Aligned, ranked_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +94,31 @@ class ListPair:
                 f"the truth has {len(truth)} lists but the run {len(run)}, and no queries to match them by"
             )
 
-    def align(self, **options: Any) -> Aligned:
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
         truth, run = self.truth, self.run
-        extra_queries = options.pop("extra_queries")
         offsets, run_rows = truth.offsets, self.run_rows
-        if extra_queries and len(self.extra_rows):  # as queries with an empty truth
+        if how.extra_queries and len(self.extra_rows):  # as queries with an empty truth
             offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
             run_rows = np.append(run_rows, self.extra_rows)
+        options = vars(replace(how, extra_queries=False))
         core = _core.align_lists(
-            offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows=run_rows, **options
+            offsets,
+            truth.items,
+            truth.values,
+            run.offsets,
+            run.items,
+            run.values,
+            run_rows=run_rows,
+            **options,
         )
 
         def queries() -> Sequence[Any]:
             ids = truth.query if truth.query is not None else run.query
             if ids is None:
                 return range(len(truth))
-            return [*plain_ids(ids), *(extra() if extra_queries else ())]
+            return [*plain_ids(ids), *(extra() if how.extra_queries else ())]
 
         def extra() -> Sequence[Any]:
             return plain_ids(run.query, self.extra_rows) if len(self.extra_rows) else ()
@@ -126,19 +135,20 @@ class GradeLists(ListPair):
         super().__init__(lists(places, grades=grades, offsets=offsets), lists(places, offsets=offsets))
         self.given = truth_offsets, truth
 
-    def align(self, **options: Any) -> Aligned:
-        aligned = super().align(**options)
-        judged_as(aligned.ranked, *self.given)
-        return aligned
+    def align(self, how: Align) -> Aligned:
+        aligned = super().align(how)
+        return replace(aligned, ranked=judged_as(aligned.ranked, *self.given))
 
 
-def judged_as(ranked: Ranked, offsets: Any, grades: Any) -> None:
-    """Say what the truth's grades are, where the list does not hold all of them."""
+def judged_as(ranked: Ranked, offsets: Any, grades: Any) -> Ranked:
+    """The ranking with the truth's grades, where the list does not hold all of them."""
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     inside = grades[offsets[0] : offsets[-1]]
-    ranked.truth_offsets = np.asarray(offsets, dtype=np.int64) - offsets[0]
-    ranked.grades = inside
-    ranked.ideal = inside[np.lexsort((-inside, query))]
+    return ranked.replace(
+        truth_offsets=np.asarray(offsets, dtype=np.int64) - offsets[0],
+        truth_grades=inside,
+        _ideal_grades=inside[np.lexsort((-inside, query))],
+    )
 
 
 def _matched(truth: Any, run: Any) -> tuple[Any, Any]:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.conventions import Convention
-from rankstone.evaluate import evaluate_source, plan
+from rankstone.align.ranked import Floats, Ints
+from rankstone.answers.result import Result
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import make_plans
 from rankstone.inputs.lists import ListPair, lists
+from rankstone.measure.evaluate import evaluate_source
 from rankstone.metrics.registry import Metric
-from rankstone.ranked import Floats, Ints
-from rankstone.result import Result
 
 Metrics = str | Metric | Iterable[str | Metric]
 
@@ -127,7 +128,7 @@ class _Hook:
     """Some metrics of labels and scores, row by row, with each query's rows together."""
 
     def __init__(self, metrics: Metrics, convention: str | Convention, choices: dict[str, Any]) -> None:
-        plans = plan(metrics, convention, choices)
+        plans = make_plans(metrics, convention, choices)
         self.higher = {one.label: one.metric.row.better != "lower" for one in plans}
         self._metrics: Sequence[Metric] = [one.metric for one in plans]
         self._pooled = [one.label for one in plans if one.choices["averaging"] == "pooled"]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.conventions import Convention
-from rankstone.evaluate import evaluate, plan
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import make_plans
 from rankstone.inputs.columns import columns
+from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.registry import Metric
 
 _RESPONSES = ("decision_function", "predict_proba", "predict")
@@ -43,7 +44,7 @@ class _Score:
     """The number, from labels, predictions and groups. A class, so that it can be pickled with a search."""
 
     def __init__(self, metric: str | Metric, convention: str | Convention, choices: dict[str, Any]) -> None:
-        plans = plan(metric, convention, choices)
+        plans = make_plans(metric, convention, choices)
         if len(plans) != 1:
             raise ValueError(f"a scorer gives one number, not {', '.join(one.label for one in plans)}")
         self.__name__ = plans[0].label

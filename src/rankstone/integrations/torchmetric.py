@@ -10,10 +10,10 @@ import torch
 import torchmetrics
 from torchmetrics.utilities.data import dim_zero_cat
 
-from rankstone.accumulate import Accumulator
-from rankstone.conventions import Convention
-from rankstone.evaluate import Sums
+from rankstone.conventions.convention import Convention
 from rankstone.inputs.columns import columns
+from rankstone.measure.accumulate import Accumulator
+from rankstone.measure.sums import Sums
 from rankstone.metrics.registry import Metric
 
 # What torchmetrics itself takes.

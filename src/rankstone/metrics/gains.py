@@ -2,67 +2,83 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
-
+from rankstone.align.ranking import Depth, Discount, Functions, Ranking, Ratio, Values
 from rankstone.metrics.registry import metric
-from rankstone.ranked import Depth, Floats, Ints, Ranked, Ratio, lengths, sorted_within
 
 Negative = Literal["zero", "signed", "error"]
 Below = Literal["gain", "none"]  # what an item graded below the threshold has
-Discount = Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"]
-Ideal = Literal["judged", "nonzero", "retrieved", "ones", "given"]
+DiscountName = Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"]
+IdealItems = Literal["judged", "nonzero", "retrieved", "ones", "given"]
 IdealSign = Literal["any", "positive"]  # "positive": nothing can be earned where the ideal list earns no more than 0
 IdealDepth = Literal["k", "min(k,retrieved)", "all"]
 
-DISCOUNTS: dict[str, Callable[[Floats], Floats]] = {
-    "log2(rank+1)": lambda rank: 1.0 / np.log2(rank + 1.0),
-    "log2(max(rank,2))": lambda rank: 1.0 / np.log2(np.maximum(rank, 2.0)),
-    "ln(rank+1)": lambda rank: 1.0 / np.log(rank + 1.0),
-    "rank": lambda rank: 1.0 / rank,
+
+def _log2(f: Functions, rank: Values) -> Values:
+    return 1.0 / f.log2(rank + 1.0)
+
+
+def _log2_from_2(f: Functions, rank: Values) -> Values:
+    return 1.0 / f.log2(f.maximum(rank, 2.0))
+
+
+def _ln(f: Functions, rank: Values) -> Values:
+    return 1.0 / f.log(rank + 1.0)
+
+
+def reciprocal(f: Functions, rank: Values) -> Values:
+    """One over the rank."""
+    return 1.0 / rank
+
+
+DISCOUNTS: Mapping[str, Discount] = {
+    "log2(rank+1)": _log2,
+    "log2(max(rank,2))": _log2_from_2,
+    "ln(rank+1)": _ln,
+    "rank": reciprocal,
 }
 
 
-def worth(ranked: Ranked, grades: Floats, gain: Any, negative: Negative, below: Below = "gain") -> Floats:
-    """What items of these grades are worth under a named gain."""
-    if negative == "error" and ranked.grades.min(initial=0.0) < 0:
-        raise ValueError(f"grade {ranked.grades.min():g} is negative; choose negative='zero' or 'signed'")
+def gains(ranking: Ranking, gain: Any, negative: Negative, below: Below) -> Values:
+    """What each item is worth under a named gain."""
+    key = ("gains", gain, negative, below)
+    return ranking.remember(key, lambda: _worth(ranking, gain, negative, below))
+
+
+def _worth(ranking: Ranking, gain: Any, negative: Negative, below: Below) -> Values:
+    grade = ranking.grade
     if below == "none":
-        return np.where(ranked.relevance(grades) > 0, worth(ranked, grades, gain, negative), 0.0)
+        return ranking.where(ranking.relevance(grade) > 0, _worth(ranking, gain, negative, "gain"), 0.0)
     if gain == "binary":
-        return ranked.relevance(grades)
+        return ranking.relevance(grade)
     if isinstance(gain, tuple):
-        return _looked_up(grades, gain)
+        return ranking.looked_up(grade, gain)
+    base = _base(gain)
+    worth = grade
+    if base is not None:
+        worth = base**grade - 1.0
+        ranking.refuse_items(worth == math.inf, f"a grade is too large for gain {gain!r}")
+    return ranking.maximum(worth, 0.0) if negative == "zero" else worth
+
+
+def _base(gain: Any) -> float | None:
+    """Of an exponential gain; None for the grade itself."""
     if gain == "linear":
-        values = grades
-    else:
-        match = re.fullmatch(r"exp(\d+(?:\.\d+)?)", gain) if isinstance(gain, str) else None
-        if match is None or not float(match[1]) > 1:
-            raise ValueError(f"gain {gain!r}; choose from 'linear', 'exp2', 'binary' or a table such as {{0: 0, 1: 3}}")
-        with np.errstate(over="ignore"):
-            values = np.power(float(match[1]), grades) - 1.0
-        if not np.isfinite(values).all():
-            raise ValueError(f"grade {grades.max():g} is too large for gain {gain!r}")
-    return np.maximum(values, 0.0) if negative == "zero" and len(values) and values.min() < 0 else values
+        return None
+    match = re.fullmatch(r"exp(\d+(?:\.\d+)?)", gain) if isinstance(gain, str) else None
+    if match is None or not float(match[1]) > 1:
+        raise ValueError(f"gain {gain!r}; choose from 'linear', 'exp2', 'binary' or a table such as {{0: 0, 1: 3}}")
+    return float(match[1])
 
 
-def _looked_up(grades: Floats, table: tuple[tuple[float, float], ...]) -> Floats:
-    keys = np.array([key for key, _ in table], dtype=np.float64)
-    values = np.array([value for _, value in table], dtype=np.float64)
-    order = np.argsort(keys)
-    at = np.searchsorted(keys[order], grades).clip(max=len(keys) - 1)
-    unknown = keys[order][at] != grades
-    if unknown.any():
-        raise ValueError(f"the gain table has no entry for grade {grades[unknown][0]:g}")
-    return values[order][at]
-
-
-def _earned(ranked: Ranked, k: Depth, gain: Any, discount: str | None, negative: Negative, below: Below) -> Floats:
-    gains = ranked.remember(("gain", gain, negative, below), lambda: worth(ranked, ranked.grade, gain, negative, below))
-    return ranked.discounted(gains, DISCOUNTS[discount] if discount else None, k)
+def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
+    if negative == "error":
+        truth = ranking.ideal()
+        truth.refuse_items(truth.grade < 0, "a grade is negative; choose negative='zero' or 'signed'")
 
 
 def _values_zero(parameters: Mapping[str, Any]) -> bool:
@@ -75,9 +91,9 @@ def _places_zero(parameters: Mapping[str, Any]) -> bool:
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
-@metric("cg", formula="sum of gain(grade)", expected=True, zeros=_values_zero, bounds=(0, np.inf))
+@metric("cg", formula="sum of gain(grade)", expected=True, zeros=_values_zero, bounds=(0, math.inf))
 def cg(
-    ranked: Ranked, *, k: Depth = None, gain: Any = "linear", negative: Negative = "zero", below: Below = "gain"
+    ranking: Ranking, *, k: Depth = None, gain: Any = "linear", negative: Negative = "zero", below: Below = "gain"
 ) -> Ratio:
     """Total gain of the first k items, wherever they stand.
 
@@ -86,16 +102,17 @@ def cg(
     >>> rs.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
-    return Ratio(_earned(ranked, k, gain, None, negative, below), np.ones(len(ranked)))
+    _refuse_negative(ranking, negative)
+    return Ratio(ranking.sum(gains(ranking, gain, negative, below), k), ranking.one)
 
 
-@metric("dcg", formula="sum of gain(grade) / log2(rank + 1)", expected=True, zeros=_values_zero, bounds=(0, np.inf))
+@metric("dcg", formula="sum of gain(grade) / log2(rank + 1)", expected=True, zeros=_values_zero, bounds=(0, math.inf))
 def dcg(
-    ranked: Ranked,
+    ranking: Ranking,
     *,
     k: Depth = None,
     gain: Any = "linear",
-    discount: Discount = "log2(rank+1)",
+    discount: DiscountName = "log2(rank+1)",
     negative: Negative = "zero",
     below: Below = "gain",
 ) -> Ratio:
@@ -106,18 +123,19 @@ def dcg(
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
-    return Ratio(_earned(ranked, k, gain, discount, negative, below), np.ones(len(ranked)))
+    _refuse_negative(ranking, negative)
+    return Ratio(ranking.discounted(gains(ranking, gain, negative, below), DISCOUNTS[discount], k), ranking.one)
 
 
 @metric("ndcg", formula="dcg(k) / dcg(k) of the ideal list", expected=True, zeros=_places_zero)
 def ndcg(
-    ranked: Ranked,
+    ranking: Ranking,
     *,
     k: Depth = None,
     gain: Any = "linear",
-    discount: Discount = "log2(rank+1)",
+    discount: DiscountName = "log2(rank+1)",
     negative: Negative = "zero",
-    ideal: Ideal = "judged",
+    ideal: IdealItems = "judged",
     ideal_depth: IdealDepth = "k",
     ideal_sign: IdealSign = "any",
     below: Below = "gain",
@@ -130,72 +148,18 @@ def ndcg(
     >>> rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)
     0.6131471927654584
     """
-    earned = _earned(ranked, k, gain, discount, negative, below)
-    depth = k
-    if ideal_depth == "min(k,retrieved)":
-        depth = ranked.retrieved if k is None else np.minimum(k, ranked.retrieved)
-    elif ideal_depth == "all":
-        depth = None
-    possible = _ideal(ranked, depth, gain, DISCOUNTS[discount], negative, ideal, below)
-    return Ratio(earned, np.maximum(possible, 0.0) if ideal_sign == "positive" else possible)
+    _refuse_negative(ranking, negative)
+    weigh = DISCOUNTS[discount]
 
+    def worth(items: Ranking) -> Values:
+        return gains(items, gain, negative, below)
 
-def _ideal(
-    ranked: Ranked,
-    k: Depth,
-    gain: Any,
-    discount: Callable[[Floats], Floats],
-    negative: Negative,
-    ideal: Ideal,
-    below: Below,
-) -> Floats:
+    depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
-        return sums_of_discounts(np.broadcast_to(ranked.retrieved if k is None else k, len(ranked)), discount)
-    if ideal == "retrieved":
-        return _ideal_of_hits(ranked, k, worth(ranked, ranked.grade, gain, negative, below), discount)
-    if isinstance(k, int) and k >= ranked.longest_ideal:
-        k = None
-
-    def sums() -> Floats:
-        worths = ranked.remember(("ideal", gain, discount, negative, ideal, below), discounted)
-        if k is None:
-            return ranked.sum_truth(worths)
-        limit = np.repeat(k, lengths(ranked.truth_offsets)) if isinstance(k, np.ndarray) else k
-        return ranked.sum_truth(np.where(places() <= limit, worths, 0.0))
-
-    def places() -> Ints:
-        """Where each item stands in the ideal list."""
-        if ideal != "nonzero":
-            return ranked.ideal_rank
-        zeros = ranked.sum_truth((ranked.ideal == 0).astype(np.float64)).astype(np.int64)
-        return ranked.ideal_rank - np.where(ranked.ideal < 0, np.repeat(zeros, lengths(ranked.truth_offsets)), 0)
-
-    def discounted() -> Floats:
-        gains = worth(ranked, ranked.grades if ideal == "given" else ranked.ideal, gain, negative, below)
-        if isinstance(gain, tuple) and ideal != "given":  # a table need not grow with the grade
-            gains = -sorted_within(-gains, ranked.truth_offsets)
-        positions = np.arange(1.0, ranked.longest_ideal + 1)
-        return gains * discount(positions)[places() - 1]
-
-    key = ("ideal", gain, discount, negative, ideal, below, k)
-    return sums() if isinstance(k, np.ndarray) else ranked.remember(key, sums)
-
-
-def sums_of_discounts(depths: Any, discount: Callable[[Floats], Floats]) -> Floats:
-    """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory."""
-    levels, at = np.unique(depths, return_inverse=True)
-    sums, total, reached = np.zeros(len(levels)), 0.0, 0
-    for i, level in enumerate(levels.tolist()):
-        while reached < level:
-            step = min(level - reached, 1 << 20)
-            total += float(discount(np.arange(reached + 1.0, reached + step + 1.0)).sum())
-            reached += step
-        sums[i] = total
-    return sums[at]
-
-
-def _ideal_of_hits(ranked: Ranked, k: Depth, gains: Floats, discount: Callable[[Floats], Floats]) -> Floats:
-    gains = -sorted_within(-gains, ranked.hit_offsets)
-    position = np.arange(1, len(gains) + 1) - ranked.hit_offsets[ranked.query]
-    limit = np.inf if k is None else k[ranked.query] if isinstance(k, np.ndarray) else k
-    return ranked.sum(np.where(position <= limit, gains * discount(position.astype(np.float64)), 0.0))
+        possible = ranking.sum_of_discounts(weigh, ranking.places(depth))
+    else:
+        by_worth = isinstance(gain, tuple) and ideal != "given"  # a table need not grow with the grade
+        best = ranking.ideal(ideal, worth if by_worth else None)
+        possible = best.discounted(worth(best), weigh, depth)
+    earned = ranking.discounted(worth(ranking), weigh, k)
+    return Ratio(earned, ranking.maximum(possible, 0.0) if ideal_sign == "positive" else possible)

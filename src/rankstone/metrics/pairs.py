@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
+from rankstone.align.ranking import Depth, Ranking, Ratio, Values
+from rankstone.errors import NoExpectedValue
 from rankstone.metrics.registry import metric
-from rankstone.ranked import Depth, Floats, NoExpectedValue, Ranked, Ratio
 
 # Keeps the precision estimated from judged items off 0/0; the value trec_eval uses.
 INFAP_EPSILON = 0.00001
 
 
-@metric("auc", formula="pairs in the right order / pairs", expected=True, choices={"undefined": 0.5})
+@metric("auc", formula="pairs in the right order / pairs", expected=True, choices={"undefined": 0.5}, two_sided=True)
 def auc(
-    ranked: Ranked,
+    ranking: Ranking,
     *,
     k: Depth = None,
     pairs: Literal["judged", "list"] = "judged",
@@ -35,86 +34,71 @@ def auc(
     >>> rs.auc(scores=[0.8, 0.7, 0.5, 0.3], labels=[1, 0, 1, 0])
     0.75
     """
-    if ranked.expected and k is not None:
+    if ranking.expected and k is not None:
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
-    if ranked.shared and equal == "order":
+    if ranking.shared and equal == "order":
         raise NoExpectedValue("is not decided by the order of items that share a rank")
-    if ranked.expected and equal == "order":  # the mean over all orders
+    if ranking.expected and equal == "order":  # the mean over all orders
         equal = "half"
-    good = ranked.credit * ranked.chance(k)
-    found = ranked.sum(good)
-    if pairs == "list" or ranked.unjudged is not None:  # where only the list is known
-        relevant, ratio = found, _within_list(ranked, k, good, equal, divisor, catalogue)
+    inside = 1.0 if k is None else ranking.number(ranking.rank <= ranking.spread(k))
+    good = ranking.credit * inside
+    found = ranking.sum(good)
+    if pairs == "list" or ranking.listed:  # where only the list is known
+        relevant, ratio = found, _within_list(ranking, k, good, equal, divisor, catalogue)
     else:
-        bad = _judged_bad(ranked) * ranked.chance(k)
-        shown, relevant = ranked.sum(bad), ranked.relevant
-        hidden = ranked.nonrelevant - shown
-        right = found * shown - _wrong(ranked, good, *_judged_above(ranked, bad), equal) + found * hidden
-        ratio = Ratio(right + 0.5 * (relevant - found) * hidden, relevant * ranked.nonrelevant)
+        relevant, bad = ranking.relevant, ranking.judged_bad * inside
+        hidden = ranking.nonrelevant - ranking.sum(bad)
+        right = found * ranking.nonrelevant - ranking.sum(good * _above(ranking, bad, equal))
+        ratio = Ratio(right + 0.5 * (relevant - found) * hidden, relevant * ranking.nonrelevant)
     if alone == "undefined":
         return ratio
     only = (relevant > 0) & (ratio.denominator == 0)
-    return Ratio(np.where(only, 1.0, ratio.numerator), np.where(only, 1.0, ratio.denominator))
+    return Ratio(ranking.where(only, 1.0, ratio.numerator), ranking.where(only, 1.0, ratio.denominator))
+
+
+def _above(ranking: Ranking, bad: Values, equal: str) -> Values:
+    """For each item how many bad ones stand above it; of those with the same score, a half, all, or by their order."""
+    if equal == "order":
+        return ranking.running(bad) - bad
+    return ranking.higher(bad) + ranking.level(bad) / (2 if equal == "half" else 1)
 
 
 def _within_list(
-    ranked: Ranked, k: Depth, good: Floats, equal: str, divisor: Literal["k", "min(k,retrieved)"], catalogue: int | None
+    ranking: Ranking,
+    k: Depth,
+    good: Values,
+    equal: str,
+    divisor: Literal["k", "min(k,retrieved)"],
+    catalogue: int | None,
 ) -> Ratio:
-    found, places = ranked.sum(good), ranked.places(k, divisor)
-    wrong = _wrong(ranked, good, *_others_above(ranked, k, good), equal)
-    if catalogue is None:
-        right = found * (ranked.places(k, "min(k,retrieved)") - found) - wrong
-        return Ratio(right, found * (places - found))
-    largest = max(ranked.relevant.max(initial=0.0), ranked.retrieved.max(initial=0))
-    if catalogue < largest:
-        raise ValueError(f"auc: a catalogue of {catalogue} items cannot hold the {largest:g} of one query")
-    bad = catalogue - ranked.relevant
-    hidden = bad - (places - found)
-    right = found * (places - found) - wrong + (found + ranked.relevant) / 2 * hidden
-    return Ratio(right, ranked.relevant * bad)
-
-
-def _judged_bad(ranked: Ranked) -> Floats:
-    """1 for each hit that is judged not relevant; a negative grade is no judgement."""
-    return ((ranked.grade >= 0) & (ranked.credit == 0)).astype(np.float64)
-
-
-def _judged_above(ranked: Ranked, bad: Floats) -> tuple[Floats, Floats, Floats]:
-    """For each group of tied hits: bad ones with a higher score and with the same; for each hit, those before it."""
-    before, starts = ranked.running(bad) - bad, ranked.group_starts
-    return before[starts], np.add.reduceat(bad, starts) if len(starts) else bad, before
-
-
-def _others_above(ranked: Ranked, k: Depth, good: Floats) -> tuple[Floats, Floats, Floats]:
-    """The same of all items that are not relevant, judged or not."""
-    starts = ranked.group_starts
-    before = ranked.ranks - 1 - (ranked.running(good) - good)
-    if len(starts) == 0 or ranked.above is None or ranked.tied is None:
-        return before, np.zeros(len(starts)), before
-    above, size = ranked.above[starts], ranked.tied[starts]
-    if k is not None:
-        limit = k[ranked.query[starts]] if isinstance(k, np.ndarray) else k
-        size = np.clip(limit - above, 0, size)
-    higher = above - (ranked.running(good) - good)[starts]
-    return higher, size.astype(np.float64) - np.add.reduceat(good, starts), before
-
-
-def _wrong(ranked: Ranked, good: Floats, higher: Floats, tied: Floats, before: Floats, equal: str) -> Floats:
-    """Pairs in the wrong order, by query."""
+    found, relevant, places = ranking.sum(good), ranking.relevant, ranking.places(k, divisor)
     if equal == "order":
-        return ranked.sum(good * before)
-    starts = ranked.group_starts
-    if len(starts) == 0:
-        return np.zeros(len(ranked))
-    pairs = np.add.reduceat(good, starts) * (higher + tied / (2 if equal == "half" else 1))
-    return np.bincount(ranked.query[starts], pairs, minlength=len(ranked)).astype(np.float64)
+        above = ranking.rank - 1 - (ranking.running(good) - good)
+    else:
+        tied = (
+            ranking.tied
+            if k is None
+            else ranking.minimum(ranking.above + ranking.tied, ranking.spread(k)) - ranking.above
+        )
+        above = ranking.above - ranking.higher(good) + (tied - ranking.level(good)) / (2 if equal == "half" else 1)
+    wrong = ranking.sum(good * above)
+    if catalogue is None:
+        return Ratio(found * (ranking.places(k, "min(k,retrieved)") - found) - wrong, found * (places - found))
+    ranking.refuse(
+        ranking.maximum(relevant, ranking.retrieved) > catalogue,
+        f"a catalogue of {catalogue} items cannot hold the items",
+    )
+    bad = catalogue - relevant
+    hidden = bad - (places - found)
+    return Ratio(found * (places - found) - wrong + (found + relevant) / 2 * hidden, relevant * bad)
 
 
 @metric(
     "bpref",
     formula="sum over relevant hits of 1 - nonrelevant above / min(relevant, nonrelevant), over relevant",
+    two_sided=True,
 )
-def bpref(ranked: Ranked) -> Ratio:
+def bpref(ranking: Ranking) -> Ratio:
     """How seldom judged non-relevant items stand above relevant ones; unjudged items do not count.
 
     Buckley and Voorhees, 2004, as trec_eval computes it.
@@ -122,23 +106,14 @@ def bpref(ranked: Ranked) -> Ratio:
     >>> rs.bpref(["a", "b", "c"], {"a": 1, "b": 0, "c": 1})
     0.5
     """
-    relevant = ranked.relevant[ranked.query]
-    above = np.minimum(_running_bad(ranked), relevant)
-    bound = np.maximum(np.minimum(relevant, ranked.nonrelevant[ranked.query]), 1.0)
-    return Ratio(ranked.sum(np.where(ranked.credit > 0, 1.0 - above / bound, 0.0)), ranked.relevant)
+    relevant = ranking.spread(ranking.relevant)
+    above = ranking.minimum(ranking.bad_so_far, relevant)
+    bound = ranking.maximum(ranking.minimum(relevant, ranking.spread(ranking.nonrelevant)), 1.0)
+    return Ratio(ranking.sum(ranking.where(ranking.credit > 0, 1.0 - above / bound, 0.0)), ranking.relevant)
 
 
-def _running_bad(ranked: Ranked) -> Floats:
-    ranked.need_order()
-    bad = ranked.running(_judged_bad(ranked))
-    if ranked.unjudged is None:
-        return bad
-    hits_above = np.arange(len(bad)) - ranked.hit_offsets[ranked.query]
-    return bad + (ranked.rank - 1 - hits_above)  # what nobody judged counts as not relevant
-
-
-@metric("infap", formula="sum over relevant hits of estimated precision, over relevant")
-def infap(ranked: Ranked) -> Ratio:
+@metric("infap", formula="sum over relevant hits of estimated precision, over relevant", two_sided=True)
+def infap(ranking: Ranking) -> Ratio:
     """Average precision estimated when only a sample of the items was judged.
 
     Items with a negative grade were in the sample's pool but not judged. Yilmaz and Aslam, 2006, as trec_eval
@@ -147,11 +122,8 @@ def infap(ranked: Ranked) -> Ratio:
     >>> rs.infap(["a", "b", "c"], {"a": 1, "b": 0, "c": 1})
     0.8333333333333333
     """
-    earlier = (ranked.rank - 1).astype(np.float64)
-    relevant = ranked.nth - 1.0
-    bad = _running_bad(ranked)
-    unjudged = ((ranked.grade < 0) & (ranked.credit == 0)).astype(np.float64)
-    pooled = relevant + bad + ranked.running(unjudged)
+    relevant, bad = ranking.relevant_so_far - 1.0, ranking.bad_so_far
+    pooled = relevant + bad + ranking.running(ranking.number((ranking.grade < 0) & (ranking.credit == 0)))
     estimate = (relevant + INFAP_EPSILON) / (relevant + bad + 2 * INFAP_EPSILON)
-    expected_precision = (1.0 + pooled * estimate) / (earlier + 1.0)
-    return Ratio(ranked.sum(np.where(ranked.credit > 0, expected_precision, 0.0)), ranked.relevant)
+    terms = (1.0 + pooled * estimate) / ranking.rank
+    return Ratio(ranking.sum(ranking.where(ranking.credit > 0, terms, 0.0)), ranking.relevant)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
+from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
+from rankstone.errors import NoExpectedValue
+from rankstone.metrics.gains import reciprocal
 from rankstone.metrics.registry import metric
-from rankstone.ranked import Depth, Floats, NoExpectedValue, Ranked, Ratio
 
 ApDivisor = Literal[
     "relevant",
@@ -30,7 +30,7 @@ Needed = Literal["ceil(x)", "floor(x+0.9)", "round(x)"]
     expected=True,
     zeros=False,
 )
-def ap(ranked: Ranked, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: int | None = None) -> Ratio:
+def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: int | None = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
 
     Buckley and Voorhees, 2000. Its mean over queries is MAP.
@@ -38,7 +38,7 @@ def ap(ranked: Ranked, *, k: Depth = None, divisor: ApDivisor = "relevant", term
     >>> rs.ap([1, 3, 2, 6, 4, 5], [1, 2, 4])
     0.7555555555555555
     """
-    return Ratio(_sum_of_precisions(ranked, k, term_digits), _ap_divisor(ranked, k, divisor))
+    return Ratio(_sum_of_precisions(ranking, k, term_digits), _ap_divisor(ranking, k, divisor))
 
 
 @metric(
@@ -48,7 +48,7 @@ def ap(ranked: Ranked, *, k: Depth = None, divisor: ApDivisor = "relevant", term
     choices={"averaging": "geometric"},
     zeros=False,
 )
-def gmap(ranked: Ranked, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
+def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
 
     A query's value counts as at least 0.00001. Robertson, 2006.
@@ -56,74 +56,42 @@ def gmap(ranked: Ranked, *, k: Depth = None, divisor: ApDivisor = "relevant") ->
     >>> rs.gmap([1, 3], [1])
     1.0
     """
-    return Ratio(_sum_of_precisions(ranked, k, None), _ap_divisor(ranked, k, divisor))
+    return Ratio(_sum_of_precisions(ranking, k, None), _ap_divisor(ranking, k, divisor))
 
 
-def _sum_of_precisions(ranked: Ranked, k: Depth, digits: int | None) -> Floats:
-    if ranked.expected:
+def _sum_of_precisions(ranking: Ranking, k: Depth, digits: int | None) -> Values:
+    if ranking.expected:
         if digits is not None:
             raise NoExpectedValue("has no closed form over all orders of tied items with rounded terms")
-        return _expected_sum(ranked, k)
+        return ranking.expected_precisions(k)
 
-    def terms() -> Floats:
-        precisions = ranked.nth / ranked.rank
-        if digits is not None:
-            precisions = np.round(precisions, digits)
-        return precisions * ranked.credit
+    def terms() -> Values:
+        precisions = ranking.relevant_so_far / ranking.rank
+        return ranking.credit * (precisions if digits is None else ranking.round(precisions, digits))
 
-    values = ranked.remember(("precisions", digits), terms)
-    inside = ranked.cut(k)
-    return ranked.sum(values if inside is None else np.where(inside, values, 0.0))
+    return ranking.sum(ranking.remember(("precisions", digits), terms), k)
 
 
-def _expected_sum(ranked: Ranked, k: Depth) -> Floats:
-    """Mean over all orders of tied items; McSherry and Najork, 2008, summed in closed form.
-
-    In a group of n tied items, r of them relevant, after t places that hold R relevant ones, place i earns
-    r/n * (R + 1 + (i - t - 1) * (r - 1) / (n - 1)) / i.
-    """
-    if ranked.relevance.credit != "whole":
-        raise NoExpectedValue("has no closed form over all orders of tied items for partly relevant ones")
-    groups = ranked.groups()
-    limit = np.inf if k is None else k[groups.query] if isinstance(k, np.ndarray) else k
-    last = np.minimum(groups.before + groups.size, limit).astype(np.int64)
-    first = np.minimum(groups.before, last)
-    deepest = int(last.max(initial=0))
-    harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, deepest + 1))))
-    slope = np.where(groups.size > 1, (groups.relevant - 1.0) / np.maximum(groups.size - 1, 1), 0.0)
-    constant = groups.relevant_before + 1.0 - slope * (groups.before + 1.0)
-    earned = constant * (harmonic[last] - harmonic[first]) + slope * (last - first)
-    return ranked.sum_groups(earned * groups.relevant / groups.size)
-
-
-def _ap_divisor(ranked: Ranked, k: Depth, divisor: ApDivisor) -> Floats:
-    relevant = ranked.relevant
+def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     if divisor == "relevant":
-        return relevant
+        return ranking.relevant
     if divisor == "none":
-        return np.ones(len(ranked))
+        return ranking.one
     if divisor == "found":
-        if ranked.expected:
+        if ranking.expected:
             raise NoExpectedValue("has no closed form over all orders of tied items with divisor='found'")
-        return ranked.hits(k)
+        return ranking.hits(k)
     if divisor == "k":
-        return ranked.places(k, "k")
+        return ranking.places(k, "k")
     if divisor == "grades":
-        return _sum_of_grades(ranked, k)
-    bound = relevant if "retrieved" not in divisor else np.minimum(relevant, ranked.retrieved)
-    return bound if k is None or "k" not in divisor else np.minimum(bound, k)
-
-
-def _sum_of_grades(ranked: Ranked, k: Depth) -> Floats:
-    grades = np.maximum(ranked.ideal, 0.0)
-    if k is None:
-        return ranked.sum_truth(grades)
-    limit = np.repeat(k, np.diff(ranked.truth_offsets)) if isinstance(k, np.ndarray) else k
-    return ranked.sum_truth(np.where(ranked.ideal_rank <= limit, grades, 0.0))
+        ideal = ranking.ideal()
+        return ideal.sum(ranking.maximum(ideal.grade, 0.0), k)
+    bound = ranking.minimum(ranking.relevant, ranking.retrieved) if "retrieved" in divisor else ranking.relevant
+    return ranking.minimum(bound, k) if "k" in divisor and k is not None else bound
 
 
 @metric("rr", aliases=("mrr", "reciprocal_rank"), formula="1 / first", expected=True, zeros=False)
-def rr(ranked: Ranked, *, k: Depth = None, over: Literal["first", "all"] = "first") -> Ratio:
+def rr(ranking: Ranking, *, k: Depth = None, over: Literal["first", "all"] = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
 
     over="all" sums grade / rank over every relevant item instead. Its mean over queries is MRR.
@@ -131,49 +99,15 @@ def rr(ranked: Ranked, *, k: Depth = None, over: Literal["first", "all"] = "firs
     >>> rs.rr([3, 1, 2], [1, 2])
     0.5
     """
-    ones = np.ones(len(ranked))
     if over == "all":
-        weights = np.where(ranked.credit > 0, ranked.grade, 0.0)
-        return Ratio(ranked.discounted(weights, _reciprocal, k), ones)
-    if ranked.expected:
-        return Ratio(_expected_reciprocal(ranked, k), ones)
-    return Ratio(1.0 / ranked.first(k), ones)
-
-
-def _reciprocal(rank: Floats) -> Floats:
-    return 1.0 / rank
-
-
-def _expected_reciprocal(ranked: Ranked, k: Depth) -> Floats:
-    """Mean over all orders of the first group that holds a relevant item; nothing deeper can come first."""
-    groups = ranked.groups()
-    query = groups.query[groups.opens]
-    before, size, relevant = (
-        groups.before[groups.opens],
-        groups.size[groups.opens],
-        groups.found[groups.opens],
-    )
-    limit = np.broadcast_to(np.inf if k is None else k[query] if isinstance(k, np.ndarray) else k, len(query))
-    steps = np.minimum(size - relevant + 1, limit - before).astype(np.int64)
-    out = np.zeros(len(ranked))
-    if len(query) < steps.max(initial=0):  # few long groups: all places of one at a time
-        for at in np.flatnonzero(steps > 0):
-            left = size[at] - np.arange(steps[at])  # items of the group not yet placed
-            none_yet = np.append(1.0, np.cumprod((left - relevant[at]) / left)[:-1])
-            out[query[at]] = (none_yet * relevant[at] / left / (before[at] + np.arange(1, steps[at] + 1))).sum()
-        return out
-    none_yet = np.ones(len(query))
-    for step in range(1, int(steps.max(initial=0)) + 1):  # many short groups: one place of all at a time
-        open_ = step <= steps
-        left = np.maximum(size - step + 1, 1)
-        hit = none_yet * relevant / left
-        out[query[open_]] += (hit / (before + step))[open_]
-        none_yet = none_yet * (left - relevant) / left
-    return out
+        return Ratio(
+            ranking.discounted(ranking.where(ranking.credit > 0, ranking.grade, 0.0), reciprocal, k), ranking.one
+        )
+    return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
 @metric("iprec", aliases=("iprec_at_recall",), formula="highest precision at or beyond a recall", zeros=False)
-def iprec(ranked: Ranked, *, recall: float = 0.0, needed: Needed = "ceil(x)") -> Ratio:
+def iprec(ranking: Ranking, *, recall: float = 0.0, needed: Needed = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
 
     `needed` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).
@@ -183,31 +117,25 @@ def iprec(ranked: Ranked, *, recall: float = 0.0, needed: Needed = "ceil(x)") ->
     """
     if not 0 <= recall <= 1:
         raise ValueError(f"iprec: recall must lie between 0 and 1, not {recall!r}")
-    return Ratio(_interpolated(ranked, recall, needed), np.ones(len(ranked)))
+    return Ratio(_interpolated(ranking, recall, needed), ranking.one)
 
 
 @metric("iprec11", aliases=("eleven_point",), formula="mean of iprec at recall 0, 0.1 ... 1", zeros=False)
-def iprec11(ranked: Ranked, *, needed: Needed = "ceil(x)") -> Ratio:
+def iprec11(ranking: Ranking, *, needed: Needed = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.
 
     >>> rs.iprec11([1, 3, 2], [1, 2])
     0.8484848484848484
     """
-    levels = [_interpolated(ranked, i / 10, needed) for i in range(11)]
-    return Ratio(np.sum(levels, axis=0) / 11.0, np.ones(len(ranked)))
+    return Ratio(sum(_interpolated(ranking, i / 10, needed) for i in range(11)) / 11.0, ranking.one)
 
 
-def _interpolated(ranked: Ranked, recall: float, needed: Needed) -> Floats:
-    share = recall * ranked.relevant
-    if needed == "ceil(x)":  # 0.3 of 10 items are 3 of them, although 0.3 * 10 is a little more in floating point
-        least = np.ceil(np.round(share, 9))
-    else:
-        least = np.floor(share + (0.9 if needed == "floor(x+0.9)" else 0.5))
-    precisions = np.where(
-        (ranked.credit > 0) & (ranked.nth >= least[ranked.query]),
-        ranked.nth / np.maximum(ranked.rank, 1),
-        0.0,
-    )
-    out = np.zeros(len(ranked))
-    np.maximum.at(out, ranked.query, precisions)
-    return out
+def _interpolated(ranking: Ranking, recall: float, needed: Needed) -> Values:
+    def least(f: Functions, relevant: Values) -> Values:
+        if needed == "ceil(x)":  # 0.3 of 10 items are 3 of them, although 0.3 * 10 is a little more in floating point
+            return f.ceil(f.round(recall * relevant, 9))
+        return f.floor(recall * relevant + (0.9 if needed == "floor(x+0.9)" else 0.5))
+
+    so_far = ranking.relevant_so_far
+    inside = (ranking.credit > 0) & (so_far >= ranking.spread(ranking.by_count(least)))
+    return ranking.highest(ranking.where(inside, so_far / ranking.rank, 0.0))

@@ -14,9 +14,10 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from rankstone.ranked import Ratio
+from rankstone.align.ranking import Ratio
 
 Kind = Literal["ranking", "count", "ratings", "agreement"]
+Whole = Callable[[float, float, Mapping[str, Any]], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,9 @@ class Row:
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
+    two_sided: bool  # an item is relevant or not, and nothing between
+    all_queries: Callable[[Mapping[str, Any]], str]  # what it asks of all queries at once, given its parameters
+    whole: Whole | None  # what the means of its two parts make
 
     @property
     def summary(self) -> str:
@@ -107,6 +111,9 @@ def metric(
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
+    two_sided: bool = False,
+    all_queries: Callable[[Mapping[str, Any]], str] = lambda _: "",
+    whole: Whole | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
@@ -124,6 +131,7 @@ def metric(
         row = Row(
             name, function, tuple(aliases), formula, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
+            two_sided, all_queries, whole,
         )  # fmt: skip
         before = _ROWS.get(name)
         if before is not None and is_built_in(before) and not is_built_in(row):
@@ -166,7 +174,7 @@ class Metric:
         if self.name not in _ROWS:
             raise ValueError(_unknown(self.name))
         if self.params:
-            from rankstone.conventions import check_choice
+            from rankstone.conventions.convention import check_choice
 
             for name, value in self.params:
                 check_choice(self.row, name, value)
@@ -184,7 +192,7 @@ class Metric:
 
     def given(self, **params: Any) -> Metric:
         """The same metric with parameters or choices set."""
-        from rankstone.conventions import check_choice
+        from rankstone.conventions.convention import check_choice
 
         merged = dict(self.params)
         for name, value in params.items():
@@ -199,7 +207,7 @@ class Metric:
         with `truth=`, the grades of all judged items if the list does not hold them all.
         """
         if lists or {"labels", "scores"} & options.keys():
-            from rankstone.one import measure
+            from rankstone.measure.single import measure
 
             return measure(self if k is None else self @ k, *lists, **options)
         given = self.given(**options)

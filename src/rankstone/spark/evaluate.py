@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
-from rankstone.conventions import Convention
-from rankstone.conventions import convention as find_convention
-from rankstone.evaluate import DEFAULT_METRICS, Plan, alignments, plan, some
+from rankstone.align.ranked import Ints
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.columns import find_name
 from rankstone.inputs.tables import RANKED_LISTS, ROLES, TRUTH_LISTS, roles_of
+from rankstone.measure.values import some
 from rankstone.metrics.registry import Metric, is_built_in
-from rankstone.ranked import Ints
 from rankstone.spark import work
 from rankstone.spark.result import SparkResult
 
@@ -48,7 +49,7 @@ def evaluate(
     """
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
-    plans = plan(metrics, convention, choices)
+    plans = make_plans(metrics, convention, choices)
     alignments(plans)  # or an error, before any work is sent
     beside = run is None and weights is None and _two_lists(truth, columns)
     sides = _both_lists(truth, columns) if beside else _sides(truth, run, columns)

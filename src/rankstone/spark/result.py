@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
-from rankstone.conventions import Convention
-from rankstone.evaluate import Plan, mean_from
-from rankstone.ranked import Bools, Floats, Ratio
-from rankstone.result import Account, Result, TieRange
+from rankstone.align.ranked import Bools, Floats
+from rankstone.align.ranking import Ratio
+from rankstone.answers.result import Account, Result, TieRange
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import Plan
+from rankstone.measure.sums import mean_from, total
 from rankstone.spark import work
 
 
@@ -37,7 +39,7 @@ class SparkResult(Result):
         self.choices = dict(choices)
         means = {
             one.label: [
-                mean_from(one, work.total(sums), whole.finish.get(one.label))
+                mean_from(one, total(sums), whole.finish.get(one.label))
                 for sums in whole.sums.get(one.label, [[], [], []])
             ]
             for one in plans

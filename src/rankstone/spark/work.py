@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,12 +11,17 @@ import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from rankstone.evaluate import NothingToEarn, Plan, Sums, alignments, refuse, scored, sums_of, weights_of
-from rankstone.inputs import Aligned, Source, open_source
+from rankstone.align.join import join
+from rankstone.align.ranked import Floats, Ints, Ranked
+from rankstone.align.ranking import Ratio
+from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.columns import plain_ids
 from rankstone.inputs.lists import ListPair, lists
+from rankstone.inputs.open import open_source
+from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.sums import Measured, Sums, measure, sums_of
+from rankstone.measure.values import refuse, view_for, weights_of
 from rankstone.metrics.registry import Row, metric
-from rankstone.ranked import Bools, Floats, Ints, Ranked, Ratio
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
 CHUNK_BYTES = 1 << 26
@@ -208,22 +212,16 @@ def _at(table: pa.Table, name: str, row: int) -> str:
 Queries = Callable[[Batches, Job], Iterator[tuple[Source, Weights]]]
 
 
-class Measured(NamedTuple):
-    """One metric's values in some queries."""
+class Share(NamedTuple):
+    """One metric in some queries."""
 
     plan: Plan
     aligned: Ranked
-    ranked: Ranked
-    ratio: Ratio
-    values: Floats
-    counted: Bools | None
+    found: Measured
 
 
-def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Measured], Floats | None]:
-    aligned = {
-        align: _align(source, **dict(align), zeros=zeros, threads=job.threads)
-        for align, zeros in alignments(job.plans).items()
-    }
+def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Share], Floats | None]:
+    aligned = {asked: _align(source, how) for asked, how in alignments(job.plans, job.threads).items()}
     first = aligned[job.plans[0].align]
     weighing = None if weights is None else weights_of(weights, first)
     out = []
@@ -232,17 +230,14 @@ def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list
         refuse(one, aligned[one.align])
         if one.choices["ties"] in ("input", "reverse_input"):
             _refuse_equal(one, aligned[one.align], job)
-        try:
-            out.append(Measured(one, ranked, *scored(one, ranked)))
-        except NothingToEarn as error:
-            query = aligned[one.align].queries[error.query]
-            raise ValueError(f"{one.label}: nothing could be earned in query {query!r} (no relevant item)") from None
+        with aligned[one.align].naming(one.label):
+            out.append(Share(one, ranked, measure(one, ranked)))
     return first, out, weighing
 
 
-def _align(source: Source, **options: Any) -> Aligned:
+def _align(source: Source, how: Align) -> Aligned:
     try:
-        return source.align(**options)
+        return source.align(how)
     except ValueError as error:
         row = re.match(r"row (\d+)\b", str(error))
         if row is None or not isinstance(source, ListPair):
@@ -270,9 +265,10 @@ def values(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBa
         if weighing is not None:
             columns["weight"] = weighing
         for at, one in enumerate(found):
-            columns[f"value {at}"] = pa.array(one.values, mask=None if one.counted is None else ~one.counted)
-            columns[f"numerator {at}"] = np.asarray(one.ratio.numerator, dtype=np.float64)
-            columns[f"denominator {at}"] = np.asarray(one.ratio.denominator, dtype=np.float64)
+            _, ratio, found_values, counted = one.found
+            columns[f"value {at}"] = pa.array(found_values, mask=None if counted is None else ~counted)
+            columns[f"numerator {at}"] = np.asarray(ratio.numerator, dtype=np.float64)
+            columns[f"denominator {at}"] = np.asarray(ratio.denominator, dtype=np.float64)
         yield pa.record_batch(columns)
 
 
@@ -300,7 +296,7 @@ class Part:
     sums: dict[str, list[list[Sums]]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
     moved: dict[str, int] = field(default_factory=dict)
     finish: dict[str, Any] = field(default_factory=dict)
-    pools: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)  # hits of metrics that do not add up
+    pools: dict[str, list[Ranked]] = field(default_factory=dict)  # hits of metrics that do not add up
     error: Exception | None = None
 
 
@@ -354,13 +350,6 @@ def add(whole: Part, part: Part) -> None:
         whole.pools.setdefault(label, []).extend(pool)
 
 
-def total(sums: Sequence[Sums]) -> Sums:
-    """The sums of all parts, whatever order they came in."""
-    return Sums(
-        math.fsum(one.top for one in sums), math.fsum(one.bottom for one in sums), sum(one.queries for one in sums)
-    )
-
-
 def pooled(one: Plan) -> bool:
     """Does the mean need all hits in one place."""
     return one.choices["averaging"] == "pooled" and not one.metric.row.additive
@@ -387,23 +376,23 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
             part.pools[label] = [_pool(one)]
             own = Sums(0.0, 0.0, 0)
         else:
-            own = sums_of(one.plan, one.ranked, one.ratio, one.values, one.counted, weighing)
+            own = sums_of(one.plan, one.found, weighing)
         ends, moved = [own, own], np.zeros(len(ranked), dtype=bool)
         if one.aligned.tied is not None and row.kind != "ratings":
-            others = [scored(one.plan, one.aligned, ties) for ties in row.extremes]
-            ends = [sums_of(one.plan, *other, weighing) for other in others]
-            moved = ~np.isclose(others[0][2], others[1][2], rtol=1e-12, atol=1e-15, equal_nan=True)
+            others = [measure(one.plan, one.aligned, ties) for ties in row.extremes]
+            ends = [sums_of(one.plan, other, weighing) for other in others]
+            moved = ~np.isclose(others[0].values, others[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
         part.sums[label] = [[own], [ends[0]], [ends[1]]]
         part.moved[label] = int(moved.sum())
-        part.finish[label] = one.ratio.finish
+        part.finish[label] = one.found.ratio.finish
         tied |= moved
     part.tied = int(tied.sum())
     return part
 
 
-def _pool(one: Measured) -> tuple[Any, ...]:
-    ranked = one.aligned
-    return int(ranked.retrieved.sum()), ranked.grades, ranked.grade, ranked.score, ranked.place
+def _pool(one: Share) -> Ranked:
+    """The placed items of the queries that count."""
+    return one.aligned if one.found.counted is None else one.aligned.only(one.found.counted)
 
 
 def _settle(whole: Part, job: Job) -> None:
@@ -411,13 +400,8 @@ def _settle(whole: Part, job: Job) -> None:
     for one in job.plans:
         if not pooled(one) or one.label not in whole.pools:
             continue
-        retrieved, *arrays = zip(*whole.pools[one.label], strict=True)
-        grades, grade, score, place = map(np.concatenate, arrays)
-        ranked = Ranked(
-            np.array([sum(retrieved)]), np.array([True]), np.array([0, len(grades)]), grades, -np.sort(-grades),
-            np.array([0, len(score)]), np.arange(1, len(score) + 1), grade, score, place, relevance=one.relevance,
-        )  # fmt: skip
-        nothing = np.zeros(0)
-        sums = sums_of(one, ranked, Ratio(nothing, nothing), nothing, None, None)
+        ranked = view_for(one, join(whole.pools[one.label]))
+        every = np.zeros(len(ranked))
+        sums = sums_of(one, Measured(ranked, Ratio(every, every), every, None), None)
         whole.sums[one.label] = [[sums], [sums], [sums]]
     whole.pools = {}

@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rankstone.evaluate import NothingToEarn, Plan, plan, scored
+from rankstone.conventions.plan import Plan, make_plans
+from rankstone.errors import QueryError
 from rankstone.inputs.lists import GradeLists, ListPair, lists
+from rankstone.measure.sums import measure
 from rankstone.metrics.registry import on_declare, rows
 
 CONVENTION = "hivemall"
@@ -61,12 +63,12 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
     if k is not None:  # any cutoff will do to make the choices; each row has its own
         one = replace(one, arguments={**one.arguments, "k": _depths(k, rec)})
     source = _source(rec, truth)
-    if one.arguments.get("max_grade", 0) is None and source.truth.values is not None:
+    if one.metric.row.all_queries(one.arguments) and source.truth.values is not None:
         raise ValueError(f"{metric} goes by the highest grade of all queries: say it, with '-max_grade 4'")
     try:
-        _, _, found, counted = scored(one, source.align(**dict(one.align), zeros=one.zeros, threads=1).ranked)
-    except NothingToEarn as error:
-        raise ValueError(f"nothing could be earned with the truth {truth[error.query].as_py()}") from None
+        _, _, found, counted = measure(one, source.align(one.alignment).ranked)
+    except QueryError as error:
+        raise ValueError(f"{error.problem} with the truth {truth[error.number].as_py()}") from None
     judged = truth.is_valid().to_numpy(zero_copy_only=False)
     return pa.array(found, mask=~(judged if counted is None else judged & counted))
 
@@ -92,8 +94,8 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
         one = _planned(ROWS[name], convention, options)
         at = np.arange(len(actual))
         pair = ListPair(lists(at, grades=actual, offsets=groups), lists(at, scores=predicted, offsets=groups))
-        _, _, found, _ = scored(one, pair.align(**dict(one.align), zeros=True, threads=1).ranked)
-    except NothingToEarn:
+        _, _, found, _ = measure(one, pair.align(replace(one.alignment, zeros=True)).ranked)
+    except QueryError:
         raise ValueError(f"{name}: all labels of a group are the same") from None
     return pa.array(found)
 
@@ -109,7 +111,7 @@ class Mean(NamedTuple):
 def mean_of(metric: str, convention: str) -> Mean:
     """The convention's mean; where it has no such metric, calling the function says so."""
     try:
-        one = plan(metric, convention, {})[0]
+        one = make_plans(metric, convention, {})[0]
     except ValueError:
         return Mean()
     choices = one.choices
@@ -143,7 +145,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def _planned(metric: str, convention: str, options: str) -> Plan:
     choices = parse_options(options)
     convention = choices.pop("convention", convention)
-    return plan(metric, convention, choices)[0]
+    return make_plans(metric, convention, choices)[0]
 
 
 on_declare.append(_planned.cache_clear)
@@ -314,9 +316,9 @@ def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str, opti
     average = choices.pop("average", "micro")
     if average not in ("micro", "binary"):
         raise ValueError(f"-average {average} is not supported; choose micro or binary")
-    one = plan("f", choices.pop("convention", convention), choices)[0]
+    one = make_plans("f", choices.pop("convention", convention), choices)[0]
     pair = ListPair(_label_lists(actual, average), _label_lists(predicted, average))
-    _, ratio, _, _ = scored(one, pair.align(**dict(one.align), zeros=one.zeros, threads=1).ranked)
+    ratio = measure(one, pair.align(one.alignment).ranked).ratio
     earned, possible = (np.append(0.0, np.cumsum(part))[groups] for part in ratio[:2])
     earned, possible = np.diff(earned), np.diff(possible)
     return pa.array(np.divide(earned, possible, out=np.zeros_like(earned), where=possible != 0))

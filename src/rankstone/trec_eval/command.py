@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.ranked import Bools, Floats, Ints
+from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.trec_eval import files
 from rankstone.trec_eval.lists import Lists, Placed, Setup, place
 from rankstone.trec_eval.measures import (

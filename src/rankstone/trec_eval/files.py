@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from rankstone.ranked import Floats, Ints
+from rankstone.align.ranked import Floats, Ints
 
 _TEXT = pa.large_string()
 _NAME = pa.dictionary(pa.int32(), pa.string())  # a text that many lines share

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from rankstone import _core
-from rankstone.inputs import ranked_from
-from rankstone.ranked import Bools, Floats, Ints, Ranked, Relevance
+from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.align.ranking import Relevance
+from rankstone.inputs.source import ranked_from
 from rankstone.trec_eval.files import Judgments, Results
 
 

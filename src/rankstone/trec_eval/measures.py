@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.align.ranked import Floats, Ints
 from rankstone.metrics.pairs import INFAP_EPSILON, bpref
 from rankstone.metrics.precision import ap, rr
 from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
-from rankstone.ranked import Floats, Ints
 from rankstone.trec_eval.files import real, whole
 from rankstone.trec_eval.lists import Lists
 from rankstone.trec_eval.preferences import Preferences

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.ranked import Floats, Ints
+from rankstone.align.ranked import Floats, Ints
 from rankstone.trec_eval.files import Judgments
 from rankstone.trec_eval.lists import Placed, Setup
 

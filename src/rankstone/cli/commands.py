@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankstone.result import Result
+    from rankstone.answers.result import Result
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
@@ -157,7 +157,7 @@ def _more(command: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    from rankstone.evaluate import DEFAULT_METRICS
+    from rankstone.conventions.plan import DEFAULT_METRICS
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
     choices = _pairs(arguments.set, "--set")
@@ -175,7 +175,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     else:
         text = _means(results, arguments.format)
     if arguments.output:
-        from rankstone.write import about_result, replacing, write_beside
+        from rankstone.answers.write import about_result, replacing, write_beside
 
         with replacing(arguments.output) as stream:
             stream.write((text + "\n").encode())
@@ -186,11 +186,11 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
-    from rankstone.evaluate import evaluate
     from rankstone.inputs.batches import is_large, open_batches
     from rankstone.inputs.files import read_run, read_truth, same_ids
     from rankstone.inputs.tables import roles_of
-    from rankstone.stream import evaluate_file
+    from rankstone.measure.evaluate import evaluate
+    from rankstone.measure.stream import evaluate_file
 
     truth = read_truth(arguments.truth, columns=roles_of(columns, "truth") or None, on_error=arguments.on_error)
     _report_skipped(arguments.truth, truth)
@@ -212,12 +212,12 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
 
 def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
     """Would reading take so long that someone at a terminal wants to see how far it is, and can it go in batches."""
-    from rankstone.evaluate import plan
+    from rankstone.conventions.plan import make_plans
     from rankstone.inputs.batches import open_batches
 
     if not sys.stderr.isatty() or not os.path.isfile(path) or os.path.getsize(path) < WATCHED_BYTES:
         return False
-    made = [one.choices for one in plan(metrics, arguments.convention, choices)]
+    made = [one.choices for one in make_plans(metrics, arguments.convention, choices)]
     if any(one["ties"] in ("input", "reverse_input") or one["extra"] == "zero" for one in made):
         return False
     if any(one["duplicates"] not in ("error", "count") for one in made):
@@ -239,10 +239,10 @@ def _report_skipped(path: str, side: Any) -> None:
 
 def _check(metrics: Iterable[str], convention: str, choices: Mapping[str, Any]) -> None:
     """Find out what is wrong with the words before any file is read."""
-    from rankstone.evaluate import plan
+    from rankstone.conventions.plan import make_plans
 
     try:
-        plan(metrics, convention, choices)
+        make_plans(metrics, convention, choices)
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from None
 
@@ -273,7 +273,7 @@ def _means(results: Mapping[str, Result], form: str) -> str:
     if form == "table" and len(results) == 1:
         return repr(first)
     if form == "json":
-        from rankstone.write import about_result
+        from rankstone.answers.write import about_result
 
         return _json({name: about_result(result) for name, result in results.items()})
     rows: Rows = [["metric", *results]]
@@ -347,7 +347,7 @@ def _value(value: float, form: str) -> str:
 
 
 def _json(data: Any) -> str:
-    from rankstone.write import as_json
+    from rankstone.answers.write import as_json
 
     return as_json(data)
 
@@ -428,18 +428,18 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 
 def _define(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions import convention
-    from rankstone.definitions import define
-    from rankstone.evaluate import plan
+    from rankstone.answers.definition import define
+    from rankstone.conventions.convention import convention
+    from rankstone.conventions.plan import make_plans
 
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
-    for one in plan(arguments.metrics, arguments.convention, choices):
+    for one in make_plans(arguments.metrics, arguments.convention, choices):
         print(define(one, convention(arguments.convention).but(**choices)).cite)
 
 
 def _explain(arguments: argparse.Namespace) -> None:
-    from rankstone.explanations import explain
+    from rankstone.answers.explain import explain
 
     conventions, choices = arguments.convention or ["rankstone"], _pairs(arguments.set, "--set")
     if len(conventions) > 2 or len(arguments.runs) > 2 or len(conventions) + len(arguments.runs) > 3:
@@ -459,7 +459,7 @@ def _explain(arguments: argparse.Namespace) -> None:
 
 
 def _identify(arguments: argparse.Namespace) -> None:
-    from rankstone.identification import asked, identify
+    from rankstone.answers.identify import asked, identify
 
     reported, choices = " ".join(arguments.reported), _pairs(arguments.set, "--set")
     try:
@@ -482,7 +482,7 @@ def _told(told: Any, rows: Iterable[Sequence[str]], form: str) -> str:
 
 
 def _conventions(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions import convention, conventions
+    from rankstone.conventions.convention import convention, conventions
 
     if not arguments.names:
         table: Rows = [["convention", "what it follows"]]
@@ -501,7 +501,7 @@ def _conventions(arguments: argparse.Namespace) -> None:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    from rankstone.write import convert
+    from rankstone.answers.write import convert
 
     read = convert(
         arguments.source,
@@ -516,7 +516,7 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _sql(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions import convention
+    from rankstone.conventions.convention import convention
     from rankstone.sql.folder import answer
 
     try:
@@ -530,7 +530,7 @@ def _sql(arguments: argparse.Namespace) -> None:
     else:
         told = _render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
     if arguments.output:
-        from rankstone.write import replacing
+        from rankstone.answers.write import replacing
 
         with replacing(arguments.output) as stream:
             stream.write((told + "\n").encode())
@@ -545,7 +545,7 @@ def _cell(cell: Any, form: str) -> str:
 
 
 def _completion(arguments: argparse.Namespace) -> None:
-    from rankstone.completion import script
+    from rankstone.cli.completion import script
 
     print(script(parser(), arguments.shell))
 

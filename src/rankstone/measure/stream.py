@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
-from rankstone.conventions import Convention, conventions
-from rankstone.conventions import convention as find_convention
-from rankstone.evaluate import DEFAULT_METRICS, Plan, evaluate_source, plan
-from rankstone.grouped import movable, one_pass
-from rankstone.inputs import Aligned
+from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
+from rankstone.align.grouped import movable, one_pass
+from rankstone.answers.result import Result
+from rankstone.conventions.convention import Convention, conventions
+from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
-from rankstone.inputs.extra import Extra, aligned_with, bounded, more_extra
 from rankstone.inputs.files import is_path, read_truth
+from rankstone.inputs.source import Align, Aligned, ranked_from
 from rankstone.inputs.sparse import from_sparse, is_sparse
 from rankstone.inputs.tables import as_columns, roles_of
+from rankstone.measure.evaluate import evaluate_source
 from rankstone.metrics.registry import Metric
-from rankstone.result import Result
 
 Progress = Callable[[int, int], None]
 
@@ -77,7 +78,7 @@ class Stream:
         **choices: Any,
     ) -> None:
         asked = (metrics,) if isinstance(metrics, (str, Metric)) else tuple(metrics)
-        plans = plan(asked, convention, choices)
+        plans = make_plans(asked, convention, choices)
         for one in plans:
             _refuse(one)
         self.threads = threads
@@ -102,7 +103,7 @@ class Stream:
                 self._truth.query, self._truth.item, self._truth.grade,
                 float32=key[0], duplicates=key[1], truth_duplicates=key[2],
             )
-            for key in dict.fromkeys(_core_of(dict(one.align)) for one in plans)
+            for key in dict.fromkeys(_core_of(one.align) for one in plans)
         }  # fmt: skip
         self._identity = _identity(self._truth, self._metrics, self._convention, self._choices)
 
@@ -262,12 +263,14 @@ class Stream:
             choices.setdefault("averaging", "weighted")
         return evaluate_source(self, self._metrics, self._convention, weights, self.threads, choices)
 
-    def align(self, **options: Any) -> Aligned:
+    repeatable = False
+
+    def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
         # Where the order is "input", only the counts of ties are read.
-        order: Any = "item_desc" if options["order"] == "input" else options["order"]
-        core = self._cores[_core_of(options)].result(order, options["zeros"], options["threads"])
-        return aligned_with(core, lambda: plain_ids(self._truth.query, core[0]), self._extra)
+        order: Any = "item_desc" if how.order == "input" else how.order
+        core = self._cores[_core_of(how)].result(order, how.zeros, how.threads)
+        return aligned_with(ranked_from(core), core[14], lambda: plain_ids(self._truth.query, core[0]), self._extra)
 
     def __repr__(self) -> str:
         core = next(iter(self._cores.values()))
@@ -299,7 +302,7 @@ def evaluate_file(
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
-    plans = plan(metrics, convention, choices)
+    plans = make_plans(metrics, convention, choices)
     _refuse_extra(plans)
     batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
     judged = _judged(truth, roles_of(columns, "truth") or None)
@@ -339,7 +342,7 @@ def _evaluate(
             if progress is not None:
                 progress(passed * batches.total + done, passes * batches.total)
 
-    grouped = one_pass(judged, go(0, 1), plans, threads)
+    grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), threads)
     if grouped is not None:
         return evaluate_source(grouped, metrics, convention, weights, threads, choices)
     stream = Stream(judged, metrics, convention=convention, threads=threads, **choices)
@@ -421,9 +424,9 @@ def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
 # -- small things ----------------------------------------------------------------------------------------------
 
 
-def _core_of(options: Mapping[str, Any]) -> tuple[Any, ...]:
+def _core_of(how: Align) -> tuple[Any, ...]:
     """Options that change what has to be counted; the others only change how counts are read."""
-    return options["float32"], options["duplicates"], options["truth_duplicates"]
+    return how.float32, how.duplicates, how.truth_duplicates
 
 
 def _refuse(one: Plan) -> None:

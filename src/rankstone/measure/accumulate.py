@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -10,34 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.conventions import Convention
-from rankstone.conventions import convention as find_convention
-from rankstone.definitions import Definition, define
-from rankstone.evaluate import (
-    DEFAULT_METRICS,
-    NothingToEarn,
-    Plan,
-    Sums,
-    alignments,
-    mean_from,
-    plan,
-    refuse,
-    scored,
-    sums_of,
-    weights_of,
-)
-from rankstone.inputs import Aligned, Source, open_source
+from rankstone.align.join import join
+from rankstone.align.ranked import Bools, Floats, Ranked
+from rankstone.answers.definition import Definition, define
+from rankstone.answers.result import Result
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.dense import Dense
 from rankstone.inputs.dicts import Dicts
+from rankstone.inputs.open import open_source
+from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.inputs.sparse import is_sparse
+from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.values import refuse, weights_of
 from rankstone.metrics.registry import Metric
-from rankstone.ranked import Bools, Floats, Ints, Ranked, Ratio
-from rankstone.result import Outcome, Result
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
-_NONE: Floats = np.zeros(0)
-_SCALE = 1126  # every float is a whole number of 2 ** -1126
-_HUGE = 2.0**900
 _TOGETHER = 1024  # queries that are added up at a time
 
 
@@ -72,8 +60,8 @@ class Accumulator:
         threads: int = 0,
         **choices: Any,
     ) -> None:
-        self.plans = plan(metrics, convention, choices)
-        self._alignments = alignments(self.plans)
+        self.plans = make_plans(metrics, convention, choices)
+        self._alignments = alignments(self.plans, threads)
         self._convention = find_convention(convention)
         self._choices = choices
         self._weighted = any(one.choices["averaging"] == "weighted" for one in self.plans)
@@ -146,10 +134,7 @@ class Accumulator:
         return Dicts({query: truth}, {query: run})
 
     def _piece(self, source: Source, weights: Any) -> Piece:
-        aligned = {
-            align: source.align(**dict(align), zeros=zeros, threads=self.threads)
-            for align, zeros in self._alignments.items()
-        }
+        aligned = {asked: source.align(how) for asked, how in self._alignments.items()}
         for one in self.plans:
             refuse(one, aligned[one.align])
         if self._weighted and weights is None:
@@ -189,7 +174,7 @@ class Accumulator:
         if self._pieces:
             piece = joined(self._pieces)
             sums = [_sums(one, piece) for one in self._summed]
-            self._sums = [_plus(before, more) for before, (more, _) in zip(self._sums, sums, strict=True)]
+            self._sums = [before.plus(more) for before, (more, _) in zip(self._sums, sums, strict=True)]
             self._finish = [finish for _, finish in sums]
             self._pieces, self._waiting = [], 0
 
@@ -206,15 +191,13 @@ class Accumulator:
         whole = joined([*self._pieces, *self._extra_pieces] or [nothing])
         outcomes = {}
         for one in self.plans:
-            ranked, ratio, values, counted = _scored(one, whole)
-            sums = _rounded(sums_of(one, ranked, ratio, values, counted, whole.weights, ExactSum))
-            outcomes[one.label] = Outcome(one, ratio, values, counted, mean_from(one, sums, ratio.finish))
+            outcomes[one.label] = outcome_of(one, whole.measured(one), whole.weights, ExactSum)
         return Result(outcomes, whole.aligned(), self._convention, self._choices, whole.weights)
 
     def sums(self) -> list[Sums]:
         """What the means are made of, with keep=False: sums that can be added to those of other queries."""
         self._fold()
-        return [_rounded(one) for one in self._sums]
+        return [one.rounded() for one in self._sums]
 
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
@@ -245,7 +228,7 @@ class Accumulator:
         self._pieces = self._pieces + other._pieces
         self._waiting += other._waiting
         self._extra_pieces = self._extra_pieces + other._extra_pieces
-        self._sums = [_plus(*both) for both in zip(self._sums, other._sums, strict=True)]
+        self._sums = [mine.plus(more) for mine, more in zip(self._sums, other._sums, strict=True)]
         self._finish = [mine or more for mine, more in zip(self._finish, other._finish, strict=True)]
         return self
 
@@ -281,7 +264,7 @@ class Totals(Mapping[str, float]):
 class Piece:
     """Some queries, and where their judged items were."""
 
-    ranked: dict[Any, Ranked]  # by alignment
+    ranked: dict[Align, Ranked]  # by alignment
     ids: Sequence[Any] | None
     weights: Floats | None
     extra: list[Any]
@@ -309,7 +292,12 @@ class Piece:
             weights=None if self.weights is None else self.weights[queries],
         )
 
-    def aligned(self) -> dict[Any, Aligned]:
+    def measured(self, plan: Plan) -> Measured:
+        """One metric of these queries."""
+        with self.aligned()[plan.align].naming(plan.label):
+            return measure(plan, self.ranked[plan.align])
+
+    def aligned(self) -> dict[Align, Aligned]:
         """The same as `Result` has it."""
         names, extra = self.names, self.extra
         return {
@@ -326,39 +314,12 @@ def joined(pieces: Sequence[Piece]) -> Piece:
     ids = None if filled[0].ids is None else [query for one in filled for query in one.ids or ()]
     weights = [one.weights for one in pieces if one.weights is not None]
     return Piece(
-        {align: _joined([one.ranked[align] for one in filled]) for align in pieces[0].ranked},
+        {align: join([one.ranked[align] for one in filled]) for align in pieces[0].ranked},
         ids,
         np.concatenate(weights) if weights else None,
         [query for one in pieces for query in one.extra],
         sum(one.dropped for one in pieces),
     )
-
-
-def _joined(ranked: Sequence[Ranked]) -> Ranked:
-    def every(name: str) -> Any:
-        return np.concatenate([getattr(one, name) for one in ranked])
-
-    def ends(name: str) -> Ints:
-        sizes = np.concatenate([np.diff(getattr(one, name)) for one in ranked])
-        return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-
-    above = tied = None
-    if any(one.tied is not None for one in ranked):
-        above = np.concatenate([one.ranks - 1 if one.above is None else one.above for one in ranked])
-        tied = np.concatenate([np.ones_like(one.ranks) if one.tied is None else one.tied for one in ranked])
-    return Ranked(
-        every("retrieved"), every("present"), ends("truth_offsets"), every("grades"), every("ideal"),
-        ends("hit_offsets"), every("ranks"), every("grade"), every("score"), every("place"), above, tied,
-        ordered_truth=all(one.ordered_truth for one in ranked),
-    )  # fmt: skip
-
-
-def _scored(one: Plan, piece: Piece) -> tuple[Ranked, Ratio, Floats, Bools | None]:
-    try:
-        return scored(one, piece.ranked[one.align])
-    except NothingToEarn as error:
-        query = piece.names[error.query]
-        raise ValueError(f"{one.label}: nothing could be earned in query {query!r} (no relevant item)") from None
 
 
 def _is_list(side: Any) -> bool:
@@ -373,8 +334,8 @@ def _is_list(side: Any) -> bool:
 
 def by_query(one: Plan, advice: str = "") -> Plan:
     """The plan for sums that are taken a few queries at a time, or an error if there are none."""
-    if one.arguments.get("max_grade", 0) is None and one.arguments.get("stop") != "grade":
-        raise ValueError(f"{one.label} takes the highest grade of all queries; say it: max_grade={advice}")
+    if wanted := one.metric.row.all_queries(one.arguments):
+        raise ValueError(f"{one.label} {wanted}{advice}")
     if one.choices["averaging"] != "pooled":
         return one
     if not one.metric.row.additive:
@@ -383,62 +344,5 @@ def by_query(one: Plan, advice: str = "") -> Plan:
 
 
 def _sums(one: Plan, piece: Piece) -> tuple[Sums, Any]:
-    measured = _scored(one, piece)
-    return sums_of(one, *measured, piece.weights, ExactSum), measured[1].finish
-
-
-def _plus(one: Sums, other: Sums) -> Sums:
-    return Sums(one.top + other.top, one.bottom + other.bottom, one.queries + other.queries)
-
-
-def _rounded(sums: Sums) -> Sums:
-    return Sums(float(sums.top), float(sums.bottom), sums.queries)
-
-
-class ExactSum:
-    """A sum of floats without any rounding, so that their order does not matter."""
-
-    __slots__ = ("_other", "_units")
-
-    def __init__(self, values: Floats = _NONE, units: int = 0, other: float = 0.0) -> None:
-        self._units = units  # of 2 ** -_SCALE
-        self._other = other  # infinite, or not a number
-        highest = np.abs(values).max(initial=0.0)
-        if not np.isfinite(highest):
-            finite = np.isfinite(values)
-            self._other += sum(values[~finite].tolist())
-            values = values[finite]
-            highest = np.abs(values).max(initial=0.0)
-        if highest > _HUGE:
-            self._units += sum(map(_units, values.tolist()))
-            return
-        # In parts of 26 bits: the sum of up to 2 ** 26 numbers of so few bits is exact.
-        power = int(np.frexp(highest)[1])
-        while highest:
-            power = max(power - 26, -1074)
-            shift = 1.5 * 2.0 ** (52 + power)
-            part = (values + shift) - shift  # to the nearest multiple of 2 ** power
-            self._units += _units(float(part.sum()))
-            values = values - part
-            highest = values.any()
-
-    def __add__(self, other: ExactSum | int) -> ExactSum:
-        if isinstance(other, int):
-            return ExactSum(units=self._units + (other << _SCALE), other=self._other)
-        return ExactSum(units=self._units + other._units, other=self._other + other._other)
-
-    __radd__ = __add__
-
-    def __float__(self) -> float:
-        try:
-            return self._units / (1 << _SCALE) + self._other
-        except OverflowError:
-            return (math.inf if self._units > 0 else -math.inf) + self._other
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ExactSum, (_NONE, self._units, self._other)
-
-
-def _units(value: float) -> int:
-    over, under = value.as_integer_ratio()
-    return over << (_SCALE + 1 - under.bit_length())
+    found = piece.measured(one)
+    return sums_of(one, found, piece.weights, ExactSum), found.ratio.finish

@@ -8,12 +8,15 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from rankstone.conventions import CHOICES, conventions
-from rankstone.evaluate import NothingToEarn, Plan, plan, planned, ratio_of, refuse, seen, settled
-from rankstone.inputs import Aligned, Source
+from rankstone.align.ranked import Ranked
+from rankstone.align.ranking import Ratio
+from rankstone.conventions.convention import CHOICES, conventions
+from rankstone.conventions.plan import Plan, make_plan, make_plans
+from rankstone.errors import QueryError
+from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.sums import Outcome, measured, outcome_of
+from rankstone.measure.values import ratio_of, refuse, view_for
 from rankstone.metrics.registry import Metric
-from rankstone.ranked import Ranked, Ratio
-from rankstone.result import Outcome
 
 T = TypeVar("T")
 
@@ -64,7 +67,7 @@ class Sweep:
 
     def __init__(self, source: Source, threads: int = 0) -> None:
         self._source, self._threads = source, threads
-        self._aligned: dict[Any, Aligned] = {}
+        self._aligned: dict[Align, Aligned] = {}
         self._earned, self._settled = _Memo(), _Memo()
         self._plain: dict[str, Any] | None = None  # options that make no difference; None until that was looked at
         self._tied: dict[bool, bool] = {}  # are there equal scores, as float32 or not
@@ -76,11 +79,8 @@ class Sweep:
 
         def settle(plan: Plan) -> Outcome:
             refuse(plan, aligned)
-            try:
-                return settled(plan, ranked, ratio, None)
-            except NothingToEarn as error:
-                query = aligned.queries[error.query]
-                raise ValueError(f"{one.label}: nothing could be earned in query {query!r}") from None
+            with aligned.naming(one.label):
+                return outcome_of(plan, measured(plan, ranked, ratio), None)
 
         return self._settled.get((id(ratio), id(ranked)), one, settle)
 
@@ -90,48 +90,44 @@ class Sweep:
         alone = np.arange(len(ranked)) == at
         plain = replace(one, choices={**one.choices, "averaging": "macro", "no_queries": "nan"})
         try:
-            return float(settled(plain, ranked.only(alone), ratio.only(alone), None).values[0])
-        except NothingToEarn:
-            query = self.aligned(one).queries[at]
-            raise ValueError(f"{one.label}: nothing could be earned in query {query!r}") from None
+            return float(measured(plain, ranked.only(alone), ratio.only(alone)).values[0])
+        except QueryError as error:
+            raise QueryError(f"{one.label}: {error.problem}", self.aligned(one).queries[at]) from None
 
     def earned(self, one: Plan) -> tuple[Ranked, Ratio]:
         """The ranking as the metric sees it, and what each query earned over what it could have earned."""
         aligned = self.aligned(one)
 
         def earn(plan: Plan) -> tuple[Ranked, Ratio]:
-            ranked = seen(plan, aligned.ranked)
+            ranked = view_for(plan, aligned.ranked)
             return ranked, ratio_of(plan, ranked)
 
         return self._earned.get((id(aligned), one.relevance, *one.arguments.items()), one, earn)
 
     def aligned(self, one: Plan) -> Aligned:
         """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
-        options = dict(one.align)
+        how = replace(one.align, zeros=True, threads=self._threads)
         if self._plain is None:
-            self._plain = self._probe(options)
-        options |= self._plain
-        if options["float32"] not in self._tied:
-            return self._align(options)
-        return self._align(options if self._tied[options["float32"]] else {**options, "order": "item_desc"})
+            self._plain = self._probe(how)
+        how = replace(how, **self._plain)
+        return self._align(how if self._tied.get(how.float32, True) else replace(how, order="item_desc"))
 
-    def _align(self, options: Mapping[str, Any]) -> Aligned:
-        key = tuple(options.items())
-        if key not in self._aligned:
-            opposite = _OPPOSITES.get(options["order"]) if self._plain else None
+    def _align(self, how: Align) -> Aligned:
+        if how not in self._aligned:
+            opposite = _OPPOSITES.get(how.order) if self._plain else None
             if opposite is not None:
-                found = self._align({**options, "order": opposite})
-                self._aligned[key] = replace(found, ranked=_ties_reversed(found.ranked))
+                found = self._align(replace(how, order=opposite))
+                self._aligned[how] = replace(found, ranked=found.ranked.ties_reversed())
             else:
-                self._aligned[key] = self._source.align(**options, zeros=True, threads=self._threads)
-        return self._aligned[key]
+                self._aligned[how] = self._source.align(how)
+        return self._aligned[how]
 
-    def _probe(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _probe(self, how: Align) -> dict[str, Any]:
         """Options of the alignment that make no difference in this data, each with one value for all."""
-        same = {"duplicates": "error", "truth_duplicates": "error"}
-        plain = {**options, **same, "order": "item_desc", "extra_queries": False}
+        same: dict[str, Any] = {"duplicates": "error", "truth_duplicates": "error"}
+        plain = replace(how, **same, order="item_desc", extra_queries=False)
         try:
-            double, single = (self._align({**plain, "float32": float32}) for float32 in (False, True))
+            double, single = (self._align(replace(plain, float32=float32)) for float32 in (False, True))
         except ValueError:  # an item twice: every option may matter
             return {}
         self._tied = {False: double.ranked.tied is not None, True: single.ranked.tied is not None}
@@ -140,15 +136,6 @@ class Sweep:
             **({} if double.extra_count else {"extra_queries": False}),
             **({"float32": False} if _same_ties(double.ranked, single.ranked) else {}),
         }
-
-
-def _ties_reversed(ranked: Ranked) -> Ranked:
-    """The same with items of equal scores the other way round."""
-    if ranked.above is None or ranked.tied is None:
-        return ranked
-    ranks = 2 * ranked.above + ranked.tied + 1 - ranked.ranks
-    order = np.lexsort((ranks, ranked.query))
-    return ranked._but(**{**ranked._hits_at(order, ranked.hit_offsets), "ranks": ranks[order]})
 
 
 def _same_ties(one: Ranked, other: Ranked) -> bool:
@@ -163,7 +150,7 @@ def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
     found = {}
     for name in conventions():
         try:
-            (found[name],) = plan(metric, name, choices)
+            (found[name],) = make_plans(metric, name, choices)
         except ValueError:  # noqa: PERF203  it has no such number
             continue
     return found
@@ -190,7 +177,7 @@ def changed(one: Plan, changes: Mapping[str, Any]) -> Plan:
     """The plan with some choices made otherwise."""
     arguments = {**one.arguments, **{name: value for name, value in changes.items() if name in one.arguments}}
     choices = {**one.choices, **{name: value for name, value in changes.items() if name in one.choices}}
-    return planned(one.metric, arguments, choices)
+    return make_plan(one.metric, arguments, choices)
 
 
 def differences(one: Plan, other: Plan) -> Iterator[str]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rankstone.inputs import Aligned, ranked_from
+from rankstone.align.ranked import Ints, Ranked
 from rankstone.inputs.columns import plain_ids
-from rankstone.ranked import Ints
+from rankstone.inputs.source import Aligned
 
 EXTRA_LIMIT = 1 << 16
 
 Extra = set[Any] | None  # None: too many
 
 
-def aligned_with(core: tuple[Any, ...], queries: Callable[[], Sequence[Any]], extra: Extra) -> Aligned:
-    """The core's answer, with what is known of such queries."""
+def aligned_with(ranked: Ranked, dropped: int, queries: Callable[[], Sequence[Any]], extra: Extra) -> Aligned:
+    """A ranking, with what is known of such queries."""
     known = [] if extra is None else sorted(extra)
     count = EXTRA_LIMIT + 1 if extra is None else len(known)
-    return Aligned(ranked_from(core), queries, lambda: known, count, core[14], extra is not None)
+    return Aligned(ranked, queries, lambda: known, count, dropped, extra is not None)
 
 
 def more_extra(known: Extra, column: Any, rows: Ints) -> Extra:

@@ -7,32 +7,21 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rankstone.definitions import Definition, define, summarize
-from rankstone.inputs import Aligned
+from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.align.ranking import Ratio
+from rankstone.answers.definition import Definition, define, summarize
+from rankstone.answers.table import text_table, wrapped
+from rankstone.conventions.convention import Convention
+from rankstone.inputs.source import Aligned
+from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.values import view_for
 from rankstone.metrics.registry import Metric, parse
-from rankstone.ranked import Bools, Floats, Ints, Ratio
-from rankstone.tables import text_table, wrapped
-
-if TYPE_CHECKING:
-    from rankstone.conventions import Convention
-    from rankstone.evaluate import Plan
 
 _ALIGN = "<>>>"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Outcome:
-    """One metric's part of a result."""
-
-    plan: Plan
-    ratio: Ratio
-    values: Floats  # one a query; NaN where the query does not enter the mean
-    counted: Bools | None  # which queries enter the mean; None for all
-    mean: float
 
 
 @dataclass(frozen=True)
@@ -229,15 +218,16 @@ class Result(Means):
 
     @cached_property
     def _tied(self) -> dict[str, tuple[float, float, Bools]]:
-        from rankstone.evaluate import outcome
-
         out = {}
         for label, one in self._outcomes.items():
             ranked = self._aligned[one.plan.align].ranked
             if ranked.tied is None or one.plan.metric.row.kind == "ratings":
                 out[label] = (one.mean, one.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            ends = [outcome(one.plan, ranked, self._weights, ties) for ties in one.plan.metric.row.extremes]
+            ends = [
+                outcome_of(one.plan, measure(one.plan, ranked, ties), self._weights)
+                for ties in one.plan.metric.row.extremes
+            ]
             moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
             means = sorted([one.mean, *(end.mean for end in ends)])
             out[label] = (means[0], means[-1], moved)
@@ -245,8 +235,6 @@ class Result(Means):
 
     def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
-        from rankstone.evaluate import mean_of
-
         if isinstance(groups, Mapping):
             lost = [query for query in self.queries if query not in groups]
             if lost:
@@ -264,15 +252,7 @@ class Result(Means):
             weights = None if self._weights is None else self._weights[inside]
             parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
             out[label] = {
-                name: mean_of(
-                    one.plan,
-                    parts[one.plan.align],
-                    one.ratio.only(inside),
-                    one.values[inside],  # as they are: a metric may look at all queries, as for the highest grade
-                    None if one.counted is None else one.counted[inside],
-                    weights,
-                )
-                for name, one in self._outcomes.items()
+                name: _mean_within(one, parts[one.plan.align], inside, weights) for name, one in self._outcomes.items()
             }
         return out
 
@@ -329,7 +309,7 @@ class Result(Means):
         `read_result` reads json again. A parquet file has the definitions in its metadata; beside the others, which
         have no room for them, they are written to a file of the same name with .json after it.
         """
-        from rankstone.write import write
+        from rankstone.answers.write import write
 
         write(self, path, format)
 
@@ -398,6 +378,13 @@ class Result(Means):
         return [*self.remarks(), *(ranges if self.account.tied else ()), *self.defined()]
 
 
+def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Floats | None) -> float:
+    """The mean of some queries' values, as they are: a metric may look at all queries, as for the highest grade."""
+    counted = None if outcome.counted is None else outcome.counted[inside]
+    found = Measured(view_for(outcome.plan, ranked), outcome.ratio.only(inside), outcome.values[inside], counted)
+    return mean_from(outcome.plan, sums_of(outcome.plan, found, weights), outcome.ratio.finish)
+
+
 class Saved(Means):
     """A result read from a file."""
 
@@ -444,9 +431,12 @@ def digests(aligned: Aligned) -> dict[str, str]:
         return f"blake2b:{found.hexdigest()}"
 
     return {
-        "truth": digest(ranked.truth_offsets, ranked.ideal),
+        "truth": digest(ranked.truth_offsets, ranked.ideal_grades),
         "run": digest(
-            ranked.hit_offsets, ranked.grade, (ranked.ranks, ranked.score), (ranked.retrieved, ranked.present)
+            ranked.placed_offsets,
+            ranked.grade,
+            (ranked.rank_unchecked, ranked.score),
+            (ranked.retrieved, ranked.present),
         ),
     }
 

@@ -23,7 +23,7 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
 
 
 def _words() -> dict[str, str]:
-    from rankstone.conventions import conventions
+    from rankstone.conventions.convention import conventions
     from rankstone.metrics.registry import rows
 
     return {"metrics": " ".join(sorted(rows())), "conventions": " ".join(conventions())}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.evaluate import Plan, alignments
-from rankstone.inputs import Aligned
-from rankstone.inputs.columns import Columns, plain_ids
-from rankstone.inputs.extra import Extra, aligned_with, more_extra
-from rankstone.ranked import Ints
+from rankstone.align.extra import Extra, aligned_with, more_extra
+from rankstone.align.join import join
+from rankstone.align.ranked import Ints, Ranked, ranges
+from rankstone.inputs.columns import ColumnPair, Columns, plain_ids
+from rankstone.inputs.source import Align, Aligned
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
 
@@ -20,16 +20,18 @@ CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
 class Grouped:
     """Queries aligned a batch at a time, put together in the truth's order."""
 
-    def __init__(self, truth: Columns, plans: Sequence[Plan], threads: int) -> None:
+    repeatable = False
+
+    def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
         # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
         self.core = _core.Stream(truth.query, truth.item, truth.grade, duplicates="count", truth_duplicates="count")
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query = truth.query
         self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))
-        self._pieces: dict[Any, list[tuple[Any, ...]]] = {asked: [] for asked in alignments(plans).items()}
+        self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
+        self._dropped = dict.fromkeys(self._pieces, 0)
         self._numbers: list[Ints] = []
         self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
-        self._threads = threads
         self._extra: Extra = set()
 
     def add(self, rows: Columns, starts: Ints, queries: Ints) -> bool:
@@ -43,33 +45,30 @@ class Grouped:
         return True
 
     def _align(self, rows: Columns, known: Ints) -> None:
-        at = _ranges(self._offsets, known)
+        at, _ = ranges(self._offsets, known)
         query, item, grade = (_take(one, at) for one in (self._truth.query, self._truth.item, self._truth.grade))
-        for (align, zeros), pieces in self._pieces.items():
-            pieces.append(
-                _core.align_columns(
-                    query, item, grade, rows.query, rows.item, rows.score,
-                    **dict(align), zeros=zeros, threads=self._threads,
-                )
-            )  # fmt: skip
+        source = ColumnPair(Columns(query, item, grade), rows)
+        for how, pieces in self._pieces.items():
+            aligned = source.align(how)
+            pieces.append(aligned.ranked)
+            self._dropped[how] += aligned.dropped
         self._numbers.append(known)
 
     def finish(self, empty: Columns) -> None:
         """Add the judged queries that the run does not have."""
         self._align(empty, np.flatnonzero(~self._finished))
 
-    def align(self, **options: Any) -> Aligned:
+    def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
-        align = tuple((name, options[name]) for name, _ in next(iter(self._pieces))[0])
-        core = _joined(self._pieces[align, options["zeros"]], np.concatenate(self._numbers))
-        return aligned_with(core, lambda: plain_ids(self._query, self._first_rows), self._extra)
+        whole = join(self._pieces[how]).only(np.argsort(np.concatenate(self._numbers), kind="stable"))
+        return aligned_with(whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra)
 
 
-def one_pass(truth: Columns, batches: Iterable[Columns], plans: Sequence[Plan], threads: int) -> Grouped | None:
+def one_pass(truth: Columns, batches: Iterable[Columns], alignments: Iterable[Align], threads: int) -> Grouped | None:
     """None if some query's rows do not lie together."""
     if len(truth.query) == 0:
         raise ValueError("the truth has no rows")
-    grouped = Grouped(truth, plans, threads)
+    grouped = Grouped(truth, alignments)
     carry: Columns | None = None  # rows of the last query, which the next batch may go on with
     rows: Columns | None = None
     for rows in batches:
@@ -106,50 +105,6 @@ def one_pass(truth: Columns, batches: Iterable[Columns], plans: Sequence[Plan], 
 
 def _add(grouped: Grouped, rows: Columns, threads: int) -> bool:
     return grouped.add(rows, *grouped.core.stretches(rows.query, threads))
-
-
-def _joined(pieces: list[tuple[Any, ...]], numbers: Ints) -> tuple[Any, ...]:
-    """The core's answers for some queries each as one answer, with the queries by number."""
-    order = np.argsort(numbers, kind="stable")
-    ties = any(one[12] is not None for one in pieces)
-
-    def ends(offsets: int) -> Ints:
-        return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(one[offsets]) for one in pieces]))))
-
-    truth, hits = ends(4), ends(7)
-    truth_rows, hit_rows = _ranges(truth, order), _ranges(hits, order)
-
-    def every(at: int, rows: Ints) -> Any:
-        return np.concatenate([one[at] for one in pieces])[rows]
-
-    above = tied = None
-    if ties:
-        above = np.concatenate([one[8] - 1 if one[12] is None else one[12] for one in pieces])[hit_rows]
-        tied = np.concatenate([np.ones_like(one[8]) if one[13] is None else one[13] for one in pieces])[hit_rows]
-    return (
-        None,
-        None,
-        every(2, order),
-        every(3, order),
-        np.concatenate(([0], np.cumsum(np.diff(truth)[order]))),
-        every(5, truth_rows),
-        every(6, truth_rows),
-        np.concatenate(([0], np.cumsum(np.diff(hits)[order]))),
-        every(8, hit_rows),
-        every(9, hit_rows),
-        every(10, hit_rows),
-        every(11, hit_rows),
-        above,
-        tied,
-        sum(one[14] for one in pieces),
-    )
-
-
-def _ranges(offsets: Ints, segments: Ints) -> Ints:
-    """Positions of all that is in some segments, one segment after the other."""
-    starts, sizes = offsets[segments], offsets[segments + 1] - offsets[segments]
-    before = np.cumsum(sizes) - sizes
-    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
 
 
 def _take(column: Any, rows: Ints) -> Any:

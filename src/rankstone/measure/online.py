@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.accumulate import ExactSum, by_query
-from rankstone.conventions import Convention
-from rankstone.conventions import convention as find_convention
-from rankstone.definitions import Definition, define
-from rankstone.evaluate import NothingToEarn, Plan, Sums, mean_from, plan, scored, sums_of
+from rankstone.align.ranked import Bools, Floats
+from rankstone.answers.definition import Definition, define
+from rankstone.answers.table import text_table
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.plan import Plan, make_plans
+from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
+from rankstone.measure.accumulate import by_query
+from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, sums_of
 from rankstone.metrics.registry import Metric
-from rankstone.ranked import Bools, Floats
-from rankstone.tables import text_table
 
 Time = float | datetime
 Span = float | timedelta
@@ -76,11 +78,11 @@ class Online:
         convention: str | Convention = "rankstone",
         **choices: Any,
     ) -> None:
-        asked = plan(metrics, convention, choices)
+        asked = make_plans(metrics, convention, choices)
         named = find_convention(convention).but(**choices)
         self.definitions: dict[str, Definition] = {one.label: define(one, named) for one in asked}
         self._plans = tuple(map(_by_list, asked))
-        self._finish = [scored(one, Dicts({}, {}).align(**_options(one)).ranked)[1].finish for one in self._plans]
+        self._finish = [measure(one, Dicts({}, {}).align(one.alignment).ranked).ratio.finish for one in self._plans]
         self.half_life = None if half_life is None else _span("half_life", half_life)
         if window is None and self.half_life is None:
             raise TypeError("give a window or a half_life")
@@ -200,18 +202,18 @@ class Online:
         every = np.ones(tops.shape, dtype=bool)
         for row, one in enumerate(self._plans):
             try:
-                ranked, ratio, values, counted = scored(one, source.align(**_options(one)).ranked)
-            except NothingToEarn as error:
-                wrong = due[error.query][0]
-                raise ValueError(f"{one.label}: nothing could be earned in list {wrong!r} (no outcome)") from None
-            every[row] = True if counted is None else counted
+                found = measure(one, source.align(one.alignment).ranked)
+            except QueryError as error:
+                wrong = due[error.number][0]
+                raise ValueError(f"{one.label}: {error.problem} in list {wrong!r}") from None
+            every[row] = True if found.counted is None else found.counted
             # What each list would add to the sums of the mean.
-            sums = sums_of(one, ranked, ratio, values, counted, None, np.asarray)
+            sums = sums_of(one, found, None, np.asarray)
             tops[row, every[row]] = sums.top
             bottoms[row, every[row]] = sums.bottom if one.choices["averaging"] == "micro" else 1.0
-        ids, found = zip(*due, strict=True)
+        ids, lists = zip(*due, strict=True)
         return _Settled(
-            np.array([one.time for one in found]), ids, [one.segment for one in found], tops, bottoms, every
+            np.array([one.time for one in lists]), ids, [one.segment for one in lists], tops, bottoms, every
         )
 
     def compute(self) -> Window:
@@ -406,10 +408,6 @@ def _by_list(one: Plan) -> Plan:
     if averaging not in ("macro", "micro"):
         raise ValueError(f"{one.label}: averaging={averaging!r} has no interval here; choose macro or micro")
     return summed
-
-
-def _options(one: Plan) -> dict[str, Any]:
-    return {**dict(one.align), "zeros": one.zeros, "threads": 1}
 
 
 def _estimate(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rankstone.evaluate import evaluate, evaluate_source
-from rankstone.inputs import Aligned, Source
 from rankstone.inputs.dense import Dense
 from rankstone.inputs.lists import judged_as
+from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.evaluate import evaluate, evaluate_source
 from rankstone.metrics.registry import Metric
 
 
@@ -87,11 +88,13 @@ class _Labels:
         self.dense = Dense(values.reshape(1, n), grades.reshape(1, n))
         self.truth = None if truth is None else _numbers(f"{name}: truth", truth)
 
-    def align(self, **options: Any) -> Aligned:
-        aligned = self.dense.align(**options)
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
+        aligned = self.dense.align(how)
         ranked = aligned.ranked
         if self.ordered:
-            ranked.score = np.full(len(ranked.score), np.nan)
+            ranked = ranked.replace(score=np.full(len(ranked.score), np.nan))
         if self.truth is not None:
-            judged_as(ranked, np.array([0, len(self.truth)]), self.truth)
-        return aligned
+            ranked = judged_as(ranked, np.array([0, len(self.truth)]), self.truth)
+        return replace(aligned, ranked=ranked)

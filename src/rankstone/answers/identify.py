@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from rankstone.conventions import convention as find_convention
-from rankstone.definitions import Definition, define
-from rankstone.evaluate import Plan
-from rankstone.inputs import open_source
+from rankstone.answers.definition import Definition, define
+from rankstone.answers.sweep import Sweep, changed, choice_of, presets, values_of
+from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.plan import Plan
+from rankstone.inputs.open import open_source
 from rankstone.metrics.registry import Metric, parse
-from rankstone.sweep import Sweep, changed, choice_of, presets, values_of
 
 _SHOWN = 40  # lines of a printed table
 _LEARNT_FROM = 3  # conventions that differ
@@ -67,7 +67,7 @@ class Identified:
         return [[", ".join(one.conventions), _changes(one), f"{one.value:.6f}"] for one in shown]
 
     def __repr__(self) -> str:
-        from rankstone.tables import text_table
+        from rankstone.answers.table import text_table
 
         told = f"{self.metric} = {self.reported}: "
         tried = f"{self.tried} definitions tried, {self.values} different values"
@@ -81,7 +81,7 @@ class Identified:
         return "\n".join([*head, *table, *rest])
 
     def _repr_html_(self) -> str:
-        from rankstone.tables import html_table
+        from rankstone.answers.table import html_table
 
         lines = repr(self).split("\n", 1)[0]
         return html_table([["convention", "but", "value"], *self.rows()], "<<>", [lines])

@@ -21,7 +21,7 @@ from rankstone.inputs.lines import FileError, one_piece, open_text
 from rankstone.metrics.registry import parse
 
 if TYPE_CHECKING:
-    from rankstone.result import Result, Saved
+    from rankstone.answers.result import Result, Saved
 
 _SUFFIXES = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet"}
 _RESULTS = {**_SUFFIXES, "json": "json", "txt": "trec", "trec": "trec", "eval": "trec"}
@@ -85,7 +85,7 @@ def _jsonable(data: Any) -> Any:
 
 def read_result(path: Path) -> Saved:
     """A result that was written as json: means, values a query, definitions; `compare` takes it as any other."""
-    from rankstone.result import Saved
+    from rankstone.answers.result import Saved
 
     text = open_text(os.fspath(path))
     try:

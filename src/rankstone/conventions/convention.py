@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rankstone.align.ranking import Relevance
+from rankstone.conventions.presets import PRESETS
 from rankstone.metrics.registry import Row, depth, rows
-from rankstone.presets import PRESETS
-from rankstone.ranked import Relevance
 
 TIES = (
     "item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic", "expected", "group_end",

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankstone.ranked import Relevance
+from rankstone.align.ranking import Relevance
 
 if TYPE_CHECKING:
-    from rankstone.conventions import Convention
-    from rankstone.evaluate import Plan
+    from rankstone.conventions.convention import Convention
+    from rankstone.conventions.plan import Plan
     from rankstone.metrics.registry import Metric, Row
 
 # Text and LaTeX of each metric. <divisor> stands for a parameter's value, (k) falls away where there is no cutoff.
@@ -285,10 +285,10 @@ def definition(metric: str | Metric, *, convention: str | Convention = "rankston
     >>> rs.definition("precision@5", convention="hivemall").formula
     'hits(k) / min(k, retrieved)'
     """
-    from rankstone.conventions import convention as find_convention
-    from rankstone.evaluate import plan
+    from rankstone.conventions.convention import convention as find_convention
+    from rankstone.conventions.plan import make_plans
 
-    plans = plan(metric, convention, choices)
+    plans = make_plans(metric, convention, choices)
     if len(plans) > 1:
         raise ValueError(f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(one.label for one in plans)}")
     return define(plans[0], find_convention(convention).but(**choices))
@@ -297,7 +297,7 @@ def definition(metric: str | Metric, *, convention: str | Convention = "rankston
 def define(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
     from rankstone import __version__
-    from rankstone.conventions import CHOICES
+    from rankstone.conventions.convention import CHOICES
 
     row = plan.metric.row
     text, latex = FORMULAS.get(row.name, (row.formula or row.summary, ""))
@@ -421,6 +421,6 @@ def _say(name: str, value: Any) -> str:
         return f"discount 1/{value}"
     if isinstance(value, tuple):
         return f"{name} {dict(value)}"
-    from rankstone.conventions import CHOICES
+    from rankstone.conventions.convention import CHOICES
 
     return "" if name in CHOICES and value == CHOICES[name].default else f"{name} {value}"

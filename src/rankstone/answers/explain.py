@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.conventions import Convention
-from rankstone.conventions import convention as find_convention
-from rankstone.definitions import Definition, define, summarize
-from rankstone.evaluate import Plan, plan, ratio_of
-from rankstone.inputs import Source, open_source
+from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
+from rankstone.answers.definition import Definition, define, summarize
+from rankstone.answers.sweep import Sweep, changed, choice_of, differences
+from rankstone.answers.table import html_table, text_table, wrapped
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.plan import Plan, make_plans
+from rankstone.inputs.open import open_source
+from rankstone.inputs.source import Source
+from rankstone.measure.values import ratio_of
 from rankstone.metrics.registry import Metric, parse
-from rankstone.ranked import Floats, Ints, Ranked
-from rankstone.sweep import Sweep, changed, choice_of, differences
-from rankstone.tables import html_table, text_table, wrapped
 
 _SHOWN = 30  # rows of a printed table
 _FEW = 6  # choices whose every order is tried
@@ -58,7 +60,7 @@ def explain(
     runs = run if isinstance(run, tuple) else (run,)
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
-    plans = [plan(metrics[0], one, choices)[0] for one in named]
+    plans = [make_plans(metrics[0], one, choices)[0] for one in named]
     conventions = [find_convention(one).but(**choices) for one in named]
     sources = [open_source(truth, one, **doors) for one in runs]
     sweeps = [Sweep(source, threads) for source in sources]
@@ -160,10 +162,10 @@ def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query:
     ranked, ratio = sweep.earned(one)
     lists = _lists_of(source, aligned.queries[at], at)
     base, earned = _contributions(one, ranked, at)
-    hits = slice(int(ranked.hit_offsets[at]), int(ranked.hit_offsets[at + 1]))
+    hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     found = [lists.by_place[place - 1] for place in ranked.place[hits]]
     gains, discounts = _worths(one, ranked, at)
-    each = list(zip(found, ranked.ranks[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
+    each = list(zip(found, ranked.rank_unchecked[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
     numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
     return Explanation(
         query=aligned.queries[at],
@@ -200,15 +202,15 @@ def _contributions(one: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
 
     The metric itself is asked: it measures the list with its first 0, 1, 2 ... hits, beside all the other queries.
     """
-    n, hits = len(ranked), int(ranked.hit_offsets[at + 1] - ranked.hit_offsets[at])
+    n, hits = len(ranked), int(ranked.placed_offsets[at + 1] - ranked.placed_offsets[at])
     sums = []
     step = max(1, _AT_ONCE // max(hits, 1))
     for start in range(0, hits + 1, step):
         counts = np.arange(start, min(start + step, hits + 1))
         copies = ranked.only(np.concatenate((np.arange(n), np.full(len(counts), at))))
-        others = np.ones(len(ranked.ranks), dtype=bool)
+        others = np.ones(len(ranked.rank_unchecked), dtype=bool)
         keep = np.concatenate((others, (np.arange(hits) < counts[:, None]).ravel()))
-        sums.append(ratio_of(one, copies.with_hits(keep)).numerator[n:])
+        sums.append(ratio_of(one, copies.with_placed(keep)).numerator[n:])
     total = np.concatenate(sums)
     each = np.diff(total)
     noise = 1e-13 * np.abs(total).max()  # sums of other lengths are rounded otherwise
@@ -219,25 +221,25 @@ def _worths(one: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], lis
     """Gain and discount of each hit, for metrics that have both. The gain is what the hit would earn alone."""
     from rankstone.metrics.gains import DISCOUNTS, cg
 
-    hits = slice(int(ranked.hit_offsets[at]), int(ranked.hit_offsets[at + 1]))
+    hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     count = hits.stop - hits.start
     discount = DISCOUNTS.get(one.arguments.get("discount", ""))
     if discount is None or "gain" not in one.arguments or count == 0:
         return [None] * count, [None] * count
-    alone = ranked.only(np.full(count, at)).with_hits(np.eye(count, dtype=bool).ravel())
+    alone = ranked.only(np.full(count, at)).with_placed(np.eye(count, dtype=bool).ravel())
     known = {name: one.arguments[name] for name in cg.row.defaults}
     gains = cg.row.function(alone, k=None, **known).numerator
-    return gains.tolist(), discount(ranked.ranks[hits].astype(np.float64)).tolist()
+    return gains.tolist(), discount(NUMPY, ranked.rank_unchecked[hits].astype(np.float64)).tolist()
 
 
 def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
     """The list that earns just what could be earned: by grade, as given, or of what was returned; else none."""
     if one.metric.row.bounds[1] != 1 or one.metric.row.kind != "ranking":
         return []
-    grades = ranked.grades[ranked.truth_offsets[at] : ranked.truth_offsets[at + 1]]
+    grades = ranked.truth_grades[ranked.truth_offsets[at] : ranked.truth_offsets[at + 1]]
     if len(grades) != len(items):
         items = list(dict.fromkeys(items))  # an item judged twice counts once
-    returned = ranked.place[ranked.hit_offsets[at] : ranked.hit_offsets[at + 1]] - 1
+    returned = ranked.place[ranked.placed_offsets[at] : ranked.placed_offsets[at + 1]] - 1
     by_grade, given = np.argsort(-grades, kind="stable"), np.arange(len(grades))
     inside = by_grade[np.isin(by_grade, returned)]
     k = one.arguments.get("k")
@@ -261,17 +263,17 @@ def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[
 def _with_list(ranked: Ranked, at: int, order: Ints) -> Ranked:
     """One more query: a copy of one, whose list is some of its judged items."""
     base = ranked.only(np.append(np.arange(len(ranked)), at))
-    start, size = int(base.hit_offsets[-2]), len(order)
+    start, size = int(base.placed_offsets[-2]), len(order)
     ranks = np.arange(1, size + 1)
 
     def ending(values: Any, new: Any) -> Any:
         return None if values is None else np.concatenate((values[:start], new)).astype(values.dtype)
 
-    return base._but(
+    return base.replace(
         retrieved=np.append(base.retrieved[:-1], max(int(base.retrieved[-1]), size)),
-        hit_offsets=np.append(base.hit_offsets[:-1], start + size),
-        ranks=ending(base.ranks, ranks),
-        grade=ending(base.grade, base.grades[base.truth_offsets[-2] :][order]),
+        placed_offsets=np.append(base.placed_offsets[:-1], start + size),
+        rank_unchecked=ending(base.rank_unchecked, ranks),
+        grade=ending(base.grade, base.truth_grades[base.truth_offsets[-2] :][order]),
         score=ending(base.score, -ranks),
         place=ending(base.place, order + 1),
         misses=ending(base.misses, np.zeros(size)),
@@ -357,9 +359,9 @@ def _order(lists: _Lists, one: Plan) -> list[tuple[int, Any, float | None]]:
     """Every item returned, with its rank and score, as the alignment orders them."""
     if not len(lists.returned_items):
         return []
-    options = {**dict(one.align), "truth_duplicates": "error", "extra_queries": False}
-    ranked = lists.returned.align(**options, zeros=True, threads=1).ranked
-    rows = zip(ranked.ranks.tolist(), ranked.place.tolist(), ranked.score.tolist(), strict=True)
+    how = replace(one.alignment, truth_duplicates="error", extra_queries=False, zeros=True)
+    ranked = lists.returned.align(how).ranked
+    rows = zip(ranked.rank_unchecked.tolist(), ranked.place.tolist(), ranked.score.tolist(), strict=True)
     return [
         (rank, lists.returned_items[place - 1], None if math.isnan(score) else score) for rank, place, score in rows
     ]

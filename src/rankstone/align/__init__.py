@@ -1,0 +1,1 @@
+"""Truth and run brought together: what a metric may read."""

@@ -1,0 +1,38 @@
+"""Several alignments as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rankstone.align.ranked import Ints, Ranked
+
+
+def join(pieces: Sequence[Ranked]) -> Ranked:
+    """The queries of several rankings, one after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+
+    def every(name: str) -> Any:
+        return np.concatenate([getattr(piece, name) for piece in pieces])
+
+    def ends(name: str) -> Ints:
+        sizes = np.concatenate([np.diff(getattr(piece, name)) for piece in pieces])
+        return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+
+    above = tied = None
+    if any(piece.tied is not None for piece in pieces):
+        rank = [piece.rank_unchecked for piece in pieces]
+        above = np.concatenate(
+            [at - 1 if one.above is None else one.above for one, at in zip(pieces, rank, strict=True)]
+        )
+        tied = np.concatenate(
+            [np.ones_like(at) if one.tied is None else one.tied for one, at in zip(pieces, rank, strict=True)]
+        )
+    return Ranked(
+        every("retrieved"), every("present"), ends("truth_offsets"), every("truth_grades"), every("ideal_grades"),
+        ends("placed_offsets"), every("rank_unchecked"), every("grade"), every("score"), every("place"), above, tied,
+        ordered_truth=all(piece.ordered_truth for piece in pieces),
+    )  # fmt: skip

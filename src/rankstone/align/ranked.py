@@ -1,0 +1,694 @@
+"""`Ranked`: where the judged items landed, as flat NumPy arrays. From here on there are no ids, frames or strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankstone.align import agree
+from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance
+from rankstone.align.ties import SHARED, TieGroups, by_grade, reversed_rank, shared_rank
+from rankstone.errors import NoExpectedValue, QueryError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+T = TypeVar("T")
+
+
+class _NumPy(Functions):
+    """The plain functions, straight from NumPy."""
+
+    xp = np
+    where = staticmethod(np.where)
+    minimum = staticmethod(np.minimum)
+    maximum = staticmethod(np.maximum)
+    log2 = staticmethod(np.log2)
+    log = staticmethod(np.log)
+    sqrt = staticmethod(np.sqrt)
+    abs = staticmethod(np.abs)
+    floor = staticmethod(np.floor)
+    ceil = staticmethod(np.ceil)
+    round = staticmethod(np.round)
+
+
+NUMPY: Functions = _NumPy()
+
+
+class Ranked(_NumPy, Ranking):
+    """Where the judged items landed: flat arrays sorted by query, then rank.
+
+    An item is *placed* if it was judged and the run returned it. One entry a query: `retrieved` (how many items the run
+    returned), `present` (is it in the run at all). One a judged item: `truth_grades`, in the order of the truth as
+    given, and `ideal_grades`, the same with each query's in descending order; query q's are
+    [truth_offsets[q]:truth_offsets[q + 1]]. One a placed item: `rank` (from 1), `grade`, `score` (NaN where the run is
+    only an order) and `place` (from 1: the item's position in its query's truth as given); query q's are
+    [placed_offsets[q]:placed_offsets[q + 1]]. Where scores are tied, `above` is how many items have a higher score and
+    `tied` how many have the same, the item itself included; both are None where nothing is.
+    """
+
+    def __init__(
+        self,
+        retrieved: Ints,
+        present: Bools,
+        truth_offsets: Ints,
+        truth_grades: Floats,
+        ideal_grades: Floats | None,
+        placed_offsets: Ints,
+        rank: Ints,
+        grade: Floats,
+        score: Floats,
+        place: Ints,
+        above: Ints | None = None,
+        tied: Ints | None = None,
+        *,
+        ordered_truth: bool = False,
+        rule: Relevance | None = None,
+    ) -> None:
+        self.__dict__.update(
+            retrieved=retrieved,
+            present=present,
+            truth_offsets=truth_offsets,
+            truth_grades=truth_grades,
+            _ideal_grades=ideal_grades,
+            placed_offsets=placed_offsets,
+            rank_unchecked=rank,
+            grade=grade,
+            score=score,
+            place=place,
+            above=above,
+            tied=tied,
+            ordered_truth=ordered_truth,  # the truth came as an order, without grades
+            rule=rule or Relevance(),
+            _judged=None,  # how many items the truth judges, where not all of them are known here
+            unjudged=None,  # how many returned items nobody judged, where they count as graded 0
+            misses=None,  # placed items that count as if they were not relevant
+            _memo={},
+        )
+
+    retrieved: Ints
+    present: Bools
+    truth_offsets: Ints
+    truth_grades: Floats
+    _ideal_grades: Floats | None
+    placed_offsets: Ints
+    rank_unchecked: Ints  # also where ties are averaged
+    grade: Floats
+    score: Floats
+    place: Ints
+    above: Ints | None
+    tied: Ints | None
+    ordered_truth: bool
+    _judged: Floats | None
+    unjudged: Ints | None
+    misses: Bools | None
+    _memo: dict[Any, Any]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a ranking does not change: make another with replace({name}=...)")
+
+    def replace(self, **changes: Any) -> Ranked:
+        """A copy that shares all arrays but these."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _memo={}, **changes)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memo": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # -- views ---------------------------------------------------------------------------------------------
+
+    def judged_by(self, rule: Relevance) -> Ranked:
+        """The same ranking under another notion of relevance."""
+        if rule == self.rule:
+            return self
+        return self.remember(("view", rule), lambda: self.replace(rule=rule))
+
+    def with_ties(self, ties: str) -> Ranked:
+        """The same ranking with its tied items in another order, all at one rank, or with all orders averaged."""
+        above, tied = self.above, self.tied
+        if above is None or tied is None:
+            return self
+        if ties == "expected":
+            return self.remember(ties, lambda: self.replace(expected=True))
+        if ties in SHARED:
+            rank = shared_rank(above, tied, ties)
+            return self.remember(ties, lambda: self.replace(rank_unchecked=rank, shared=True))
+        return self.remember(ties, lambda: self._placed_at(*by_grade(self, ties), above=None, tied=None))
+
+    def ties_reversed(self) -> Ranked:
+        """The same with items of equal scores the other way round."""
+        if self.above is None or self.tied is None:
+            return self
+        rank = reversed_rank(self.rank_unchecked, self.above, self.tied)
+        order = np.lexsort((rank, self.query))
+        return self._placed_at(order, rank[order])
+
+    def _placed_at(self, order: Ints, rank: Ints, **changes: Any) -> Ranked:
+        """The placed items in another order of the same queries, with other ranks."""
+        return self.replace(**{**self._placed_of(order, self.placed_offsets), "rank_unchecked": rank, **changes})
+
+    def within_the_list(self) -> Ranked:
+        """The same ranking where nothing is known but the items returned: those nobody judged have grade 0."""
+
+        def view() -> Ranked:
+            changes: dict[str, Any] = {"unjudged": self.retrieved - lengths(self.placed_offsets), "listed": True}
+            if len(self.grade) < len(self.truth_grades):  # not all that was judged was returned
+                at = np.lexsort((self.place, self.query))  # as the truth has them
+                changes |= {"truth_offsets": self.placed_offsets, "truth_grades": self.grade[at]}
+                changes |= {"_ideal_grades": None, "_judged": self.judged}
+            return self.replace(**changes)
+
+        return self.remember("within the list", view)
+
+    def above_zero(self) -> Ranked:
+        """The same ranking where an item with a score of 0 or less is never relevant."""
+        return self.remember("above zero", lambda: self.replace(misses=self.score <= 0))
+
+    def only(self, queries: Bools | Ints) -> Ranked:
+        """The same ranking of some queries only: a mask, or their numbers, in any order and as often as wanted."""
+        at = np.flatnonzero(queries) if queries.dtype == np.bool_ else np.asarray(queries, dtype=np.int64)
+        judged, truth_offsets = ranges(self.truth_offsets, at)
+        placed, placed_offsets = ranges(self.placed_offsets, at)
+        return self.replace(
+            retrieved=self.retrieved[at],
+            present=self.present[at],
+            truth_offsets=truth_offsets,
+            truth_grades=self.truth_grades[judged],
+            _ideal_grades=self.ideal_grades[judged],
+            _judged=None if self._judged is None else self._judged[at],
+            unjudged=None if self.unjudged is None else self.unjudged[at],
+            **self._placed_of(placed, placed_offsets),
+        )
+
+    def with_placed(self, keep: Bools) -> Ranked:
+        """The same ranking without some of the placed items: unjudged ones take their places."""
+        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(keep, dtype=np.int64)))
+        return self.replace(**self._placed_of(np.flatnonzero(keep), running[self.placed_offsets]))
+
+    def _placed_of(self, at: Ints, placed_offsets: Ints) -> dict[str, Any]:
+        return {
+            "placed_offsets": placed_offsets,
+            "rank_unchecked": self.rank_unchecked[at],
+            "grade": self.grade[at],
+            "score": self.score[at],
+            "place": self.place[at],
+            "misses": None if self.misses is None else self.misses[at],
+            "above": None if self.above is None else self.above[at],
+            "tied": None if self.tied is None else self.tied[at],
+        }
+
+    def as_one_list(self) -> Ranked:
+        """All queries as one: every placed item in a single list, by score."""
+        return self.remember("as one list", self._one_list)
+
+    def _one_list(self) -> Ranked:
+        order = np.argsort(-self.score, kind="stable")
+        n = len(order)
+        values, first, counts = np.unique(-self.score[order], return_index=True, return_counts=True)
+        tied = len(values) < n
+        changes = {
+            "retrieved": np.array([self.retrieved.sum()]),
+            "present": np.array([True]),
+            "truth_offsets": np.array([0, len(self.truth_grades)]),
+            "_ideal_grades": -np.sort(-self.truth_grades),
+            "_judged": None if self._judged is None else np.array([self._judged.sum()]),
+            "unjudged": None if self.unjudged is None else np.array([self.unjudged.sum()]),
+            "rank_unchecked": np.arange(1, n + 1),
+            "above": np.repeat(first, counts) if tied else None,
+            "tied": np.repeat(counts, counts) if tied else None,
+            "expected": False,
+            "shared": False,
+        }
+        return self.replace(**{**self._placed_of(order, np.array([0, n])), **changes})
+
+    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Any] | None = None) -> Ranked:
+        if worth is None:
+            return self.remember(("ideal", items), lambda: self._ideal(items))
+        view = self._ideal(items)
+        gains = worth(view)
+        order = np.lexsort((-gains, view.query))
+        return view.replace(grade=view.grade[order])
+
+    def _ideal(self, items: Ideal) -> Ranked:
+        offsets, grades, unjudged = self.truth_offsets, self.ideal_grades, self.unjudged
+        if items == "retrieved":
+            offsets, grades = self.placed_offsets, -sorted_within(-self.grade, self.placed_offsets)
+        elif items == "given":
+            grades, unjudged = self.truth_grades, None
+        elif items == "nonzero":
+            keep = grades != 0
+            offsets, grades = np.concatenate(([0], np.cumsum(keep)))[offsets], grades[keep]
+        sizes = lengths(offsets)
+        rank = np.arange(1, len(grades) + 1) - np.repeat(offsets[:-1], sizes)
+        if unjudged is not None and items == "judged":  # as grade 0, they come before the negative ones
+            rank += np.where(grades < 0, np.repeat(unjudged, sizes), 0)
+        return self.replace(
+            placed_offsets=offsets,
+            rank_unchecked=rank,
+            grade=grades,
+            place=rank,
+            score=np.full(len(grades), np.nan),
+            misses=None,
+            above=None,
+            tied=None,
+            expected=False,
+            shared=False,
+        )
+
+    # -- sizes and indices -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.retrieved)
+
+    @property
+    def rank(self) -> Ints:  # type: ignore[override]
+        """Rank of each placed item, from 1."""
+        self.need_order()
+        return self.rank_unchecked
+
+    @property
+    def query(self) -> Ints:
+        """Index of each placed item's query."""
+        return self.remember("query", lambda: np.repeat(np.arange(len(self)), lengths(self.placed_offsets)))
+
+    @property
+    def ideal_grades(self) -> Floats:
+        """The grades of all judged items, each query's in descending order."""
+        if self._ideal_grades is not None:
+            return self._ideal_grades
+        return self.remember("ideal_grades", lambda: -sorted_within(-self.truth_grades, self.truth_offsets))
+
+    @property
+    def judged(self) -> Floats:  # type: ignore[override]
+        """How many items each query's truth judges."""
+        if self._judged is not None:
+            return self._judged
+        return self.remember("judged", lambda: lengths(self.truth_offsets).astype(np.float64))
+
+    @property
+    def placed(self) -> Floats:  # type: ignore[override]
+        """How many items of each query were judged and returned."""
+        return self.remember("placed", lambda: lengths(self.placed_offsets).astype(np.float64))
+
+    @property
+    def relevant(self) -> Floats:  # type: ignore[override]
+        """How many relevant items each query's truth has."""
+        return self.remember("relevant", lambda: self._sum_truth(self.relevance(self.truth_grades)))
+
+    @property
+    def nonrelevant(self) -> Floats:  # type: ignore[override]
+        """How many items each query's truth judges not relevant (a negative grade is no judgement)."""
+
+        def count() -> Floats:
+            below = (self.truth_grades >= 0) & (self.relevance(self.truth_grades) == 0)
+            judged = self._sum_truth(below.astype(np.float64))
+            return judged if self.unjudged is None else judged + self.unjudged
+
+        return self.remember("nonrelevant", count)
+
+    @property
+    def highest_grade(self) -> float:  # type: ignore[override]
+        """Of the whole truth, all queries together; at least 0."""
+        return self.remember("highest_grade", lambda: float(self.truth_grades.max(initial=self.grade.max(initial=0.0))))
+
+    @property
+    def credit(self) -> Floats:
+        """What each placed item counts: 1 if relevant, else 0."""
+
+        def credit() -> Floats:
+            whole = self.relevance(self.grade)
+            return whole if self.misses is None else np.where(self.misses, 0.0, whole)
+
+        return self.remember("credit", credit)
+
+    @property
+    def items_above(self) -> Ints:  # type: ignore[override]
+        """How many items have a higher score than each placed one."""
+        return self.rank_unchecked - 1 if self.above is None else self.above
+
+    @property
+    def items_level(self) -> Ints:  # type: ignore[override]
+        """How many items have the same score, itself included."""
+        return np.ones_like(self.rank_unchecked) if self.tied is None else self.tied
+
+    @property
+    def bad_so_far(self) -> Floats:
+        self.need_order()
+        bad = self.running(self.judged_bad)
+        if self.unjudged is None:
+            return bad
+        placed_above = np.arange(len(bad)) - self.placed_offsets[self.query]
+        return bad + (self.rank - 1 - placed_above)  # what nobody judged counts as not relevant
+
+    @property
+    def predicted(self) -> Floats:
+        """The scores, where they predict the grades."""
+        if np.isnan(self.score).any():
+            raise ValueError("a prediction error needs scores, and the run is only an order of items")
+        return self.score
+
+    # -- from items to queries and back ----------------------------------------------------------------------
+
+    def per_query(self, value: Any) -> Floats:
+        if isinstance(value, np.ndarray):
+            return value.astype(np.float64)
+        return np.full(len(self), float(value))
+
+    def number(self, condition: Any) -> Any:
+        return condition.astype(np.float64)
+
+    def spread(self, values: Any) -> Any:
+        return values[self.query] if isinstance(values, np.ndarray) else values
+
+    def sum(self, values: Floats, k: Depth = None) -> Floats:
+        if not self._covers(k):
+            values = values * self.chance(k) if self.expected else np.where(self._inside(k), values, 0.0)
+        return self._sum(values)
+
+    def _sum(self, values: Floats) -> Floats:
+        """Sum of one value a placed item, by query."""
+        return segment_sums(
+            values, self.placed_offsets, self.remember("starts", lambda: starts_of(self.placed_offsets))
+        )
+
+    def _sum_truth(self, values: Floats) -> Floats:
+        """Sum of one value a judged item, by query."""
+        starts = self.remember("truth_starts", lambda: starts_of(self.truth_offsets))
+        return segment_sums(values, self.truth_offsets, starts)
+
+    def _covers(self, k: Depth) -> bool:
+        """Do the first k places hold all that was placed."""
+        return k is None or (not isinstance(k, np.ndarray) and k >= self._deepest)
+
+    def _inside(self, k: Depth) -> Bools:
+        return self.rank_unchecked <= self.spread(k)
+
+    def chance(self, k: Depth) -> Floats:
+        """For each placed item the chance to be in the first k places: 0 or 1, or between if ties are averaged."""
+        if k is None:
+            return np.ones(len(self.grade))
+        if self.expected and self.above is not None and self.tied is not None:
+            return np.clip(self.spread(k) - self.above, 0, self.tied) / self.tied
+        return self._inside(k).astype(np.float64)
+
+    def running(self, values: Floats) -> Floats:
+        total = np.cumsum(values)
+        before = np.concatenate(([0.0], total))[self.placed_offsets[:-1]]
+        return total - np.repeat(before, lengths(self.placed_offsets))
+
+    def surviving(self, stops: Floats) -> Floats:
+        out = np.empty(len(stops))
+        reading = np.ones(len(self))
+        size = lengths(self.placed_offsets)
+        active = np.flatnonzero(size)
+        for step in range(int(size.max(initial=0))):  # one step a depth, all queries at once
+            active = active[size[active] > step]
+            at = self.placed_offsets[active] + step
+            out[at] = reading[active]
+            reading[active] *= 1.0 - stops[at]
+        return out
+
+    def highest(self, values: Floats) -> Floats:
+        return self._reduced(np.maximum, values, 0.0)
+
+    @property
+    def first_rank(self) -> Floats:  # type: ignore[override]
+        def first() -> Floats:
+            return self._reduced(np.minimum, np.where(self.credit > 0, self.rank, np.inf), np.inf)
+
+        return self.remember("first", first)
+
+    def _reduced(self, function: np.ufunc, values: Floats, empty: float) -> Floats:
+        out = np.full(len(self), empty)
+        starts = self.remember("starts", lambda: starts_of(self.placed_offsets))
+        if len(values):
+            some = slice(None) if starts is None else starts[0]
+            out[some] = function.reduceat(values, self.placed_offsets[:-1][some])
+        return out
+
+    @property
+    def group_starts(self) -> Ints:
+        """Index of the first of each set of tied items."""
+
+        def starts() -> Ints:
+            if self.above is None:
+                return np.arange(len(self.rank_unchecked))
+            first = np.ones(len(self.above), dtype=bool)
+            first[1:] = (self.above[1:] != self.above[:-1]) | (self.query[1:] != self.query[:-1])
+            return np.flatnonzero(first)
+
+        return self.remember("group_starts", starts)
+
+    def _group_sizes(self) -> Ints:
+        return self.remember("group_sizes", lambda: np.diff(np.append(self.group_starts, len(self.grade))))
+
+    def higher(self, values: Floats) -> Floats:
+        before = self.running(values) - values
+        return before if self.above is None else np.repeat(before[self.group_starts], self._group_sizes())
+
+    def level(self, values: Floats) -> Floats:
+        if self.above is None or not len(values):
+            return values
+        return np.repeat(np.add.reduceat(values, self.group_starts), self._group_sizes())
+
+    # -- discounts -------------------------------------------------------------------------------------------
+
+    def discounted(self, gains: Floats, discount: Discount, k: Depth = None) -> Floats:
+        if self.expected and self.above is not None and self.tied is not None:
+            table = np.concatenate(([0.0], np.cumsum(self._table(discount)[1:])))
+            limit = self._deepest if k is None else self.spread(k)
+            low, high = np.minimum(self.above, limit), np.minimum(self.above + self.tied, limit)
+            return self._sum(gains * (table[high] - table[low]) / self.tied)
+        worth = self.weighed(gains, discount)
+        return self._sum(worth if self._covers(k) else np.where(self._inside(k), worth, 0.0))
+
+    def weighed(self, gains: Floats, discount: Discount) -> Floats:
+        """Each gain times discount(rank)."""
+        return gains * self.remember(("discount", discount), lambda: self._table(discount)[self.rank_unchecked])
+
+    def _table(self, discount: Discount) -> Floats:
+        """discount(rank) by rank; entry 0 is unused."""
+        return discounts_up_to(discount, 1 << self._deepest.bit_length())[: self._deepest + 1]
+
+    def sum_of_discounts(self, discount: Discount, depth: Floats) -> Floats:
+        return sums_of_discounts(discount, depth)
+
+    @property
+    def _deepest(self) -> int:
+        """No placed item can lie deeper than this."""
+
+        def deepest() -> int:
+            if len(self.rank_unchecked) == 0:
+                return 0
+            last = self.rank_unchecked if self.above is None or self.tied is None else self.above + self.tied
+            return int(last.max())
+
+        return self.remember("deepest", deepest)
+
+    # -- the rest --------------------------------------------------------------------------------------------
+
+    def looked_up(self, grades: Floats, table: tuple[tuple[float, float], ...]) -> Floats:
+        keys = np.array([key for key, _ in table], dtype=np.float64)
+        values = np.array([value for _, value in table], dtype=np.float64)
+        order = np.argsort(keys)
+        at = np.searchsorted(keys[order], grades).clip(max=len(keys) - 1)
+        unknown = keys[order][at] != grades
+        if unknown.any():
+            self.refuse_items(unknown, f"the gain table has no entry for grade {grades[unknown][0]:g}")
+        return values[order][at]
+
+    def by_count(self, of: Callable[[Functions, Any], Any]) -> Floats:
+        return of(self, self.relevant)
+
+    def refuse(self, queries: Bools, problem: str) -> None:
+        if queries.any():
+            raise QueryError(problem, int(np.argmax(queries)))
+
+    def refuse_items(self, items: Bools, problem: str) -> None:
+        if items.any():
+            raise QueryError(problem, int(self.query[np.argmax(items)]))
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        if key in self._memo:
+            return cast("T", self._memo[key])
+        value = self._memo[key] = make()
+        return value
+
+    # -- two orders of the same items ------------------------------------------------------------------------
+
+    @property
+    def merit(self) -> Floats:
+        """The truth's opinion of each placed item: its grade, or its place if the truth is an order."""
+        return -self.place.astype(np.float64) if self.ordered_truth else self.grade
+
+    @property
+    def opinion(self) -> Floats:
+        """The run's opinion of each placed item: its score, or its rank if the run is an order."""
+        return np.where(np.isnan(self.score), -self.rank_unchecked.astype(np.float64), self.score)
+
+    def mean_rank(self, values: Floats) -> Floats:
+        """Each value's rank among those of its query; equal values share their mean rank."""
+        return agree.mean_ranks(values, self.query, self.placed_offsets)
+
+    def compared(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """By query: pairs placed the same way less those placed opposite ways; pairs untied in x, in y; tied pairs."""
+        counts = [agree.compared(x[rows], y[rows]) for rows in self._segments()]
+        balance, x_pairs, y_pairs, tied = np.array(counts, dtype=np.float64).reshape(-1, 4).T
+        return balance, x_pairs, y_pairs, tied
+
+    def right_above(self, merit: Floats) -> Floats:
+        """For each item but the first the share of those above it that are better; equal ones count half."""
+        self.need_order()
+        shares = [agree.right_above(merit[rows]) for rows in self._segments()]
+        return np.concatenate(shares) if shares else np.zeros(0)
+
+    def overlap(self, p: float, k: Depth) -> Floats:
+        """Overlap of the run and the truth, depth by depth, for a reader who goes on with probability p."""
+        depth = np.maximum(self.rank, self._truth_rank())
+        cuts = np.broadcast_to(np.inf if k is None else k, len(self))
+        out = np.zeros(len(self))
+        for q, rows in enumerate(self._segments()):
+            short, long = sorted(int(min(n, cuts[q])) for n in (self.retrieved[q], self.judged[q]))
+            out[q] = agree.overlap(depth[rows][depth[rows] <= long], short, long, p)
+        return out
+
+    def _truth_rank(self) -> Floats:
+        """Each placed item's rank in the truth: by grade, equal grades as given."""
+        if self.ordered_truth:
+            return self.place.astype(np.float64)
+        if (self.place > lengths(self.truth_offsets)[self.query]).any():
+            raise ValueError("rbo needs all rows of a graded truth, and an item is there twice; leave the second out")
+        query = np.repeat(np.arange(len(self)), lengths(self.truth_offsets))
+        ranks = np.empty(len(query))
+        ranks[np.lexsort((-self.truth_grades, query))] = self.ideal().rank
+        return ranks[self.truth_offsets[self.query] + self.place - 1]
+
+    def _segments(self) -> list[slice]:
+        """The placed items of each query."""
+        return [slice(start, end) for start, end in pairwise(self.placed_offsets.tolist())]
+
+    # -- closed forms over all orders of tied items ----------------------------------------------------------
+
+    def groups(self) -> TieGroups:
+        """Tied items taken together."""
+        return self.remember("groups", lambda: TieGroups(self))
+
+    def _limit(self, k: Depth, query: Ints) -> Any:
+        return np.inf if k is None else k[query] if isinstance(k, np.ndarray) else k
+
+    def chance_of_none(self, k: Depth) -> Floats:
+        groups = self.groups()
+        drawn = np.clip(self._limit(k, groups.query) - groups.before, 0, groups.size)
+        none = np.ones(len(drawn))
+        for i in range(int(groups.found.max(initial=0))):  # C(size - found, drawn) / C(size, drawn)
+            factor = np.maximum(groups.size - drawn - i, 0) / np.maximum(groups.size - i, 1)
+            none = np.where(i < groups.found, none * factor, none)
+        miss = np.ones(len(self))
+        np.multiply.at(miss, groups.query, none)
+        return miss
+
+    def expected_precisions(self, k: Depth) -> Floats:
+        """Mean over all orders of tied items; McSherry and Najork, 2008, summed in closed form.
+
+        In a group of n tied items, r of them relevant, after t places that hold R relevant ones, place i earns
+        r/n * (R + 1 + (i - t - 1) * (r - 1) / (n - 1)) / i.
+        """
+        if self.rule.credit != "whole":
+            raise NoExpectedValue("has no closed form over all orders of tied items for partly relevant ones")
+        groups = self.groups()
+        last = np.minimum(groups.before + groups.size, self._limit(k, groups.query)).astype(np.int64)
+        first = np.minimum(groups.before, last)
+        deepest = int(last.max(initial=0))
+        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, deepest + 1))))
+        slope = np.where(groups.size > 1, (groups.relevant - 1.0) / np.maximum(groups.size - 1, 1), 0.0)
+        constant = groups.relevant_before + 1.0 - slope * (groups.before + 1.0)
+        earned = constant * (harmonic[last] - harmonic[first]) + slope * (last - first)
+        earned = earned * groups.relevant / groups.size
+        return np.bincount(groups.query, earned, minlength=len(self)).astype(np.float64)
+
+    def expected_reciprocal(self, k: Depth) -> Floats:
+        """Mean over all orders of the first group that holds a relevant item; nothing deeper can come first."""
+        groups = self.groups()
+        query = groups.query[groups.opens]
+        before, size, relevant = groups.before[groups.opens], groups.size[groups.opens], groups.found[groups.opens]
+        steps = np.minimum(size - relevant + 1, self._limit(k, query) - before).astype(np.int64)
+        out = np.zeros(len(self))
+        if len(query) < steps.max(initial=0):  # few long groups: all places of one at a time
+            for at in np.flatnonzero(steps > 0):
+                left = size[at] - np.arange(steps[at])  # items of the group not yet placed
+                none_yet = np.append(1.0, np.cumprod((left - relevant[at]) / left)[:-1])
+                out[query[at]] = (none_yet * relevant[at] / left / (before[at] + np.arange(1, steps[at] + 1))).sum()
+            return out
+        none_yet = np.ones(len(query))
+        for step in range(1, int(steps.max(initial=0)) + 1):  # many short groups: one place of all at a time
+            open_ = step <= steps
+            left = np.maximum(size - step + 1, 1)
+            hit = none_yet * relevant / left
+            out[query[open_]] += (hit / (before + step))[open_]
+            none_yet = none_yet * (left - relevant) / left
+        return out
+
+
+@lru_cache(maxsize=64)
+def discounts_up_to(discount: Discount, depth: int) -> Floats:
+    """discount(rank) by rank, down to a depth; entry 0 is unused."""
+    ranks = np.arange(depth + 1, dtype=np.float64)
+    ranks[0] = 1.0
+    table: Floats = discount(NUMPY, ranks)
+    table.setflags(write=False)
+    return table
+
+
+def sums_of_discounts(discount: Discount, depths: Any) -> Floats:
+    """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory."""
+    levels, at = np.unique(np.asarray(depths, dtype=np.float64), return_inverse=True)
+    sums, total, reached = np.zeros(len(levels)), 0.0, 0
+    for i, level in enumerate(levels.tolist()):
+        while reached < level:
+            step = min(int(level) - reached, 1 << 20)
+            total += float(discount(NUMPY, np.arange(reached + 1.0, reached + step + 1.0)).sum())
+            reached += step
+        sums[i] = total
+    return sums[at].reshape(np.shape(depths))
+
+
+def lengths(offsets: Ints) -> Ints:
+    """How long the segments between offsets are."""
+    return offsets[1:] - offsets[:-1]
+
+
+def sorted_within(values: Floats, offsets: Ints) -> Floats:
+    """Values in ascending order, segment by segment."""
+    segment = np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
+    return values[np.lexsort((values, segment))]
+
+
+def ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
+    """Positions of all that is in some segments, one segment after the other, and their offsets."""
+    sizes = offsets[segments + 1] - offsets[segments]
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    return np.arange(ends[-1]) + np.repeat(offsets[segments] - ends[:-1], sizes), ends
+
+
+def starts_of(offsets: Ints) -> tuple[Bools, Ints] | None:
+    """Which segments are not empty, and where they start; None if all of them are not."""
+    some = offsets[1:] > offsets[:-1]
+    return None if some.all() else (some, offsets[:-1][some])
+
+
+def segment_sums(values: Floats, offsets: Ints, starts: tuple[Bools, Ints] | None) -> Floats:
+    if starts is None:
+        return np.add.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)
+    out = np.zeros(len(offsets) - 1)
+    if len(starts[1]):
+        out[starts[0]] = np.add.reduceat(values, starts[1])
+    return out

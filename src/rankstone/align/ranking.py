@@ -1,0 +1,293 @@
+"""The vocabulary of a ranking, by which alone a metric's function may speak, and what it answers with (`Ratio`).
+
+Values come in two kinds: one an item (`rank, grade, credit, score, judged_bad, place`), for each item that was judged
+and returned, from the top of the list; and one a query (`retrieved, relevant, judged, nonrelevant`). Both kinds add,
+multiply and compare like numbers. `sum`, `highest` and `first` lead from items to queries, `spread` leads back.
+A metric that uses nothing else runs in every engine: over flat arrays (`Ranked`), over rectangles of any array library
+(`Batch`), and wherever else somebody answers to these words.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from rankstone.errors import NoExpectedValue
+
+T = TypeVar("T")
+Values: TypeAlias = Any  # one an item or one a query, in the engine's own kind of array
+Depth: TypeAlias = Any  # how far down the list to look: a whole number, one a query, or None for all of it
+Ideal = Literal["judged", "nonzero", "retrieved", "given"]
+
+
+class Ratio(NamedTuple):
+    """What each query earned over what it could have earned."""
+
+    numerator: Values
+    denominator: Values
+    finish: Callable[[Any], Any] | None = None  # applied after the division, e.g. a square root
+    parts: tuple[Ratio, Ratio] | None = None  # precision and recall, where the value is made of them
+
+    def only(self, queries: Any) -> Ratio:
+        """The same of some queries only."""
+        return self._replace(
+            numerator=self.numerator[queries],
+            denominator=self.denominator[queries],
+            parts=self.parts and (self.parts[0].only(queries), self.parts[1].only(queries)),
+        )
+
+
+class Relevance(NamedTuple):
+    """Which judged items count as relevant, and how much each of them counts."""
+
+    threshold: float = 1.0
+    strict: bool = False
+    credit: str = "whole"  # "clamp": a grade between 0 and 1 is that much of a relevant item
+    truth_depth: str = "all"  # "k": only the first k items of the truth are relevant at k
+
+    @classmethod
+    def of(cls, threshold: float | str, credit: str = "whole", truth_depth: str = "all") -> Relevance:
+        """Read a threshold: a grade, a string such as ">3" (above, not at) or ">=4", or "all" judged items."""
+        strict = False
+        if threshold == "all":
+            return cls(-math.inf, strict, credit, truth_depth)
+        if isinstance(threshold, str):
+            text = threshold.strip()
+            strict = text.startswith(">") and not text.startswith(">=")
+            try:
+                threshold = float(text.lstrip(">="))
+            except ValueError:
+                raise ValueError(f"threshold {text!r} is not a grade; write 2, '>=2', '>2' or 'all'") from None
+        if isinstance(threshold, bool) or not hasattr(threshold, "__float__"):
+            raise TypeError(f"threshold must be a grade, not {threshold!r}")
+        if not math.isfinite(threshold):
+            raise ValueError(f"threshold must be finite, not {threshold!r}")
+        return cls(float(threshold), strict, credit, truth_depth)
+
+
+class Functions:
+    """Plain functions of values, from an array library."""
+
+    xp: Any
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        return self.xp.where(condition, yes, no)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self.xp.minimum(a, b)
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        return self.xp.maximum(a, b)
+
+    def log2(self, x: Any) -> Any:
+        return self.xp.log2(x)
+
+    def log(self, x: Any) -> Any:
+        return self.xp.log(x)
+
+    def sqrt(self, x: Any) -> Any:
+        return self.xp.sqrt(x)
+
+    def abs(self, x: Any) -> Any:
+        return self.xp.abs(x)
+
+    def floor(self, x: Any) -> Any:
+        return self.xp.floor(x)
+
+    def ceil(self, x: Any) -> Any:
+        return self.xp.ceil(x)
+
+    def round(self, x: Any, digits: int) -> Any:
+        """To so many decimals, a half to the even one."""
+        return self.xp.round(x * 10.0**digits) / 10.0**digits
+
+
+Discount: TypeAlias = Callable[[Functions, Values], Values]  # what a gain at a rank is multiplied by
+
+
+class Ranking(Functions, ABC):
+    """Lists of items with ranks and grades, by query."""
+
+    rule: Relevance  # which grades are relevant
+    expected: bool = False  # answer with the mean over all orders of the tied items
+    shared: bool = False  # tied items share one rank
+    listed: bool = False  # nothing is known but the items returned: what nobody judged has grade 0
+
+    # -- one an item: the engine's ---------------------------------------------------------------------------
+
+    rank: Values  # from 1
+    grade: Values
+    score: Values
+    place: Values  # position in the query's truth as given, from 1
+    items_above: Values  # how many items have a higher score
+    items_level: Values  # how many items have the same score, itself included
+    predicted: Values  # the scores, where they predict the grades
+
+    # -- one a query: the engine's ---------------------------------------------------------------------------
+
+    retrieved: Values  # how many items the run returned
+    present: Values  # is the query in the run at all
+    placed: Values  # how many items were judged and returned
+    relevant: Values  # how many relevant items the truth has
+    judged: Values  # how many items the truth judges
+    nonrelevant: Values  # how many items the truth judges not relevant (a negative grade is no judgement)
+    first_rank: Values  # rank of the first relevant item; infinite where there is none
+    highest_grade: Values  # of the whole truth, all queries together; at least 0
+
+    @abstractmethod
+    def per_query(self, value: Any) -> Values:
+        """A number as a value of each query."""
+
+    @abstractmethod
+    def number(self, condition: Any) -> Values:
+        """1 where a condition holds, else 0."""
+
+    @abstractmethod
+    def spread(self, values: Any) -> Values:
+        """A value of each query at each of its items; a plain number is one already."""
+
+    @abstractmethod
+    def sum(self, values: Values, k: Depth = None) -> Values:
+        """Sum over a query's items in the first k places; expected, if ties are averaged. `values` know no ranks."""
+
+    @abstractmethod
+    def running(self, values: Values) -> Values:
+        """Sum from the top of the list down to each item, itself included."""
+
+    @abstractmethod
+    def surviving(self, stops: Values) -> Values:
+        """The chance to come as far as each item, if each one above it ends the way with this chance."""
+
+    @abstractmethod
+    def highest(self, values: Values) -> Values:
+        """The highest value of a query's items, 0 if there is none."""
+
+    @abstractmethod
+    def higher(self, values: Values) -> Values:
+        """For each item the sum over the items with a higher score."""
+
+    @abstractmethod
+    def level(self, values: Values) -> Values:
+        """For each item the sum over the items with the same score, itself included."""
+
+    @abstractmethod
+    def discounted(self, gains: Values, discount: Discount, k: Depth = None) -> Values:
+        """Sum over a query's items to depth k of gain times discount(rank); expected, if ties are averaged."""
+
+    @abstractmethod
+    def sum_of_discounts(self, discount: Discount, depth: Values) -> Values:
+        """The discounts of the first so many places, added up."""
+
+    @abstractmethod
+    def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
+        """What a table says of each grade; one it does not have is refused."""
+
+    @abstractmethod
+    def by_count(self, of: Callable[[Functions, Values], Values]) -> Values:
+        """A function of the number of relevant items, computed in double precision."""
+
+    @abstractmethod
+    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Values] | None = None) -> Ranking:
+        """The best list of the items judged, judged other than 0, or retrieved: by grade, or by what each is worth.
+
+        "given": the judged items in the order of the truth as given.
+        """
+
+    @abstractmethod
+    def refuse(self, queries: Any, problem: str) -> None:
+        """An error that names the first of the queries for which a condition holds."""
+
+    @abstractmethod
+    def refuse_items(self, items: Any, problem: str) -> None:
+        """An error that names the query of the first item for which a condition holds."""
+
+    @abstractmethod
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Keep values that several metrics or cutoffs share."""
+
+    # -- closed forms over all orders of tied items: the engine's --------------------------------------------
+
+    @abstractmethod
+    def expected_precisions(self, k: Depth) -> Values:
+        """The mean of the sum of the precisions at each relevant item."""
+
+    @abstractmethod
+    def expected_reciprocal(self, k: Depth) -> Values:
+        """The mean of one over the rank of the first relevant item."""
+
+    @abstractmethod
+    def chance_of_none(self, k: Depth) -> Values:
+        """The chance that no relevant item lies in the first k places."""
+
+    # -- words made of these ---------------------------------------------------------------------------------
+
+    def relevance(self, grades: Values) -> Values:
+        """What items of these grades count: 1 if relevant, else 0, or a part of 1."""
+        rule = self.rule
+        if rule.credit == "clamp":
+            return self.minimum(self.maximum(grades, 0.0), 1.0)
+        return self.number(grades > rule.threshold if rule.strict else grades >= rule.threshold)
+
+    @property
+    def credit(self) -> Values:
+        """What each item counts: 1 if relevant, else 0."""
+        return self.remember("credit", lambda: self.relevance(self.grade))
+
+    @property
+    def judged_bad(self) -> Values:
+        """1 for an item that was judged not relevant, else 0; a negative grade is no judgement."""
+        return self.remember("judged_bad", lambda: self.number((self.grade >= 0) & (self.credit == 0)))
+
+    @property
+    def bad_so_far(self) -> Values:
+        """How many items that are not relevant stand at each item or above it."""
+        return self.running(self.judged_bad)
+
+    @property
+    def relevant_so_far(self) -> Values:
+        """How many relevant items stand at each item's rank or above it."""
+
+        def count() -> Values:
+            return self.higher(self.credit) + self.level(self.credit) if self.shared else self.running(self.credit)
+
+        return self.remember("relevant_so_far", count)
+
+    @property
+    def one(self) -> Values:
+        """1 for each query."""
+        return self.per_query(1.0)
+
+    def hits(self, k: Depth = None) -> Values:
+        """Relevant items in the first k places (their expected number, if ties are averaged)."""
+        if self.rule.truth_depth == "k" and k is not None:
+            return self.sum(self.where(self.place <= self.spread(k), self.credit, 0.0), k)
+        return self.remember(("hits", k), lambda: self.sum(self.credit, k)) if k is None else self.sum(self.credit, k)
+
+    def any_hit(self, k: Depth = None) -> Values:
+        """1 if any item of the first k places is relevant (the chance of it, if ties are averaged)."""
+        if self.rule.truth_depth == "k":
+            if self.expected:
+                raise NoExpectedValue("has no closed form over all orders of tied items with truth_depth='k'")
+            return self.number(self.hits(k) > 0)
+        return 1.0 - self.chance_of_none(k) if self.expected else self.number(self.first(k) < math.inf)
+
+    def first(self, k: Depth = None) -> Values:
+        """Rank of the first relevant item in the first k places; infinite where there is none."""
+        return self.first_rank if k is None else self.where(self.first_rank <= k, self.first_rank, math.inf)
+
+    def places(self, k: Depth, divisor: str = "k") -> Values:
+        """How many places of the list count: k, or fewer if the list or the truth is shorter."""
+        if k is None:
+            places = self.per_query(self.retrieved)
+        elif divisor == "min(k,retrieved)":
+            places = self.minimum(self.per_query(k), self.per_query(self.retrieved))
+        else:
+            places = self.per_query(k)
+        return self.minimum(places, self.relevant) if divisor == "min(k,relevant)" else places
+
+    def need_order(self) -> None:
+        """Say that the metric needs one order of the items, not an average over orders."""
+        if self.expected:
+            raise NoExpectedValue("has no closed form over all orders of tied items")

@@ -1,0 +1,1 @@
+"""What people read: results, definitions, explanations, tables and files."""

@@ -1,0 +1,1 @@
+"""The `rankstone` command."""

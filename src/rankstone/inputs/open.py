@@ -1,0 +1,64 @@
+"""Finds the door that fits what a user gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rankstone.inputs.columns import ColumnPair, Columns
+from rankstone.inputs.dense import Dense, is_matrix
+from rankstone.inputs.dicts import Dicts
+from rankstone.inputs.lists import ListPair, Lists
+from rankstone.inputs.source import Source
+from rankstone.inputs.sparse import from_sparse, is_sparse
+from rankstone.inputs.tables import as_columns, from_table, is_table, predictions, roles_of
+
+
+def open_source(
+    truth: Any, run: Any, *, mask: Any = None, lengths: Any = None, groups: Any = None, columns: Any = None
+) -> Source:
+    """Find the door that fits."""
+    if type(truth) is dict and type(run) is dict and mask is lengths is groups is None:  # the common case, first
+        return Dicts(truth, run)
+    from rankstone.inputs.files import is_path, read_run, read_truth, same_ids  # a quick start: most have no files
+
+    if is_matrix(truth) and is_matrix(run):
+        return Dense(run, truth, mask, lengths)
+    if is_sparse(truth) and is_matrix(run):
+        return Dense(run, truth.toarray(), mask, lengths)
+    if mask is not None or lengths is not None:
+        raise TypeError("mask= and lengths= go with matrices of labels and scores")
+    if run is None and is_table(truth):
+        pair: Any = predictions(truth, columns, groups)
+    elif groups is not None:
+        raise TypeError("groups= goes with one table that has a label and a score in each row")
+    else:
+        pair = []
+        for one, what in ((truth, "truth"), (run, "run")):
+            if is_path(one) and what == "truth":
+                pair.append(read_truth(one, columns=roles_of(columns, what) or None))
+            elif is_path(one):
+                beside = truth if is_path(truth) else None
+                pair.append(read_run(one, columns=roles_of(columns, what) or None, beside=beside))
+            elif is_sparse(one):
+                pair.append(from_sparse(one))
+            else:
+                pair.append(from_table(one, what, columns) if is_table(one) else one)
+    kinds = [next((kind for kind in (Mapping, Columns, Lists) if isinstance(one, kind)), None) for one in pair]
+    if None in kinds:
+        raise TypeError(
+            f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
+            "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
+        )
+    if kinds == [Mapping, Mapping]:
+        return Dicts(*pair)
+    if kinds == [Lists, Lists]:
+        return ListPair(*pair)
+    judged, returned = as_columns(pair[0], "truth"), as_columns(pair[1], "run")
+    if is_path(truth) or is_path(run):  # a file's ids are text, whatever they look like
+        judged, returned = same_ids(judged, returned)
+    return ColumnPair(judged, returned)
+
+
+def _kind(one: Any) -> str:
+    return f"{type(one).__module__}.{type(one).__qualname__}".removeprefix("builtins.")

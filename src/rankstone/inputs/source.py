@@ -1,0 +1,76 @@
+"""What a door makes of user data: a `Source`, which can be aligned in any way. Past it there is one form: `Ranked`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+from rankstone.align.ranked import Ranked
+from rankstone.errors import QueryError
+
+
+@dataclass(frozen=True)
+class Align:
+    """How a truth and a run are brought together."""
+
+    order: str = "item_desc"  # who goes first among equal scores
+    float32: bool = False  # how finely scores are compared
+    duplicates: str = "error"
+    truth_duplicates: str = "error"
+    extra_queries: bool = False  # are queries that nobody judged kept, with an empty truth
+    zeros: bool = True  # are items judged 0 kept
+    threads: int = 0  # 0: all cores
+
+
+@dataclass
+class Aligned:
+    """A truth and a run brought together."""
+
+    ranked: Ranked
+    name_queries: Callable[[], Sequence[Any]]
+    name_extra: Callable[[], Sequence[Any]]
+    extra_count: int
+    dropped: int  # rows of the run that the rule for duplicates removed
+    extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
+
+    @cached_property
+    def queries(self) -> Sequence[Any]:
+        """The queries' ids, in the truth's order."""
+        return self.name_queries()
+
+    @cached_property
+    def extra(self) -> Sequence[Any]:
+        """Ids of queries in the run that nobody judged."""
+        return self.name_extra()
+
+    @contextmanager
+    def naming(self, label: str) -> Iterator[None]:
+        """Name the query in an error of a metric, which knows only its number."""
+        try:
+            yield
+        except QueryError as error:
+            raise QueryError(f"{label}: {error.problem}", self.queries[error.number]) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
+        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known)
+
+
+def _same(ids: list[Any]) -> list[Any]:
+    return ids
+
+
+class Source(Protocol):
+    """A truth and a run, ready to be aligned."""
+
+    repeatable: bool  # are all rows at hand, so that they can be aligned by any rules
+
+    def align(self, how: Align) -> Aligned: ...
+
+
+def ranked_from(core: tuple[Any, ...], *, ordered_truth: bool = False) -> Ranked:
+    """The core's answer as a `Ranked`."""
+    return Ranked(*core[2:14], ordered_truth=ordered_truth)

@@ -1,0 +1,1 @@
+"""From ratios to values to means: whole, one list at a time, as they come, served."""

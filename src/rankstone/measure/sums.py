@@ -1,0 +1,207 @@
+"""What a mean is made of. Sums of some of the queries add up to those of all, exactly if need be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankstone.align.ranked import Bools, Floats, Ranked
+from rankstone.align.ranking import Ratio
+from rankstone.conventions.plan import Plan
+from rankstone.measure.values import apply, counted_of, ratio_of, values_of, view_for
+
+LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
+_NONE: Floats = np.zeros(0)
+_SCALE = 1126  # every float is a whole number of 2 ** -1126
+_HUGE = 2.0**900
+
+
+class Measured(NamedTuple):
+    """One metric's values, the ranking and the ratios they come from, and which of them count (None: all)."""
+
+    ranked: Ranked
+    ratio: Ratio
+    values: Floats  # one a query; NaN where the query does not enter the mean
+    counted: Bools | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outcome:
+    """One metric's part of a result."""
+
+    plan: Plan
+    ratio: Ratio
+    values: Floats
+    counted: Bools | None
+    mean: float
+
+
+class Sums(NamedTuple):
+    """What a mean is made of. The sums of several shares of the queries add up."""
+
+    top: Any
+    bottom: Any
+    queries: int
+
+    def plus(self, other: Sums) -> Sums:
+        """Both shares together."""
+        return Sums(self.top + other.top, self.bottom + other.bottom, self.queries + other.queries)
+
+    def rounded(self) -> Sums:
+        """As floats."""
+        return Sums(float(self.top), float(self.bottom), self.queries)
+
+
+def measure(plan: Plan, aligned: Ranked, ties: str | None = None) -> Measured:
+    """One metric of an alignment."""
+    ranked = view_for(plan, aligned, ties)
+    return measured(plan, ranked, ratio_of(plan, ranked))
+
+
+def measured(plan: Plan, ranked: Ranked, ratio: Ratio) -> Measured:
+    """The values of what was earned, by the choices that come after the metric."""
+    return Measured(ranked, ratio, *values_of(plan, ranked, ratio, counted_of(plan, ranked)))
+
+
+def outcome_of(
+    plan: Plan, found: Measured, weights: Floats | None, add: Callable[[Floats], Any] | None = None
+) -> Outcome:
+    """One metric's values and mean."""
+    sums = sums_of(plan, found, weights, add or _total).rounded()
+    return Outcome(plan, found.ratio, found.values, found.counted, mean_from(plan, sums, found.ratio.finish))
+
+
+def _total(values: Floats) -> float:
+    return float(np.add.reduce(values))
+
+
+def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Callable[[Floats], Any] = _total) -> Sums:
+    """The sums for the kind of mean that was chosen, each made by `add`."""
+    ranked, ratio, values, counted = found
+    averaging = plan.choices["averaging"]
+    keep: Any = slice(None) if counted is None else counted
+    chosen = values[keep]
+    if plan.choices["nan_in_mean"] == "zero":
+        chosen = np.nan_to_num(chosen, nan=0.0)
+    queries = len(chosen)
+    if averaging == "pooled":
+        whole = apply(plan, _as_one_list(plan, ranked if counted is None else ranked.only(counted)))
+        return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
+    if averaging == "micro":
+        return Sums(add(ratio.numerator[keep]), add(ratio.denominator[keep]), queries)
+    if averaging == "weighted":
+        if weights is None:
+            raise ValueError("averaging='weighted' needs weights=, one a query")
+        shares = weights[keep]
+        return Sums(add(shares * chosen), add(shares), queries)
+    if averaging == "parts" and ratio.parts is not None:  # of precision and of recall
+        top, bottom = (values_of(plan, ranked, part, counted)[0] for part in ratio.parts)
+        return Sums(add(top[keep]), add(bottom[keep]), queries)
+    if averaging == "geometric":
+        return Sums(add(np.log(np.maximum(chosen, LOWEST_GEOMETRIC))), queries, queries)
+    return Sums(add(chosen), queries, queries)
+
+
+def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
+    """The rows of all queries by score."""
+    unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
+    if plan.metric.row.kind in ("ranking", "count") and unjudged.any():
+        raise ValueError(
+            f"{plan.metric}: averaging='pooled' needs a grade for every row; {unjudged.sum()} rows of the run have none"
+        )
+    return view_for(plan, ranked.as_one_list())
+
+
+def mean_from(plan: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> float:
+    """The mean that the sums make."""
+    averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.row.whole
+    if averaging == "pooled" or (averaging == "micro" and sums.queries):
+        mean = _divided(plan, sums.top, sums.bottom, finish)
+    elif averaging == "parts" and sums.queries and whole is not None:
+        mean = _divided(plan, *whole(sums.top / sums.queries, sums.bottom / sums.queries, plan.arguments), finish)
+    elif sums.bottom == 0:
+        mean = _nothing(plan)
+    elif averaging == "geometric":
+        mean = float(np.exp(sums.top / sums.bottom))
+    else:
+        mean = sums.top if averaging == "sum" else sums.top / sums.bottom
+    return mean if digits is None else round(mean, digits)
+
+
+def _divided(plan: Plan, earned: float, possible: float, finish: Callable[[Any], Any] | None) -> float:
+    """One division for all queries together."""
+    if possible == 0:
+        undefined = plan.choices["undefined"]
+        if undefined == "error":
+            raise ValueError(f"{plan.metric}: nothing could be earned in any query")
+        return float("nan") if isinstance(undefined, str) else float(undefined)
+    value = earned / possible
+    return float(value if finish is None else finish(value))
+
+
+def _nothing(plan: Plan) -> float:
+    if plan.choices["no_queries"] == "error":
+        raise ValueError(f"{plan.metric}: there is no query to average over")
+    return float(plan.choices["no_queries"])
+
+
+def total(sums: Sequence[Sums]) -> Sums:
+    """The sums of all shares, whatever order they came in."""
+    return Sums(
+        math.fsum(part.top for part in sums),
+        math.fsum(part.bottom for part in sums),
+        sum(part.queries for part in sums),
+    )
+
+
+class ExactSum:
+    """A sum of floats without any rounding, so that their order does not matter."""
+
+    __slots__ = ("_other", "_units")
+
+    def __init__(self, values: Floats = _NONE, units: int = 0, other: float = 0.0) -> None:
+        self._units = units  # of 2 ** -_SCALE
+        self._other = other  # infinite, or not a number
+        highest = np.abs(values).max(initial=0.0)
+        if not np.isfinite(highest):
+            finite = np.isfinite(values)
+            self._other += sum(values[~finite].tolist())
+            values = values[finite]
+            highest = np.abs(values).max(initial=0.0)
+        if highest > _HUGE:
+            self._units += sum(map(_units, values.tolist()))
+            return
+        # In parts of 26 bits: the sum of up to 2 ** 26 numbers of so few bits is exact.
+        power = int(np.frexp(highest)[1])
+        while highest:
+            power = max(power - 26, -1074)
+            shift = 1.5 * 2.0 ** (52 + power)
+            part = (values + shift) - shift  # to the nearest multiple of 2 ** power
+            self._units += _units(float(part.sum()))
+            values = values - part
+            highest = values.any()
+
+    def __add__(self, other: ExactSum | int) -> ExactSum:
+        if isinstance(other, int):
+            return ExactSum(units=self._units + (other << _SCALE), other=self._other)
+        return ExactSum(units=self._units + other._units, other=self._other + other._other)
+
+    __radd__ = __add__
+
+    def __float__(self) -> float:
+        try:
+            return self._units / (1 << _SCALE) + self._other
+        except OverflowError:
+            return (math.inf if self._units > 0 else -math.inf) + self._other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExactSum, (_NONE, self._units, self._other)
+
+
+def _units(value: float) -> int:
+    over, under = value.as_integer_ratio()
+    return over << (_SCALE + 1 - under.bit_length())

@@ -1,0 +1,136 @@
+"""From what a query earned to its value: nothing to earn, empty, short and rounded. In any array library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rankstone.align.ranked import Floats, Ranked
+from rankstone.align.ranking import Ranking, Ratio
+from rankstone.align.ties import COUNTED
+from rankstone.conventions.plan import Plan
+from rankstone.errors import NoExpectedValue
+from rankstone.inputs.source import Aligned
+
+
+def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
+    """The ranking as the metric sees it."""
+    ties = ties or plan.choices["ties"]
+    ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
+    if plan.choices["pool"] == "list" and plan.metric.row.kind in ("ranking", "count"):
+        ranked = ranked.within_the_list()
+    if plan.choices["nonpositive_score"] == "miss":
+        ranked = ranked.above_zero()
+    return ranked if ties in COUNTED else ranked.with_ties(ties)
+
+
+def apply(plan: Plan, ranking: Ranking) -> Ratio:
+    """What the metric's function says."""
+    try:
+        return plan.metric.row.function(ranking, **plan.arguments)
+    except NoExpectedValue as error:
+        raise NoExpectedValue(f"{plan.metric} {error}; choose another order for ties=") from None
+
+
+def ratio_of(plan: Plan, ranking: Ranking) -> Ratio:
+    """What each query of a ranking, as the metric sees it, earned over what it could have earned."""
+    ratio = apply(plan, ranking)
+    short = _short(plan, ranking)
+    return ratio if short is None else ratio._replace(numerator=ranking.where(short, 0.0, ratio.numerator))
+
+
+def _short(plan: Plan, ranking: Ranking) -> Any:
+    """Which lists are too short to have a value; None where that does not matter."""
+    k = plan.arguments.get("k")
+    return None if k is None or plan.choices["short_list"] != "zero" else ranking.retrieved < k
+
+
+def counted_of(plan: Plan, ranking: Ranking) -> Any:
+    """Which queries enter the mean, whatever their values; None for all."""
+    rules = (("missing", ranking.present), ("empty_list", ranking.retrieved > 0), ("empty_truth", ranking.judged > 0))
+    kept = [some for choice, some in rules if plan.choices[choice] == "skip"]
+    counted = None
+    for some in kept:
+        counted = some if counted is None else counted & some
+    return counted
+
+
+def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple[Any, Any]:
+    """The queries' values, NaN where one does not enter the mean, and which of them enter it (None: all)."""
+    choices, where = plan.choices, ranking.where
+    earned, possible = ratio.numerator, ratio.denominator
+    defined = possible != 0
+    values = where(defined, earned / where(defined, possible, 1.0), math.nan)
+    if ratio.finish is not None:
+        values = ratio.finish(values)
+    short = _short(plan, ranking)
+    if short is not None:
+        values, defined = where(short, 0.0, values), defined | short
+    both = None
+    if choices["both_empty"] is not None:
+        both = (ranking.retrieved == 0) & (ranking.judged == 0)
+        values, defined = where(~defined & both, float(choices["both_empty"]), values), defined | both
+    undefined = choices["undefined"]
+    if undefined == "skip":
+        counted = defined if counted is None else counted & defined
+    elif undefined == "error":
+        if choices["averaging"] not in ("micro", "pooled"):
+            ranking.refuse(_among(~defined, counted), "nothing could be earned")
+    elif undefined != "nan":
+        values = where(defined, values, float(undefined))
+    if choices["no_relevant"] is not None:
+        none = ranking.relevant == 0
+        none = none if both is None else none & ~both
+        if choices["no_relevant"] == "skip":
+            counted = ~none if counted is None else counted & ~none
+        elif choices["no_relevant"] == "error":
+            ranking.refuse(_among(none, counted), "there is no relevant item")
+        else:
+            values = where(none, float(choices["no_relevant"]), values)
+    if choices["query_digits"] is not None:
+        values = ranking.round(values, choices["query_digits"])
+    return values if counted is None else where(counted, values, math.nan), counted
+
+
+def _among(queries: Any, counted: Any) -> Any:
+    return queries if counted is None else queries & counted
+
+
+def refuse(plan: Plan, aligned: Aligned) -> None:
+    """Stop where the convention calls a missing, an empty or an extra query an error."""
+    ranked = aligned.ranked
+    if plan.choices["missing"] == "error" and not ranked.present.all():
+        missing = [aligned.queries[int(at)] for at in np.flatnonzero(~ranked.present)]
+        hint = "missing='zero' counts them as empty lists, missing='skip' leaves them out"
+        raise ValueError(f"the run lacks {len(missing)} judged queries: {some(missing)}; {hint}")
+    if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
+        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
+        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
+    if plan.choices["extra"] == "error" and aligned.extra_count:
+        raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {some(aligned.extra)}")
+
+
+def some(queries: Any) -> str:
+    """The first few, for an error."""
+    return ", ".join(repr(query) for query in list(queries)[:5]) + (" ..." if len(queries) > 5 else "")
+
+
+def weights_of(weights: Any, aligned: Aligned) -> Floats:
+    """Weights in the order of the queries, checked."""
+    queries = aligned.queries
+    if isinstance(weights, Mapping):
+        missing = [query for query in queries if query not in weights]
+        if missing:
+            raise ValueError(f"weights has no entry for query {missing[0]!r}")
+        out = np.array([weights[query] for query in queries], dtype=np.float64)
+    else:
+        out = np.asarray(weights, dtype=np.float64)
+        if out.shape != (len(aligned.ranked),):
+            raise ValueError(f"weights has shape {out.shape}; there are {len(aligned.ranked)} queries")
+    if not np.isfinite(out).all() or (out < 0).any():
+        at = int(np.argmax(~np.isfinite(out) | (out < 0)))
+        raise ValueError(f"weight {out[at]} of query {queries[at]!r} is not a number from 0")
+    return out
