@@ -24,13 +24,7 @@ def join(pieces: Sequence[Ranked]) -> Ranked:
 
     above = tied = None
     if any(piece.tied is not None for piece in pieces):
-        rank = [piece.rank_unchecked for piece in pieces]
-        above = np.concatenate(
-            [at - 1 if one.above is None else one.above for one, at in zip(pieces, rank, strict=True)]
-        )
-        tied = np.concatenate(
-            [np.ones_like(at) if one.tied is None else one.tied for one, at in zip(pieces, rank, strict=True)]
-        )
+        above, tied = every("items_above"), every("items_level")
     return Ranked(
         every("retrieved"), every("present"), ends("truth_offsets"), every("truth_grades"), every("ideal_grades"),
         ends("placed_offsets"), every("rank_unchecked"), every("grade"), every("score"), every("place"), above, tied,

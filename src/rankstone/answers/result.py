@@ -224,10 +224,8 @@ class Result(Means):
             if ranked.tied is None or one.plan.metric.row.kind == "ratings":
                 out[label] = (one.mean, one.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            ends = [
-                outcome_of(one.plan, measure(one.plan, ranked, ties), self._weights)
-                for ties in one.plan.metric.row.extremes
-            ]
+            others = (measure(one.plan, ranked, ties) for ties in one.plan.metric.row.extremes)
+            ends = [outcome_of(one.plan, other, self._weights) for other in others]
             moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
             means = sorted([one.mean, *(end.mean for end in ends)])
             out[label] = (means[0], means[-1], moved)

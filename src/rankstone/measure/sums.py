@@ -151,11 +151,8 @@ def _nothing(plan: Plan) -> float:
 
 def total(sums: Sequence[Sums]) -> Sums:
     """The sums of all shares, whatever order they came in."""
-    return Sums(
-        math.fsum(part.top for part in sums),
-        math.fsum(part.bottom for part in sums),
-        sum(part.queries for part in sums),
-    )
+    tops, bottoms, queries = zip(*sums, strict=True)
+    return Sums(math.fsum(tops), math.fsum(bottoms), sum(queries))
 
 
 class ExactSum:

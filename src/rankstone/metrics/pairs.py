@@ -68,19 +68,17 @@ def _within_list(
     k: Depth,
     good: Values,
     equal: str,
-    divisor: Literal["k", "min(k,retrieved)"],
+    divisor: str,
     catalogue: int | None,
 ) -> Ratio:
     found, relevant, places = ranking.sum(good), ranking.relevant, ranking.places(k, divisor)
     if equal == "order":
         above = ranking.rank - 1 - (ranking.running(good) - good)
     else:
-        tied = (
-            ranking.tied
-            if k is None
-            else ranking.minimum(ranking.above + ranking.tied, ranking.spread(k)) - ranking.above
-        )
-        above = ranking.above - ranking.higher(good) + (tied - ranking.level(good)) / (2 if equal == "half" else 1)
+        higher, level = ranking.items_above, ranking.items_level
+        if k is not None:
+            level = ranking.minimum(higher + level, ranking.spread(k)) - higher
+        above = higher - ranking.higher(good) + (level - ranking.level(good)) / (2 if equal == "half" else 1)
     wrong = ranking.sum(good * above)
     if catalogue is None:
         return Ratio(found * (ranking.places(k, "min(k,retrieved)") - found) - wrong, found * (places - found))
