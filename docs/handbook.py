@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import rankstone as rs
 from rankstone.answers.definition import Definition
@@ -33,118 +33,6 @@ LISTS = {
 COMPARED = ("precision@2", "recall@2", "ap@2", "ndcg@2", "precision@5", "ap@5", "ndcg@5")
 
 
-class Advice(NamedTuple):
-    use: str
-    beware: str
-
-
-ADVICE: Mapping[str, Advice] = {
-    "precision": Advice(
-        "A page shows k items and each of them costs the reader the same.",
-        "It cannot reach 1 where fewer than k items are relevant, and it does not see the order within the k.",
-    ),
-    "recall": Advice(
-        "What counts is that the relevant items are among the first k at all: candidate generation, screening.",
-        "It cannot reach 1 where more than k items are relevant; that is why some tools divide by min(k, relevant).",
-    ),
-    "f": Advice(
-        "Both precision and recall matter, and one number has to stand for them.",
-        "Say beta, and say whether it is the mean of the users' F or the F of the mean precision and recall.",
-    ),
-    "f1": Advice(
-        "As f, with equal weight for precision and recall.",
-        "The mean of F1 and the F1 of the means differ.",
-    ),
-    "hit_rate": Advice(
-        "One good item is enough, as in a carousel or with one held-out item a user.",
-        "It treats a list with one hit and a list of hits alike.",
-    ),
-    "r_precision": Advice(
-        "The number of relevant items varies much between queries: the cutoff varies with it.",
-        "With one relevant item it is the same as precision at 1.",
-    ),
-    "fallout": Advice(
-        "Showing something bad is what must not happen.",
-        "It needs judgements of what is not relevant; without them nothing counts against the list.",
-    ),
-    "num_ret": Advice("Checking how long the lists are.", "It says nothing of their quality."),
-    "num_rel": Advice("Checking how much the truth holds.", "It does not look at the run."),
-    "num_rel_ret": Advice("Counting hits over all queries.", "It grows with the number of queries."),
-    "judged": Advice(
-        "Before trusting any other number: how much of what was returned has been judged?",
-        "A high share says that the judgements cover the run, not that the run is good.",
-    ),
-    "ap": Advice(
-        "Grades are binary, a query has several relevant items, and all of them should come early.",
-        "Five libraries divide it by five different numbers. At a cutoff, always say which.",
-    ),
-    "gmap": Advice(
-        "Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
-        "Values below 0.00001 are raised to it, so that one query of 0 does not decide.",
-    ),
-    "rr": Advice(
-        "The reader wants one right answer and stops there: questions, navigation.",
-        "The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
-    ),
-    "iprec": Advice("Drawing a precision-recall curve.", "It is interpolated: the highest precision from there on."),
-    "iprec11": Advice(
-        "Comparing with figures from the time when this was the usual summary.",
-        "Average precision says nearly the same without interpolation.",
-    ),
-    "cg": Advice(
-        "What the first k places are worth, in any order.", "It does not see the order, nor what was possible."
-    ),
-    "dcg": Advice(
-        "Grades, and early places matter more, on a scale that keeps how much there was to earn.",
-        "Values of different queries do not compare: a query with more relevant items can earn more.",
-    ),
-    "ndcg": Advice(
-        "Grades of more than two levels, and early places matter more.",
-        "Libraries differ in the gain (grade, or 2^grade - 1), the ideal list and queries without a relevant item, and "
-        "each of these moves the mean more than most improvements do.",
-    ),
-    "rbp": Advice(
-        "A model of a reader who goes on to the next item with probability p.",
-        "It does not reach 1 on short lists, and p has to be said.",
-    ),
-    "err": Advice(
-        "A very relevant item early makes the rest matter little: the reader has found it.",
-        "It depends on the highest grade there is; fix it for a whole study, or queries are on different scales.",
-    ),
-    "nerr": Advice("As err, on a scale from 0 to 1 for each query.", "The ideal list decides; it needs all grades."),
-    "auc": Advice(
-        "Is a relevant item above one that is not? For scores and classifiers, where the whole order matters.",
-        "The last places count as much as the first. Some tools compute it for all rows at once, not for each query.",
-    ),
-    "bpref": Advice(
-        "Judgements are known to be incomplete: it looks only at what was judged.",
-        "Without judged items that are not relevant it says little.",
-    ),
-    "infap": Advice(
-        "Judgements are a random sample: it estimates average precision from them.",
-        "Items that were not sampled must be in the truth as such, with a grade of -1.",
-    ),
-    "mae": Advice("Predicted ratings, with errors in their own unit.", "A good order with wrong ratings looks bad."),
-    "mse": Advice("Predicted ratings, large errors count more.", "Its unit is the rating squared."),
-    "rmse": Advice("Predicted ratings, large errors count more, in the ratings' unit.", "A few outliers can decide."),
-    "r2": Advice("How much better than always predicting the mean.", "It depends on how much the ratings vary."),
-    "logloss": Advice(
-        "Predicted probabilities that should mean what they say.",
-        "One confident mistake costs a lot; probabilities are kept off 0 and 1.",
-    ),
-    "pearson": Advice("Do predictions and ratings go together linearly?", "It does not see a constant offset."),
-    "spearman": Advice("Do the two orders agree?", "Ties are given their mean rank."),
-    "kendall": Advice(
-        "Do the two orders agree, counted in pairs?", "Say what becomes of ties; there are several variants."
-    ),
-    "tau_ap": Advice("Agreement of two orders where the top matters more.", "It is not symmetric."),
-    "rbo": Advice(
-        "Agreement of two lists that need not hold the same items, the top weighing more.",
-        "The weight p has to be said; the tail that nobody saw is extrapolated.",
-    ),
-}
-
-
 def pages() -> dict[str, str]:
     """Every generated page, by its path below docs/."""
     known = {name: row for name, row in sorted(rows().items()) if is_built_in(row)}
@@ -161,7 +49,10 @@ def pages() -> dict[str, str]:
 
 
 def _metrics_index(known: Mapping[str, Row]) -> str:
-    lines = [f"| [`{name}`]({name}.md) | {row.summary} | `{row.formula}` |" for name, row in known.items()]
+    lines = [
+        f"| [`{name}`]({name}.md) | {row.summary} | `{rs.definition(row.name).formula}` |"
+        for name, row in known.items()
+    ]
     return "\n".join(["# Metrics", "", "| metric | what | formula |", "|---|---|---|", *map(_cell_safe, lines), ""])
 
 
@@ -183,9 +74,9 @@ def _metric(row: Row) -> str:
             *([f"Also called {', '.join(f'`{one}`' for one in row.aliases)}.", ""] if row.aliases else []),
             "## When to use it",
             "",
-            ADVICE[row.name].use,
+            row.use,
             "",
-            f"**Beware.** {ADVICE[row.name].beware}",
+            f"**Beware.** {row.beware}",
             "",
             *(_pictures() if row.name in ("ndcg", "dcg") else []),
             "## An example",
@@ -223,7 +114,7 @@ def _parameters(row: Row) -> list[str]:
 
 
 def _words(row: Row, name: str) -> str:
-    return ", ".join(f"`{word}`" for word in row.describe(name).removeprefix(": ").split(", ") if word)
+    return ", ".join(f"`{word!r}`" for word in row.words(name))
 
 
 def _who(row: Row, named: str) -> list[str]:

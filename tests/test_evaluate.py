@@ -114,14 +114,16 @@ def test_pooled_rows():
     """All rows as one list, by score; that needs an order and a grade for each of them."""
     truth = {"q": {"a": 1, "b": 0}, "r": {"c": 0, "d": 1}}
     run = {"q": {"a": 3.0, "b": 1.0}, "r": {"c": 2.0, "d": 1.0}}
-    asked = {"averaging": "pooled", "ties": "input"}
+    asked = {"averaging": "one_list", "ties": "input"}
     assert rs.evaluate(truth, run, "auc", **asked)["auc"] == pytest.approx((1 + 1 + 0 + 0.5) / 4)
     assert rs.evaluate(truth, run, "precision@1", **asked)["precision@1"] == 1 / 1
-    assert rs.evaluate(truth, run, "ap", averaging="pooled", ties="pessimistic")["ap"] == pytest.approx((1 + 2 / 4) / 2)
-    with pytest.raises(ValueError, match=r"precision@1: with averaging='pooled', .* by ties='item_desc'"):
-        rs.evaluate(truth, run, "precision@1", averaging="pooled")
+    assert rs.evaluate(truth, run, "ap", averaging="one_list", ties="pessimistic")["ap"] == pytest.approx(
+        (1 + 2 / 4) / 2
+    )
+    with pytest.raises(ValueError, match=r"precision@1: with averaging='one_list', .* by ties='item_desc'"):
+        rs.evaluate(truth, run, "precision@1", averaging="one_list")
     run["q"]["x"] = 0.0
-    with pytest.raises(ValueError, match=r"auc: averaging='pooled' needs a grade for every row; 1 rows"):
+    with pytest.raises(ValueError, match=r"auc: averaging='one_list' needs a grade for every row; 1 rows"):
         rs.evaluate(truth, run, "auc", **asked)
 
 
@@ -242,7 +244,11 @@ WRONG = {
         "bpref asks which items are relevant and which are not: credit='clamp'",
     ),
     "parts": ({"averaging": "parts"}, ValueError, "has no parts; averaging='parts' is for f1"),
-    "unjudged relevant": ({"pool": "list", "threshold": 0}, ValueError, "pool='list' gives unjudged items grade 0"),
+    "unjudged relevant": (
+        {"known": "returned", "threshold": 0},
+        ValueError,
+        "known='returned' gives unjudged items grade 0",
+    ),
     "default_k": ({"default_k": 0}, ValueError, "k must be a whole number from 1"),
 }
 

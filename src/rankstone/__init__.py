@@ -4,7 +4,8 @@ import typing as _typing
 
 from rankstone.align.ranked import Ranked
 from rankstone.align.ranking import Ratio
-from rankstone.conventions.convention import CHOICES, Convention, convention, conventions
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import Convention, convention, conventions
 from rankstone.errors import NoExpectedValue
 from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap

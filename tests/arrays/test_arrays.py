@@ -5,7 +5,6 @@ import math
 import random
 import sys
 import zlib
-from typing import Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -40,7 +39,7 @@ CHOICES = {
     "short_list": ("count", "zero"),
     "credit": ("whole", "clamp"),
     "truth_depth": ("all", "k"),
-    "pool": ("truth", "list"),
+    "known": ("truth", "returned"),
     "nonpositive_score": ("count", "miss"),
     "score_precision": ("float64", "float32"),
 }
@@ -84,10 +83,9 @@ def some_batch(random_, numbers, dtype, kind):
 
 def some_choices(random_, row):
     chosen = {}
-    for name, hint in row.hints.items():
-        if name in row.defaults and random_.random() < 0.25:
-            words = get_args(hint) if get_origin(hint) is Literal else PARAMETERS[name]
-            chosen[f"{row.name}_{name}"] = random_.choice(words)
+    for name in row.defaults:
+        if random_.random() < 0.25:
+            chosen[f"{row.name}_{name}"] = random_.choice(row.words(name) or PARAMETERS[name])
     chosen.update({name: random_.choice(words) for name, words in CHOICES.items() if random_.random() < 0.1})
     if row.name == "auc":  # the engine's own pairs of partly relevant items depend on whether any scores are tied
         chosen.pop("credit", None)
@@ -98,7 +96,7 @@ def engine(metric, ks, scores, labels, mask, convention, choices):
     """Values of `rs.evaluate`, row by cutoff. It may have none for the mean, which is not asked for."""
     asked = [rs.Metric(metric, k) for k in ks]
     means = {"missing": "zero", "no_queries": "nan", "averaging": "macro"}
-    kept = rows()[metric].choices.get("averaging") == "pooled" or "micro" in str(rs.convention(convention).choices)
+    kept = rows()[metric].choices.get("averaging") == "one_list" or "micro" in str(rs.convention(convention).choices)
     result = rs.evaluate(labels, scores, asked, mask=mask, convention=convention, **choices, **({} if kept else means))
     return np.stack([result.per_query[str(one)] for one in asked], axis=1)
 
@@ -396,7 +394,7 @@ def test_what_is_wrong_is_named_or_nan(library):
         ("ndcg", {"gain": {0: 0, 1: 1}}, "lacks an entry for a grade in row 0"),
         ("ndcg", {"gain": "exp1e9"}, "choose from 'linear'"),
         ("err", {"max_grade": 2}, "above max_grade=2 in row 0"),
-        ("err", {"stop": "grade"}, "no probability.* in row 0"),
+        ("err", {"stop_chance": "grade"}, "no probability.* in row 0"),
         ("auc", {"catalogue": 3}, "cannot hold the items in row 0"),
         ("recall", {"threshold": 9, "undefined": "error"}, "nothing could be earned in row 0"),
         ("recall", {"averaging": "micro"}, "averaging= is about the mean"),

@@ -281,7 +281,7 @@ class Cell:
     def _arrays(self, truth, run):
         """Each row is an item of its own, so that one given twice is two; {full} adds the relevant ones not retrieved.
 
-        The labels of what was not retrieved are given too: these libraries never see them, and `pool="list"` says so.
+        The labels of what was not retrieved are given too: these libraries never see them, and `known="returned"` says so.
         """
         labels, scores = {}, {}
         low = min((score for rows in run.values() for _, score in rows if not math.isnan(score)), default=1.0)

@@ -83,8 +83,8 @@ def test_rr(k, expected):
 
 
 def test_rr_over_all_relevant_items():
-    assert rs.rr(["a", "x", "b"], ["a", "b"], over="all") == pytest.approx(1 / 1 + 1 / 3)
-    assert rs.rr(["a", "x", "b"], {"a": 2, "b": 3}, over="all") == pytest.approx(2 / 1 + 3 / 3)
+    assert rs.rr(["a", "x", "b"], ["a", "b"], terms="all") == pytest.approx(1 / 1 + 1 / 3)
+    assert rs.rr(["a", "x", "b"], {"a": 2, "b": 3}, terms="all") == pytest.approx(2 / 1 + 3 / 3)
 
 
 def test_rr_over_all_orders_of_tied_items():
@@ -119,11 +119,11 @@ def test_eleven_points():
     assert rs.iprec11(CURVE, FOUR) == pytest.approx((3 * 1 + 3 * 2 / 3 + 2 * 1 / 2 + 3 * 0) / 11)
 
 
-@pytest.mark.parametrize(("needed", "items"), [("ceil(x)", 3), ("floor(x+0.9)", 2), ("round(x)", 2)])
+@pytest.mark.parametrize(("recall_rounding", "items"), [("ceil(x)", 3), ("floor(x+0.9)", 2), ("round(x)", 2)])
 def test_how_many_items_a_share_is(needed, items):
     """0.7 of 3 items is 2.1 of them; 2.0999999999999996 + 0.9 is less than 3."""
     precision = {2: 2 / 3, 3: 3 / 6}
-    found = rs.iprec(["a", "x", "b", "y", "z", "c"], ["a", "b", "c"], recall=0.7, needed=needed)
+    found = rs.iprec(["a", "x", "b", "y", "z", "c"], ["a", "b", "c"], recall=0.7, recall_rounding=recall_rounding)
     assert found == pytest.approx(precision[items])
 
 

@@ -1,7 +1,5 @@
 """Generated truths and runs, and every metric's parameters, read from the registry."""
 
-from typing import Literal, get_args, get_origin
-
 from hypothesis import strategies as st
 
 import rankstone as rs
@@ -62,12 +60,11 @@ VALUES = {
 
 def parameter_values(row):
     """For each parameter of a metric the values to try."""
-    words = {name: get_args(hint) for name, hint in row.hints.items() if get_origin(hint) is Literal}
-    return {name: words.get(name) or VALUES[name] for name in row.defaults}
+    return {name: row.words(name) or VALUES[name] for name in row.defaults}
 
 
 # Values that call some data an error.
-REFUSING = (("negative", "error"), ("stop", "grade"))
+REFUSING = (("negative", "error"), ("stop_chance", "grade"))
 
 
 @st.composite

@@ -146,7 +146,7 @@ def r_precision(one):
 def fallout(one):
     if one["catalogue"] is not None:
         return _places_shown(one) - one.hits(one.k), one["catalogue"] - one.relevant
-    if "list" in (one["among"], one["pool"]):
+    if one["nonrelevant"] == "list" or one["known"] == "returned":
         return _places_shown(one) - one.hits(one.k), one.retrieved - one.hits()
     return sum(one.is_bad(item) for item in one.shown), one.nonrelevant
 
@@ -176,7 +176,7 @@ class RefusedError(Exception):
 
 def _gain(one, grade):
     gain = one["gain"]
-    if one["below"] == "none" and one.credit_of(grade) == 0:
+    if one["below_threshold"] == "no_gain" and one.credit_of(grade) == 0:
         return 0
     if gain == "binary":
         return one.credit_of(grade)
@@ -259,7 +259,7 @@ def _ap_divisor(one):
 
 def rr(one):
     found = sorted((item for item in one.shown if one.credit(item) > 0), key=one.rank)
-    if one["over"] == "all":
+    if one["terms"] == "all":
         return sum(one.truth[item] / one.rank(item) for item in found), 1
     return (1 / one.rank(found[0]) if found else 0.0), 1
 
@@ -278,7 +278,7 @@ def _highest_precision(one, recall):
         "ceil(x)": lambda: math.ceil(Fraction(str(recall)) * Fraction(one.relevant)),
         "floor(x+0.9)": lambda: int(recall * one.relevant + 0.9),
         "round(x)": lambda: int(recall * one.relevant + 0.5),
-    }[one["needed"]]()
+    }[one["recall_rounding"]]()
     found = [one.hits(depth) for depth in range(1, one.retrieved + 1)]
     return max((hits / depth for depth, hits in enumerate(found, 1) if hits >= needed and hits > 0), default=0.0)
 
@@ -290,14 +290,14 @@ def _cascade(one, grades):
     top = one.top if one["max_grade"] is None else one["max_grade"]
     total, reading = 0.0, 1.0
     for rank, grade in enumerate(grades, 1):
-        stop = 0 if grade is None else grade if one["stop"] == "grade" else max((2**grade - 1) / 2**top, 0)
+        stop = 0 if grade is None else grade if one["stop_chance"] == "grade" else max((2**grade - 1) / 2**top, 0)
         total += reading * stop / rank
         reading *= 1 - stop
     return total
 
 
 def err(one):
-    if one["stop"] == "grade" and one.top > 1:
+    if one["stop_chance"] == "grade" and one.top > 1:
         raise RefusedError
     return _cascade(one, [one.truth.get(item) for item in one.shown]), 1
 
@@ -324,7 +324,7 @@ def rbp(one):
 
 def auc(one):
     good = [item for item in one.shown if one.credit(item) > 0]
-    if "list" in (one["pairs"], one["pool"]):
+    if one["pairs"] == "list" or one["known"] == "returned":
         other = [item for item in one.shown if one.credit(item) == 0]
         right = sum(_goes_right(one, g, o) for g in good for o in other)
         places = one.places(one["divisor"])
@@ -340,7 +340,7 @@ def auc(one):
         bad = [item for item in one.truth if one.is_bad(item)]
         right = sum(_goes_right(one, g, b) for g in good for b in bad)
         total = len(good) * len(bad)
-    return (1, 1) if one["alone"] == "right" and good and total == 0 else (right, total)
+    return (1, 1) if one["no_negatives"] == "right" and good and total == 0 else (right, total)
 
 
 def _goes_right(one, good, bad):
@@ -348,8 +348,8 @@ def _goes_right(one, good, bad):
     seen = (good in one.shown, bad in one.shown)
     if seen != (True, True):
         return {(True, False): 1.0, (False, True): 0.0, (False, False): 0.5}[seen]
-    if one.ties_as_pairs and one.scores and one.scores[good] == one.scores[bad] and one["equal"] != "order":
-        return {"half": 0.5, "wrong": 0.0}[one["equal"]]
+    if one.ties_as_pairs and one.scores and one.scores[good] == one.scores[bad] and one["tied_pairs"] != "order":
+        return {"half": 0.5, "wrong": 0.0}[one["tied_pairs"]]
     return float(one.rank(good) < one.rank(bad))
 
 
@@ -381,7 +381,7 @@ def infap(one):
 
 
 def judged(one):
-    if one["pool"] == "list":  # everything in the list has a grade
+    if one["known"] == "returned":  # everything in the list has a grade
         return _places_shown(one), one.places(one["divisor"])
     return sum(item in one.truth for item in one.shown), one.places(one["divisor"])
 
@@ -495,12 +495,18 @@ def rbo(one):
 # -- the list of them ----------------------------------------------------------------------------------------
 
 _F = {"precision_divisor": "k", "recall_divisor": "relevant"}
-_GAIN = {"gain": "linear", "negative": "zero", "below": "gain"}
+_GAIN = {"gain": "linear", "negative": "zero", "below_threshold": "gain"}
 _DCG = {**_GAIN, "discount": "log2(rank+1)"}
-_AUC = {"pairs": "judged", "equal": "half", "divisor": "min(k,retrieved)", "catalogue": None, "alone": "undefined"}
-_ERR = {"max_grade": None, "stop": "exp2"}
+_AUC = {
+    "pairs": "judged",
+    "tied_pairs": "half",
+    "divisor": "min(k,retrieved)",
+    "catalogue": None,
+    "no_negatives": "undefined",
+}
+_ERR = {"max_grade": None, "stop_chance": "exp2"}
 _SUM = {"averaging": "sum"}
-_POOLED = {"averaging": "pooled", "undefined": "skip", "missing": "skip"}
+_POOLED = {"averaging": "one_list", "undefined": "skip", "missing": "skip"}
 _SKIP = {"undefined": "skip", "missing": "skip"}
 
 # name: (function, has a cutoff, parameters with defaults, choices it makes otherwise than the rest)
@@ -513,12 +519,12 @@ METRICS = {
     "err": (err, True, _ERR, {}),
     "f": (f, True, {"beta": 1.0, **_F}, {}),
     "f1": (f1, True, _F, {}),
-    "fallout": (fallout, True, {"catalogue": None, "among": "judged"}, {}),
+    "fallout": (fallout, True, {"catalogue": None, "nonrelevant": "judged"}, {}),
     "gmap": (gmap, True, {"divisor": "relevant"}, {"averaging": "geometric"}),
     "hit_rate": (hit_rate, True, {}, {}),
     "infap": (infap, False, {}, {}),
-    "iprec": (iprec, False, {"recall": 0.0, "needed": "ceil(x)"}, {}),
-    "iprec11": (iprec11, False, {"needed": "ceil(x)"}, {}),
+    "iprec": (iprec, False, {"recall": 0.0, "recall_rounding": "ceil(x)"}, {}),
+    "iprec11": (iprec11, False, {"recall_rounding": "ceil(x)"}, {}),
     "judged": (judged, True, {"divisor": "min(k,retrieved)"}, {}),
     "kendall": (kendall, False, {"variant": "b"}, _SKIP),
     "logloss": (logloss, False, {}, _POOLED),
@@ -537,7 +543,7 @@ METRICS = {
     "rbp": (rbp, True, {"p": 0.8, "gain": "binary", "divisor": "none"}, {}),
     "recall": (recall, True, {"divisor": "relevant"}, {}),
     "rmse": (rmse, False, {}, _POOLED),
-    "rr": (rr, True, {"over": "first"}, {}),
+    "rr": (rr, True, {"terms": "first"}, {}),
     "spearman": (spearman, False, {}, _SKIP),
     "tau_ap": (tau_ap, False, {}, _SKIP),
 }
@@ -545,7 +551,7 @@ AGREEMENT = ("kendall", "rbo", "spearman", "tau_ap", "logloss", "mae", "mse", "p
 CHOICES = {
     "ties": "item_desc",
     "score_precision": "float64",
-    "pool": "truth",
+    "known": "truth",
     "nonpositive_score": "count",
     "default_k": None,
     "threshold": 1,
@@ -617,7 +623,7 @@ def evaluate(name, k, params, truth, run, choices):
     function, takes_k, defaults, own = METRICS[name]
     options = {**CHOICES, **own, **defaults, **choices, **params}
     k = options["default_k"] if k is None and takes_k else k
-    if options["pool"] == "list" and options["truth_depth"] == "k" and name not in AGREEMENT:
+    if options["known"] == "returned" and options["truth_depth"] == "k" and name not in AGREEMENT:
         raise RefusedError
     if options["missing"] == "error" and any(query not in run for query in truth):
         raise RefusedError
@@ -629,7 +635,7 @@ def evaluate(name, k, params, truth, run, choices):
     if options["extra"] == "zero":
         queries += [query for query in run if query not in truth]
     graded = {query: as_grades(truth.get(query, {})) for query in queries}
-    if options["pool"] == "list" and name not in AGREEMENT:
+    if options["known"] == "returned" and name not in AGREEMENT:
         graded = {query: {item: graded[query].get(item, 0) for item in run.get(query, ())} for query in queries}
         seen = graded
     else:
@@ -654,7 +660,7 @@ def evaluate(name, k, params, truth, run, choices):
             value = float(options["both_empty"])
         elif options["undefined"] == "skip":
             value, asked = math.nan, False
-        elif options["undefined"] == "error" and asked and options["averaging"] not in ("micro", "pooled"):
+        elif options["undefined"] == "error" and asked and options["averaging"] not in ("micro", "one_list"):
             raise RefusedError
         else:
             value = math.nan if isinstance(options["undefined"], str) else options["undefined"]
@@ -734,7 +740,7 @@ def _mean(name, function, options, lists, ratios, values, counted):
     chosen = [value for value, counts in zip(values, counted, strict=True) if counts]
     if options["nan_in_mean"] == "zero":
         chosen = [0.0 if math.isnan(value) else value for value in chosen]
-    if averaging == "pooled":
+    if averaging == "one_list":
         return _pooled(name, function, options, lists)
     if not chosen:
         if options["no_queries"] == "error":

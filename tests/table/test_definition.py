@@ -24,7 +24,7 @@ IN_PART = (*SETS, "ap", "gmap", "r_precision", "rr", "dcg", "cg", "ndcg", "rbp",
 TWO_SIDED = ("auc", "bpref", "infap", "fallout")
 GENERAL = {
     "score_precision": ("float64", "float32"),
-    "pool": ("list",),
+    "known": ("returned",),
     "nonpositive_score": ("miss",),
     "default_k": (2,),
     "threshold": (0, -1, 2, 0.5, ">0", ">=2", ">1", "all"),
@@ -112,8 +112,8 @@ def test_choices(name, data):
     if name in IN_PART:
         values["credit"] = ("clamp",)
     chosen = data.draw(choices(**values))
-    if "pool" in chosen and chosen.get("threshold") in (0, -1, "all"):  # then items nobody judged would be relevant
-        del chosen["pool"]
+    if "known" in chosen and chosen.get("threshold") in (0, -1, "all"):  # then items nobody judged would be relevant
+        del chosen["known"]
     agree(metric, params, k, truth, run, chosen)
 
 
@@ -124,7 +124,7 @@ def test_ratings(name, data):
     truth, run = data.draw(pairs(grades=kind, scores=kind or data.draw(st.sampled_from(("tied", "many"))), lists=False))
     metric, params, k = data.draw(metrics(name))
     kept = ("undefined", "missing", "extra", "averaging", "no_queries")
-    values = {one: GENERAL[one] for one in kept} | {"averaging": ("macro", "micro", "pooled"), "ties": ORDERS}
+    values = {one: GENERAL[one] for one in kept} | {"averaging": ("macro", "micro", "one_list"), "ties": ORDERS}
     agree(metric, params, k, truth, run, data.draw(choices(**values)))
 
 
@@ -152,7 +152,7 @@ def test_expected(name, data):
         rs.evaluate(truth, run, metric, **chosen)
     except rs.NoExpectedValue:
         impossible = params.get("divisor") == "found" or "term_digits" in params
-        impossible |= name == "auc" and (k is not None or params.get("equal") == "order")
+        impossible |= name == "auc" and (k is not None or params.get("tied_pairs") == "order")
         assert impossible, f"{metric} has a closed form"
         return
     agree(metric, params, k, truth, run, chosen)

@@ -36,6 +36,10 @@ class _NumPy(Functions):
     ceil = staticmethod(np.ceil)
     round = staticmethod(np.round)
 
+    def power(self, base: float, exponent: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return base**exponent
+
 
 NUMPY: Functions = _NumPy()
 
@@ -230,7 +234,7 @@ class Ranked(_NumPy, Ranking):
         }
         return self.replace(**{**self._placed_of(order, np.array([0, n])), **changes})
 
-    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Any] | None = None) -> Ranked:
+    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Any] | None = None, k: Depth = None) -> Ranked:
         if worth is None:
             return self.remember(("ideal", items), lambda: self._ideal(items))
         view = self._ideal(items)
@@ -479,8 +483,8 @@ class Ranked(_NumPy, Ranking):
         """discount(rank) by rank; entry 0 is unused."""
         return discounts_up_to(discount, 1 << self._deepest.bit_length())[: self._deepest + 1]
 
-    def sum_of_discounts(self, discount: Discount, depth: Floats) -> Floats:
-        return sums_of_discounts(discount, depth)
+    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Floats:
+        return sums_of_discounts(discount, self.per_query(self.retrieved if depth is None else depth))
 
     @property
     def _deepest(self) -> int:

@@ -99,6 +99,10 @@ class Functions:
     def ceil(self, x: Any) -> Any:
         return self.xp.ceil(x)
 
+    def power(self, base: float, exponent: Any) -> Any:
+        """Infinite where it is too large."""
+        return base**exponent
+
     def round(self, x: Any, digits: int) -> Any:
         """To so many decimals, a half to the even one."""
         return self.xp.round(x * 10.0**digits) / 10.0**digits
@@ -177,8 +181,8 @@ class Ranking(Functions, ABC):
         """Sum over a query's items to depth k of gain times discount(rank); expected, if ties are averaged."""
 
     @abstractmethod
-    def sum_of_discounts(self, discount: Discount, depth: Values) -> Values:
-        """The discounts of the first so many places, added up."""
+    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Values:
+        """The discounts of the first so many places, added up; of all places of the list for None."""
 
     @abstractmethod
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
@@ -189,10 +193,12 @@ class Ranking(Functions, ABC):
         """A function of the number of relevant items, computed in double precision."""
 
     @abstractmethod
-    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Values] | None = None) -> Ranking:
+    def ideal(
+        self, items: Ideal = "judged", worth: Callable[[Ranking], Values] | None = None, k: Depth = None
+    ) -> Ranking:
         """The best list of the items judged, judged other than 0, or retrieved: by grade, or by what each is worth.
 
-        "given": the judged items in the order of the truth as given.
+        "given": the judged items in the order of the truth as given. k: how far down it will be looked at.
         """
 
     @abstractmethod

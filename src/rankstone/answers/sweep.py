@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rankstone.align.ranked import Ranked
 from rankstone.align.ranking import Ratio
-from rankstone.conventions.convention import CHOICES, conventions
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
@@ -161,8 +162,7 @@ def values_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]
     row = metric.row
     out: dict[str, list[Any]] = {}
     for name in (*row.defaults, *CHOICES):
-        hint = row.hints.get(name)
-        words = get_args(hint) if get_origin(hint) is Literal else CHOICES[name].allowed if name in CHOICES else ()
+        words = row.words(name) if name in row.about else CHOICES[name].allowed
         used = [choice_of(one, name) for one in plans.values()]
         out[name] = list(dict.fromkeys([*used, *words]))
     return out

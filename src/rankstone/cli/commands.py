@@ -403,12 +403,13 @@ def _latex(text: str) -> str:
 
 
 def _metrics(arguments: argparse.Namespace) -> None:
+    from rankstone.answers.definition import definition
     from rankstone.metrics.registry import parse, rows
 
-    known = rows()
     if not arguments.names:
         table: Rows = [["metric", "formula"]]
-        table += [[f"{name}@k" if row.takes_k else name, row.formula] for name, row in sorted(known.items())]
+        for name, row in sorted(rows().items()):
+            table.append([f"{name}@k" if row.takes_k else name, definition(name).formula])
         print(_render(table, "table"))
         print("rankstone metrics NAME tells all about one")
         return
@@ -417,13 +418,15 @@ def _metrics(arguments: argparse.Namespace) -> None:
             row = parse(name)[0].row
         except ValueError as error:
             raise UsageError(str(error)) from None
-        print(f"{row.name}: {row.formula}")
+        print(f"{row.name}: {definition(row.name).formula}")
         if row.aliases:
             print(f"also called {', '.join(row.aliases)}")
         print()
         print("\n".join(line.removeprefix("    ") for line in (row.function.__doc__ or "").strip().split("\n")))
         for parameter, default in row.defaults.items():
-            print(f"\n{parameter} (default {default!r}){row.describe(parameter)}", end="")
+            about = row.about[parameter]
+            words = f"; {', '.join(map(repr, about.allowed))}" if about.allowed else ""
+            print(f"\n{parameter} (default {default!r}): {about.meaning}{words}", end="")
         print()
 
 

@@ -1,89 +1,16 @@
-"""Every named choice that a number depends on, and the presets that reproduce other tools' numbers."""
+"""Conventions: named sets of choices, and which word wins."""
 
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from rankstone.align.ranking import Relevance
+from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS
-from rankstone.metrics.registry import Row, depth, rows
-
-TIES = (
-    "item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic", "expected", "group_end",
-    "group_mean",
-)  # fmt: skip
-
-
-class Choice(NamedTuple):
-    """One thing that has to be decided before a list has a number."""
-
-    stage: str
-    default: Any
-    allowed: tuple[Any, ...]  # words; empty where any value of the right type will do
-    meaning: str
-
-
-CHOICES: Mapping[str, Choice] = MappingProxyType(
-    {
-        "ties": Choice("align", "item_desc", TIES, "who goes first among equal scores"),
-        "score_precision": Choice("align", "float64", ("float64", "float32"), "how finely scores are compared"),
-        "duplicates": Choice(
-            "align",
-            "error",
-            ("error", "first", "best", "count", "once"),
-            "an item twice in one list of the run",
-        ),
-        "truth_duplicates": Choice("align", "error", ("error", "first", "count"), "an item twice in one query's truth"),
-        "pool": Choice(
-            "align", "truth", ("truth", "list"), "what is known of a query: its truth, or only the items returned"
-        ),
-        "nonpositive_score": Choice(
-            "align", "count", ("count", "miss"), "a relevant item with a score of 0 or less: counted, or never found"
-        ),
-        "default_k": Choice("metric", None, (), "the cutoff of a metric asked for without one"),
-        "threshold": Choice(
-            "metric", 1, (), "the lowest grade that is relevant; '>3' for grades above 3, 'all' for every judged item"
-        ),
-        "credit": Choice("metric", "whole", ("whole", "clamp"), "what a relevant item counts: 1, or its grade up to 1"),
-        "truth_depth": Choice("metric", "all", ("all", "k"), "how much of the truth can be relevant at k"),
-        "undefined": Choice("metric", 0, (0, 1, 0.5, "nan", "skip", "error"), "a query where nothing could be earned"),
-        "no_relevant": Choice(
-            "metric",
-            None,
-            (None, 0, 1, "nan", "skip", "error"),
-            "a query without a relevant item; None: by the formula",
-        ),
-        "empty_list": Choice(
-            "metric",
-            "count",
-            ("count", "skip", "error"),
-            "a query whose list in the run is empty: as it is, or left out",
-        ),
-        "empty_truth": Choice(
-            "metric", "count", ("count", "skip"), "a query whose truth judges nothing: as it is, or left out"
-        ),
-        "both_empty": Choice("metric", None, (), "a query with an empty truth and an empty list; None: as undefined"),
-        "short_list": Choice("metric", "count", ("count", "zero"), "a list shorter than k: as it is, or scored 0"),
-        "query_digits": Choice("metric", None, (), "decimals that each query's value is rounded to"),
-        "missing": Choice("mean", "zero", ("zero", "skip", "error"), "a judged query that the run does not have"),
-        "extra": Choice("mean", "skip", ("skip", "zero", "error"), "a query of the run that nobody judged"),
-        "averaging": Choice(
-            "mean",
-            "macro",
-            ("macro", "micro", "weighted", "pooled", "parts", "geometric", "sum"),
-            "mean of the queries' values, ratio of sums, weighted mean, all rows as one list, "
-            "f1 of mean precision and mean recall, geometric mean, or sum",
-        ),
-        "nan_in_mean": Choice("mean", "nan", ("nan", "zero"), "a value that is NaN: makes the mean NaN, or counts 0"),
-        "no_queries": Choice("mean", "nan", (0, "nan", "error"), "the mean over no query at all"),
-        "digits": Choice("mean", None, (), "decimals that the mean is rounded to"),
-    }
-)
+from rankstone.metrics.registry import Row, rows
 
 
 def check_choice(row: Row | None, name: str, value: Any) -> Any:
@@ -96,30 +23,7 @@ def check_choice(row: Row | None, name: str, value: Any) -> Any:
     if name not in CHOICES:
         known = [*(row.defaults if row else ()), *CHOICES]
         raise ValueError(_unknown("choice" if row is None else f"parameter of {row.name}", name, known))
-    if name == "threshold":
-        Relevance.of(value)
-    elif (
-        name in ("undefined", "no_relevant", "both_empty", "no_queries")
-        and isinstance(value, float)
-        and math.isnan(value)
-    ):
-        value = "nan"
-    elif (
-        name in ("undefined", "no_relevant", "both_empty")
-        and isinstance(value, (int, float))
-        and not isinstance(value, bool)
-    ):
-        pass  # any number may stand in
-    elif CHOICES[name].allowed and value not in CHOICES[name].allowed:
-        words = ", ".join(repr(word) for word in CHOICES[name].allowed)
-        raise ValueError(f"{name}={value!r}; choose from {words}")
-    elif name == "both_empty" and value not in (None, "nan"):
-        raise ValueError(f"both_empty={value!r}; give a number, or None to treat it like any query without a value")
-    elif name in ("digits", "query_digits") and not (value is None or (isinstance(value, int) and value >= 0)):
-        raise ValueError(f"{name}={value!r}; give a number of decimals, or None")
-    elif name == "default_k" and value is not None:
-        value = depth(value)
-    return value
+    return CHOICES[name].check(name, value)
 
 
 def check_choices(choices: Mapping[str, Any]) -> dict[str, Any]:

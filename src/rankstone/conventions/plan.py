@@ -9,7 +9,8 @@ from typing import Any
 
 from rankstone.align.ranked import NoExpectedValue, Relevance
 from rankstone.align.ties import AVERAGED, BY_ITEM, COUNTED
-from rankstone.conventions.convention import CHOICES, Convention, check_choices, decide
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import Convention, check_choices, decide
 from rankstone.conventions.convention import convention as find_convention
 from rankstone.inputs.source import Align
 from rankstone.metrics.registry import Metric, on_declare, parse
@@ -86,8 +87,10 @@ def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
             f"{', '.join(word for word in CHOICES['ties'].allowed if word not in AVERAGED)}"
         )
-    if choices["averaging"] == "pooled" and row.kind not in ("ratings", "agreement") and ties in BY_ITEM:
-        raise ValueError(f"{metric}: with averaging='pooled', items of all queries cannot be ordered by ties={ties!r}")
+    if choices["averaging"] == "one_list" and row.kind not in ("ratings", "agreement") and ties in BY_ITEM:
+        raise ValueError(
+            f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties!r}"
+        )
     for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
         if choices[choice] == value and row.two_sided:
             raise ValueError(
@@ -97,11 +100,13 @@ def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str
         raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
     every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
-    if choices["pool"] == "list" and every_row and row.kind in ("ranking", "count"):
-        raise ValueError(f"{metric}: pool='list' gives unjudged items grade 0, so the threshold must be above 0")
-    if choices["pool"] == "list" and choices["truth_depth"] == "k" and row.kind in ("ranking", "count"):
-        raise ValueError(f"{metric}: truth_depth='k' goes by the order of the truth, of which pool='list' leaves none")
-    needed = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "pooled"
+    if choices["known"] == "returned" and every_row and row.kind in ("ranking", "count"):
+        raise ValueError(f"{metric}: known='returned' gives unjudged items grade 0, so the threshold must be above 0")
+    if choices["known"] == "returned" and choices["truth_depth"] == "k" and row.kind in ("ranking", "count"):
+        raise ValueError(
+            f"{metric}: truth_depth='k' goes by the order of the truth, of which known='returned' leaves none"
+        )
+    whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "one_list"
     align = Align(
         order=ties if ties in COUNTED else "input",
         float32=choices["score_precision"] == "float32",
@@ -110,7 +115,7 @@ def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str
         extra_queries=choices["extra"] == "zero",
         zeros=False,
     )
-    return Plan(metric, str(metric), arguments, relevance, choices, align, row.zeros(arguments) or every_row or needed)
+    return Plan(metric, str(metric), arguments, relevance, choices, align, row.zeros(arguments) or every_row or whole)
 
 
 def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:

@@ -12,12 +12,12 @@ from typing import Any
 # Tools that are handed one array of labels and one of scores: they know nothing but the rows they get.
 _ARRAYS: dict[str, Any] = {
     "ties": "input",
-    "pool": "list",
+    "known": "returned",
     "missing": "skip",
     "extra": "zero",
     "empty_list": "skip",
     "auc_pairs": "list",
-    "fallout_among": "list",
+    "fallout_nonrelevant": "list",
 }
 # Tools that are handed lists of items, and of relevant items: the order is the ranking, an item twice counts twice.
 _LISTS: dict[str, Any] = {"ties": "input", "threshold": ">0", "duplicates": "count"}
@@ -34,7 +34,7 @@ _HIVEMALL: dict[str, Any] = {
     "ideal": "given",
     "auc_pairs": "list",
     "auc_divisor": "k",
-    "auc_equal": "order",
+    "auc_tied_pairs": "order",
     "auc_undefined": 0.5,
     "r2_undefined": 1,
     "mae_undefined": 0,
@@ -54,7 +54,7 @@ _NOTE: dict[str, Any] = {
     "recall_digits": 4,
     "recall_undefined": "error",
     "no_queries": "error",
-    "rr_over": "all",
+    "rr_terms": "all",
     "ap_divisor": "none",
 }
 _TORCHMETRICS: dict[str, Any] = {
@@ -79,20 +79,20 @@ PRESETS: Mapping[str, dict[str, Any]] = {
     "trec_eval": {
         "summary": "trec_eval 10: scores compared as float32, an error if a judged query is missing from the run",
         "library": "trec_eval 10.0",
-        "choices": {**_TREC, "missing": "error", "needed": "round(x)"},
+        "choices": {**_TREC, "missing": "error", "recall_rounding": "round(x)"},
         "notes": ("trec_eval -c counts missing queries: missing='zero'", "trec_eval -l 2: threshold=2"),
     },
     "trec_eval-9": {
         "summary": "trec_eval 9 and pytrec_eval: scores compared as float32, queries missing from the run left out",
         "library": "pytrec_eval-terrier 0.5.11",
-        "choices": {**_TREC, "missing": "skip", "needed": "floor(x+0.9)"},
+        "choices": {**_TREC, "missing": "skip", "recall_rounding": "floor(x+0.9)"},
     },
     "ir_measures": {
         "summary": "ir_measures: trec_eval's definitions, every judged query counted; RR@k breaks ties the other way",
         "library": "ir-measures 0.4.3",
         "choices": {
             **_TREC,
-            "needed": "floor(x+0.9)",
+            "recall_rounding": "floor(x+0.9)",
             "rr@k_ties": "item_asc",
             "rr@k_score_precision": "float64",
             "err_score_precision": "float64",
@@ -106,7 +106,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "err_duplicates": "count",
             "auc_ties": "input",
             "auc_pairs": "list",
-            "auc_equal": "order",
+            "auc_tied_pairs": "order",
             "auc_score_precision": "float64",
             "auc_undefined": "skip",
         },
@@ -126,7 +126,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
     "ranx": {
         "summary": "ranx: grades below the threshold have no gain, rbp weighs by grade",
         "library": "ranx 0.3.21",
-        "choices": {"ties": "input", "below": "none", "rbp_gain": "linear"},
+        "choices": {"ties": "input", "below_threshold": "no_gain", "rbp_gain": "linear"},
         "notes": (
             "as with make_comparable=True; without it a missing or an extra query is an error: "
             "missing='error', extra='error'",
@@ -233,7 +233,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "ndcg_undefined": 1,
             "ap_divisor": "min(relevant,k)",
             "ap_undefined": 1,
-            "auc_averaging": "pooled",
+            "auc_averaging": "one_list",
             "auc_undefined": 1,
         },
         "notes": ("label_gain=0,1,2,...: gain='linear'", "auc needs a label for every row"),
@@ -272,9 +272,9 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "ap_divisor": "min(relevant,k)",
             "precision_divisor": "min(k,retrieved)",
             "auc_ties": "input",
-            "auc_averaging": "pooled",
+            "auc_averaging": "one_list",
             "auc_undefined": 0,
-            "err_stop": "grade",
+            "err_stop_chance": "grade",
         },
         "notes": (
             "NDCG:type=Exp: gain='exp2'; NDCG:denominator=Position: discount='rank'",
@@ -292,7 +292,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "gain": "exp2",
             "negative": "signed",
             "precision_divisor": "min(k,retrieved)",
-            "auc_equal": "wrong",
+            "auc_tied_pairs": "wrong",
             "auc_undefined": 0,
         },
         "notes": ("opa_metric of labels 0 and 1 is auc",),
@@ -306,7 +306,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "score_precision": "float32",
             "gain": "exp2",
             "precision_divisor": "min(k,retrieved)",
-            "auc_equal": "wrong",
+            "auc_tied_pairs": "wrong",
             "auc_averaging": "micro",
             "auc_undefined": 0,
         },
@@ -391,7 +391,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "no_relevant": "skip",
             "ap_divisor": "min(relevant,k)",
             "gain": "binary",
-            "below": "none",
+            "below_threshold": "no_gain",
             "no_queries": 0,
         },
         "notes": (
@@ -415,8 +415,8 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "gain": "binary",
             "ap_divisor": "min(relevant,k)",
             "auc_pairs": "list",
-            "auc_equal": "order",
-            "auc_alone": "right",
+            "auc_tied_pairs": "order",
+            "auc_no_negatives": "right",
             "auc_undefined": 0,
         },
         "notes": ("with pandas and polars frames: ties='item_desc', no_relevant='skip'",),
@@ -462,7 +462,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "ap_pool": "list",
             "ap_undefined": "nan",
             "auc_pairs": "list",
-            "auc_equal": "wrong",
+            "auc_tied_pairs": "wrong",
             "auc_undefined": "nan",
         },
         "notes": ("ranking_eval skips users without a test item: no_relevant='skip'",),
@@ -480,7 +480,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "precision_averaging": "micro",
             "ap_divisor": "min(relevant,k)",
             "auc_pairs": "list",
-            "auc_equal": "order",
+            "auc_tied_pairs": "order",
             "auc_divisor": "k",
         },
         "notes": ("auc is over the whole catalogue: auc_catalogue= its number of items",),

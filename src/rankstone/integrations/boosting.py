@@ -131,7 +131,7 @@ class _Hook:
         plans = make_plans(metrics, convention, choices)
         self.higher = {one.label: one.metric.row.better != "lower" for one in plans}
         self._metrics: Sequence[Metric] = [one.metric for one in plans]
-        self._pooled = [one.label for one in plans if one.choices["averaging"] == "pooled"]
+        self._pooled = [one.label for one in plans if one.choices["averaging"] == "one_list"]
         self._convention, self._choices = convention, choices
 
     def __call__(self, labels: Any, scores: Any, offsets: Ints, weights: Floats | None) -> Result:

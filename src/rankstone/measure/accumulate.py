@@ -336,10 +336,10 @@ def by_query(one: Plan, advice: str = "") -> Plan:
     """The plan for sums that are taken a few queries at a time, or an error if there are none."""
     if wanted := one.metric.row.all_queries(one.arguments):
         raise ValueError(f"{one.label} {wanted}{advice}")
-    if one.choices["averaging"] != "pooled":
+    if one.choices["averaging"] != "one_list":
         return one
     if not one.metric.row.additive:
-        raise ValueError(f"{one.label}: averaging='pooled' needs the rows of all queries{advice}")
+        raise ValueError(f"{one.label}: averaging='one_list' needs the rows of all queries{advice}")
     return replace(one, choices={**one.choices, "averaging": "micro"})
 
 

@@ -88,8 +88,9 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Callable[[
     if plan.choices["nan_in_mean"] == "zero":
         chosen = np.nan_to_num(chosen, nan=0.0)
     queries = len(chosen)
-    if averaging == "pooled":
-        whole = apply(plan, _as_one_list(plan, ranked if counted is None else ranked.only(counted)))
+    if averaging == "one_list":
+        entered = counted_of(plan, ranked)  # one that has no value of its own has rows all the same
+        whole = apply(plan, _as_one_list(plan, ranked if entered is None else ranked.only(entered)))
         return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
     if averaging == "micro":
         return Sums(add(ratio.numerator[keep]), add(ratio.denominator[keep]), queries)
@@ -111,7 +112,7 @@ def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
     if plan.metric.row.kind in ("ranking", "count") and unjudged.any():
         raise ValueError(
-            f"{plan.metric}: averaging='pooled' needs a grade for every row; {unjudged.sum()} rows of the run have none"
+            f"{plan.metric}: averaging='one_list' needs a grade for every row; {unjudged.sum()} of the run have none"
         )
     return view_for(plan, ranked.as_one_list())
 
@@ -119,7 +120,7 @@ def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
 def mean_from(plan: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> float:
     """The mean that the sums make."""
     averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.row.whole
-    if averaging == "pooled" or (averaging == "micro" and sums.queries):
+    if averaging == "one_list" or (averaging == "micro" and sums.queries):
         mean = _divided(plan, sums.top, sums.bottom, finish)
     elif averaging == "parts" and sums.queries and whole is not None:
         mean = _divided(plan, *whole(sums.top / sums.queries, sums.bottom / sums.queries, plan.arguments), finish)

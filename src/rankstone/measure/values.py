@@ -20,7 +20,7 @@ def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
     """The ranking as the metric sees it."""
     ties = ties or plan.choices["ties"]
     ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
-    if plan.choices["pool"] == "list" and plan.metric.row.kind in ("ranking", "count"):
+    if plan.choices["known"] == "returned" and plan.metric.row.kind in ("ranking", "count"):
         ranked = ranked.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
         ranked = ranked.above_zero()
@@ -50,12 +50,26 @@ def _short(plan: Plan, ranking: Ranking) -> Any:
 
 def counted_of(plan: Plan, ranking: Ranking) -> Any:
     """Which queries enter the mean, whatever their values; None for all."""
-    rules = (("missing", ranking.present), ("empty_list", ranking.retrieved > 0), ("empty_truth", ranking.judged > 0))
-    kept = [some for choice, some in rules if plan.choices[choice] == "skip"]
-    counted = None
-    for some in kept:
-        counted = some if counted is None else counted & some
+    choices, counted = plan.choices, None
+    for choice, kept in (
+        ("missing", lambda: ranking.present),
+        ("empty_list", lambda: ranking.retrieved > 0),
+        ("empty_truth", lambda: ranking.judged > 0),
+        ("no_relevant", lambda: ~_nothing_relevant(plan, ranking)),
+    ):
+        if choices[choice] == "skip":
+            counted = kept() if counted is None else counted & kept()
     return counted
+
+
+def _both_empty(ranking: Ranking) -> Any:
+    return (ranking.retrieved == 0) & (ranking.judged == 0)
+
+
+def _nothing_relevant(plan: Plan, ranking: Ranking) -> Any:
+    """Which queries have no relevant item, but for those whose truth and list are empty and that have a rule."""
+    none = ranking.relevant == 0
+    return none if plan.choices["both_empty"] is None else none & ~_both_empty(ranking)
 
 
 def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple[Any, Any]:
@@ -69,27 +83,21 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple
     short = _short(plan, ranking)
     if short is not None:
         values, defined = where(short, 0.0, values), defined | short
-    both = None
     if choices["both_empty"] is not None:
-        both = (ranking.retrieved == 0) & (ranking.judged == 0)
+        both = _both_empty(ranking)
         values, defined = where(~defined & both, float(choices["both_empty"]), values), defined | both
     undefined = choices["undefined"]
     if undefined == "skip":
         counted = defined if counted is None else counted & defined
     elif undefined == "error":
-        if choices["averaging"] not in ("micro", "pooled"):
+        if choices["averaging"] not in ("micro", "one_list"):
             ranking.refuse(_among(~defined, counted), "nothing could be earned")
     elif undefined != "nan":
         values = where(defined, values, float(undefined))
-    if choices["no_relevant"] is not None:
-        none = ranking.relevant == 0
-        none = none if both is None else none & ~both
-        if choices["no_relevant"] == "skip":
-            counted = ~none if counted is None else counted & ~none
-        elif choices["no_relevant"] == "error":
-            ranking.refuse(_among(none, counted), "there is no relevant item")
-        else:
-            values = where(none, float(choices["no_relevant"]), values)
+    if choices["no_relevant"] == "error":
+        ranking.refuse(_among(_nothing_relevant(plan, ranking), counted), "there is no relevant item")
+    elif choices["no_relevant"] not in (None, "skip"):
+        values = where(_nothing_relevant(plan, ranking), float(choices["no_relevant"]), values)
     if choices["query_digits"] is not None:
         values = ranking.round(values, choices["query_digits"])
     return values if counted is None else where(counted, values, math.nan), counted

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from rankstone.align.ranked import Ranked
 from rankstone.align.ranking import Depth, Ratio
+from rankstone.metrics.cascade import Persisting
 from rankstone.metrics.errors import correlation
-from rankstone.metrics.registry import metric
+from rankstone.metrics.registry import Parameter, metric
+
+Variant = Annotated[Literal["b", "a", "ties_agree"], Parameter("what becomes of tied pairs")]
 
 _SKIP = {"undefined": "skip", "missing": "skip"}
 
@@ -15,6 +18,9 @@ _SKIP = {"undefined": "skip", "missing": "skip"}
 @metric(
     "spearman",
     formula="pearson of the two rank numbers",
+    latex=r"\mathrm{pearson}(\mathrm{rank}(s), \mathrm{rank}(g))",
+    use="Do the two orders agree?",
+    beware="Ties are given their mean rank.",
     kind="agreement",
     choices=_SKIP,
     expected=True,
@@ -35,12 +41,19 @@ def spearman(ranked: Ranked) -> Ratio:
     "kendall",
     aliases=("tau", "kendall_tau"),
     formula="(concordant - discordant) / pairs",
+    latex=r"\frac{\mathrm{concordant} - \mathrm{discordant}}{\mathrm{pairs}}",
+    use="Do the two orders agree, counted in pairs?",
+    beware="Say what becomes of ties; there are several variants.",
     kind="agreement",
     choices=_SKIP,
     expected=True,
     bounds=(-1, 1),
 )
-def kendall(ranked: Ranked, *, variant: Literal["b", "a", "ties_agree"] = "b") -> Ratio:
+def kendall(
+    ranked: Ranked,
+    *,
+    variant: Variant = "b",
+) -> Ratio:
     """Pairs that the two orders place the same way, less those they place opposite ways.
 
     variant "a" divides by all pairs, "b" corrects for tied pairs, "ties_agree" counts a tied pair as agreement.
@@ -59,6 +72,9 @@ def kendall(ranked: Ranked, *, variant: Literal["b", "a", "ties_agree"] = "b") -
 @metric(
     "tau_ap",
     formula="2 / (n - 1) * sum over i > 1 of right above i / (i - 1), less 1",
+    latex=r"\frac{2}{n - 1} \sum_{i > 1} \frac{\mathrm{right\ above}(i)}{i - 1} - 1",
+    use="Agreement of two orders where the top matters more.",
+    beware="It is not symmetric.",
     kind="agreement",
     choices=_SKIP,
     bounds=(-1, 1),
@@ -77,11 +93,14 @@ def tau_ap(ranked: Ranked) -> Ratio:
 
 @metric(
     "rbo",
-    formula="(1 - p) * sum of p^(d - 1) * overlap(d) / d, extrapolated",
+    formula="(1 - <p>) * sum of <p>^(d - 1) * overlap(d) / d, extrapolated",
+    latex=r"(1 - <p>) \sum_{d} <p>^{d - 1} \frac{\mathrm{overlap}(d)}{d}",
+    use="Agreement of two lists that need not hold the same items, the top weighing more.",
+    beware="The weight p has to be said; the tail that nobody saw is extrapolated.",
     kind="agreement",
     choices={"missing": "zero"},
 )
-def rbo(ranked: Ranked, *, k: Depth = None, p: float = 0.9) -> Ratio:
+def rbo(ranked: Ranked, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     """Overlap of the two lists, depth by depth, for a reader who goes on with probability p.
 
     Rank-biased overlap, extrapolated to lists of any length; items need not be in both. Webber, Moffat and
@@ -90,6 +109,4 @@ def rbo(ranked: Ranked, *, k: Depth = None, p: float = 0.9) -> Ratio:
     >>> rs.rbo(["a", "b", "c"], ["a", "b", "c"])
     1.0
     """
-    if not 0 < p < 1:
-        raise ValueError(f"rbo: p must lie between 0 and 1, not {p!r}")
     return Ratio(ranked.overlap(p, k), ranked.one)

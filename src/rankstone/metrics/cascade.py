@@ -4,72 +4,127 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
-from rankstone.metrics.registry import metric
+from rankstone.metrics.registry import Parameter, metric
 
-Stop = Literal["exp2", "grade"]
+StopChance = Annotated[
+    Literal["exp2", "grade"],
+    Parameter("the chance that a grade satisfies", {"exp2": "", "grade": "the grade is the chance to stop"}),
+]
+MaxGrade = Annotated[
+    float | None,
+    Parameter("the highest grade there is", {None: "max_grade is the highest grade of the truth"}, at_least=0),
+]
+RelevantGain = Annotated[
+    Literal["binary", "linear"],
+    Parameter("what a relevant item earns", {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade"}),
+]
+BestDivisor = Annotated[
+    Literal["none", "best"], Parameter("whether to divide by what the relevant items would earn at the top")
+]
+Persisting = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
 
 
 def _takes_highest(parameters: Mapping[str, Any]) -> str:
-    unsaid = parameters["max_grade"] is None and parameters["stop"] != "grade"
+    unsaid = parameters["max_grade"] is None and parameters["stop_chance"] != "grade"
     return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
 
 
 @metric(
     "err",
     formula="sum of R(i) / i * product of 1 - R(j) above i, with R = (2^grade - 1) / 2^max_grade",
+    latex=(
+        r"\sum_{i \le k} \frac{R_i}{i} \prod_{j < i} (1 - R_j), \quad R_i = \frac{2^{g_i} - "
+        r"1}{2^{g_{\max}}}"
+    ),
+    use="A very relevant item early makes the rest matter little: the reader has found it.",
+    beware="It depends on the highest grade there is; fix it for a whole study, or queries are on different scales.",
     zeros=False,
     all_queries=_takes_highest,
+    ends_at_k=True,
 )
-def err(ranking: Ranking, *, k: Depth = None, max_grade: float | None = None, stop: Stop = "exp2") -> Ratio:
+def err(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
     """Expected value of one over the rank at which a person stops, satisfied.
 
     An item satisfies with probability (2^grade - 1) / 2^max_grade. Without max_grade, the highest grade of the
-    whole truth is taken. stop="grade": the grade is the probability itself. Chapelle et al., 2009.
+    whole truth is taken. stop_chance="grade": the grade is the probability itself. Chapelle et al., 2009.
 
     >>> rs.err(labels=[3, 2, 4], max_grade=4)
     0.633056640625
     """
-    return Ratio(_cascade(ranking, k, max_grade, stop), ranking.one)
+    _refuse_grades(ranking, max_grade, stop_chance)
+    return Ratio(_cascade(ranking, k, max_grade, stop_chance), ranking.one)
 
 
-@metric("nerr", formula="err(k) / err(k) of the ideal list", zeros=False, all_queries=_takes_highest)
-def nerr(ranking: Ranking, *, k: Depth = None, max_grade: float | None = None, stop: Stop = "exp2") -> Ratio:
+@metric(
+    "nerr",
+    formula="err(k) / err(k) of the ideal list",
+    latex=r"\frac{\mathrm{ERR}(k)}{\mathrm{ERR}(k)\ \mathrm{of\ the\ ideal\ list}}",
+    use="As err, on a scale from 0 to 1 for each query.",
+    beware="The ideal list decides; it needs all grades.",
+    zeros=False,
+    all_queries=_takes_highest,
+    ends_at_k=True,
+)
+def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
     """Expected reciprocal rank, over that of the best possible list.
 
     >>> rs.nerr(labels=[4, 3, 2])
     1.0
     """
-    return Ratio(_cascade(ranking, k, max_grade, stop), _cascade(ranking.ideal(), k, max_grade, stop))
+    _refuse_grades(ranking, max_grade, stop_chance)
+    return Ratio(_cascade(ranking, k, max_grade, stop_chance), _cascade(ranking.ideal(k=k), k, max_grade, stop_chance))
 
 
-def _cascade(ranking: Ranking, k: Depth, max_grade: float | None, stop: Stop) -> Values:
+def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> None:
+    highest = 1.0 if stop_chance == "grade" else max_grade
+    if highest is not None:
+        why = (
+            "1, which is no probability; choose stop_chance='exp2'"
+            if stop_chance == "grade"
+            else f"max_grade={highest:g}"
+        )
+        truth = ranking.ideal("given")
+        truth.refuse_items(truth.grade > highest, f"a grade is above {why}")
+
+
+def _cascade(ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance) -> Values:
     """Sum over items of stop / rank times the chance to have come so far."""
-    stops = _stop(ranking, max_grade, stop)
+    stops = _stop(ranking, max_grade, stop_chance)
     return ranking.sum(ranking.surviving(stops) * stops / ranking.rank, k)
 
 
-def _stop(ranking: Ranking, max_grade: float | None, stop: Stop) -> Values:
-    truth = ranking.ideal()
-    if stop == "grade":
-        truth.refuse_items(truth.grade > 1, "a grade is above 1, which is no probability; choose stop='exp2'")
+def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> Values:
+    if stop_chance == "grade":
         return ranking.grade
-    if max_grade is not None:
-        truth.refuse_items(truth.grade > max_grade, f"a grade is above max_grade={max_grade:g}")
     top = ranking.highest_grade if max_grade is None else float(max_grade)
     return ranking.maximum(2.0 ** (ranking.grade - top) - 2.0**-top, 0.0)
 
 
-@metric("rbp", formula="(1 - p) * sum of p^(rank - 1) over relevant hits", expected=True, zeros=False)
+@metric(
+    "rbp",
+    formula="(1 - <p>) * sum of <p>^(rank - 1) over the relevant items",
+    latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <p>^{i - 1}",
+    use="A model of a reader who goes on to the next item with probability p.",
+    beware="It does not reach 1 on short lists, and p has to be said.",
+    expected=True,
+    zeros=False,
+    ends_at_k=True,
+)
 def rbp(
     ranking: Ranking,
     *,
     k: Depth = None,
-    p: float = 0.8,
-    gain: Literal["binary", "linear"] = "binary",
-    divisor: Literal["none", "best"] = "none",
+    p: Persisting = 0.8,
+    gain: Annotated[
+        Literal["binary", "linear"],
+        Parameter(
+            "what a relevant item earns", {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade"}
+        ),
+    ] = "binary",
+    divisor: BestDivisor = "none",
 ) -> Ratio:
     """Relevant items met by a person who goes on to the next place with probability p.
 
@@ -79,14 +134,12 @@ def rbp(
     >>> rs.rbp([1, 3, 2], [1, 2], p=0.5)
     0.625
     """
-    if not 0 < p < 1:
-        raise ValueError(f"rbp: p must lie between 0 and 1, not {p!r}")
 
     def earned(items: Ranking, depth: Depth) -> Values:
         gains = items.credit if gain == "binary" else items.where(items.credit > 0, items.grade, 0.0)
         return items.discounted(gains, Persistence(p), depth)
 
-    best = ranking.one if divisor == "none" else earned(ranking.ideal(), ranking.places(k, "min(k,retrieved)"))
+    best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
     return Ratio(earned(ranking, k), best)
 
 

@@ -12,7 +12,7 @@ CLIP = 1e-15
 
 _RATINGS: dict[str, Any] = {
     "kind": "ratings",
-    "choices": {"averaging": "pooled", "undefined": "skip", "missing": "skip"},
+    "choices": {"averaging": "one_list", "undefined": "skip", "missing": "skip"},
     "expected": True,
 }
 _ERROR: dict[str, Any] = {**_RATINGS, "bounds": (0, math.inf), "better": "lower", "additive": True}
@@ -26,7 +26,14 @@ def _root(value: Any) -> Any:
     return value**0.5
 
 
-@metric("mae", formula="sum |score - grade| / n", **_ERROR)
+@metric(
+    "mae",
+    formula="sum |score - grade| / n",
+    latex=r"\frac{1}{n} \sum_i |s_i - g_i|",
+    use="Predicted ratings, with errors in their own unit.",
+    beware="A good order with wrong ratings looks bad.",
+    **_ERROR,
+)
 def mae(ranking: Ranking) -> Ratio:
     """Mean absolute error of the predicted ratings.
 
@@ -36,7 +43,14 @@ def mae(ranking: Ranking) -> Ratio:
     return Ratio(ranking.sum(ranking.abs(ranking.predicted - ranking.grade)), ranking.placed)
 
 
-@metric("mse", formula="sum (score - grade)^2 / n", **_ERROR)
+@metric(
+    "mse",
+    formula="sum (score - grade)^2 / n",
+    latex=r"\frac{1}{n} \sum_i (s_i - g_i)^2",
+    use="Predicted ratings, large errors count more.",
+    beware="Its unit is the rating squared.",
+    **_ERROR,
+)
 def mse(ranking: Ranking) -> Ratio:
     """Mean squared error of the predicted ratings.
 
@@ -46,7 +60,14 @@ def mse(ranking: Ranking) -> Ratio:
     return Ratio(_squares(ranking), ranking.placed)
 
 
-@metric("rmse", formula="sqrt(mse)", **_ERROR)
+@metric(
+    "rmse",
+    formula="sqrt(sum (score - grade)^2 / n)",
+    latex=r"\sqrt{\frac{1}{n} \sum_i (s_i - g_i)^2}",
+    use="Predicted ratings, large errors count more, in the ratings' unit.",
+    beware="A few outliers can decide.",
+    **_ERROR,
+)
 def rmse(ranking: Ranking) -> Ratio:
     """Square root of the mean squared error of the predicted ratings.
 
@@ -56,7 +77,15 @@ def rmse(ranking: Ranking) -> Ratio:
     return Ratio(_squares(ranking), ranking.placed, _root)
 
 
-@metric("r2", formula="1 - sum (score - grade)^2 / sum (grade - mean)^2", bounds=(-math.inf, 1), **_RATINGS)
+@metric(
+    "r2",
+    formula="1 - sum (score - grade)^2 / sum (grade - mean)^2",
+    latex=r"1 - \frac{\sum_i (s_i - g_i)^2}{\sum_i (g_i - \bar g)^2}",
+    use="How much better than always predicting the mean.",
+    beware="It depends on how much the ratings vary.",
+    bounds=(-math.inf, 1),
+    **_RATINGS,
+)
 def r2(ranking: Ranking) -> Ratio:
     """Share of the ratings' variance that the predictions explain; below 0 if worse than the mean.
 
@@ -67,7 +96,14 @@ def r2(ranking: Ranking) -> Ratio:
     return Ratio(spread - _squares(ranking), spread)
 
 
-@metric("logloss", formula="-sum (grade ln score + (1 - grade) ln (1 - score)) / n", **_ERROR)
+@metric(
+    "logloss",
+    formula="-sum (grade ln score + (1 - grade) ln (1 - score)) / n",
+    latex=r"-\frac{1}{n} \sum_i \bigl(g_i \ln s_i + (1 - g_i) \ln (1 - s_i)\bigr)",
+    use="Predicted probabilities that should mean what they say.",
+    beware="One confident mistake costs a lot; probabilities are kept off 0 and 1.",
+    **_ERROR,
+)
 def logloss(ranking: Ranking) -> Ratio:
     """Mean logarithmic loss of predicted probabilities; they are kept 1e-15 off 0 and 1.
 
@@ -80,7 +116,18 @@ def logloss(ranking: Ranking) -> Ratio:
     return Ratio(-ranking.sum(losses), ranking.placed)
 
 
-@metric("pearson", formula="covariance / (deviation * deviation)", bounds=(-1, 1), **_RATINGS)
+@metric(
+    "pearson",
+    formula="covariance / (deviation * deviation)",
+    latex=(
+        r"\frac{\sum_i (s_i - \bar s)(g_i - \bar g)}{\sqrt{\sum_i (s_i - \bar s)^2 \sum_i (g_i - \bar "
+        r"g)^2}}"
+    ),
+    use="Do predictions and ratings go together linearly?",
+    beware="It does not see a constant offset.",
+    bounds=(-1, 1),
+    **_RATINGS,
+)
 def pearson(ranking: Ranking) -> Ratio:
     """Linear correlation of predictions and ratings.
 

@@ -5,17 +5,64 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Discount, Functions, Ranking, Ratio, Values
-from rankstone.metrics.registry import metric
+from rankstone.metrics.registry import Parameter, metric
 
-Negative = Literal["zero", "signed", "error"]
-Below = Literal["gain", "none"]  # what an item graded below the threshold has
-DiscountName = Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"]
-IdealItems = Literal["judged", "nonzero", "retrieved", "ones", "given"]
-IdealSign = Literal["any", "positive"]  # "positive": nothing can be earned where the ideal list earns no more than 0
-IdealDepth = Literal["k", "min(k,retrieved)", "all"]
+Gain = Annotated[
+    Any,
+    Parameter(
+        "what a grade is worth: linear, exp2 (or exp with another base), binary, or a table such as {0: 0, 1: 3}",
+        {"linear": "gain is the grade", "binary": "gain is 1 for a relevant item", "exp2": "gain is 2^grade - 1"},
+    ),
+]
+Negative = Annotated[
+    Literal["zero", "signed", "error"],
+    Parameter(
+        "what a negative grade is worth",
+        {
+            "zero": "negative grades count 0",
+            "signed": "negative grades count against",
+            "error": "a negative grade is an error",
+        },
+    ),
+]
+BelowThreshold = Annotated[
+    Literal["gain", "no_gain"],
+    Parameter("what a grade below the threshold has", {"gain": "", "no_gain": "no gain below the threshold"}),
+]
+DiscountName = Annotated[
+    Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"],
+    Parameter("what a gain is divided by, further down the list", {...: "discount 1/{}"}),
+]
+IdealItems = Annotated[
+    Literal["judged", "nonzero", "retrieved", "ones", "given"],
+    Parameter(
+        "which items make the ideal list",
+        {
+            "judged": "ideal list of all judged items",
+            "nonzero": "ideal list of all items judged other than 0",
+            "retrieved": "ideal list of the judged items in the run",
+            "ones": "ideal list of k relevant items",
+            "given": "ideal list in the order of the truth as given",
+        },
+    ),
+]
+IdealSign = Annotated[
+    Literal["any", "positive"],
+    Parameter(
+        "whether an ideal list may earn 0 or less",
+        {"any": "", "positive": "nothing could be earned where the ideal list earns no more than 0"},
+    ),
+]
+IdealDepth = Annotated[
+    Literal["k", "min(k,retrieved)", "all"],
+    Parameter(
+        "how deep the ideal list goes",
+        {"k": "cut at k", "min(k,retrieved)": "cut at k or the length of the list", "all": "not cut"},
+    ),
+]
 
 
 def _log2(f: Functions, rank: Values) -> Values:
@@ -43,15 +90,15 @@ DISCOUNTS: Mapping[str, Discount] = {
 }
 
 
-def gains(ranking: Ranking, gain: Any, negative: Negative, below: Below) -> Values:
+def gains(ranking: Ranking, gain: Any, negative: Negative, below_threshold: BelowThreshold) -> Values:
     """What each item is worth under a named gain."""
-    key = ("gains", gain, negative, below)
-    return ranking.remember(key, lambda: _worth(ranking, gain, negative, below))
+    key = ("gains", gain, negative, below_threshold)
+    return ranking.remember(key, lambda: _worth(ranking, gain, negative, below_threshold))
 
 
-def _worth(ranking: Ranking, gain: Any, negative: Negative, below: Below) -> Values:
+def _worth(ranking: Ranking, gain: Any, negative: Negative, below_threshold: BelowThreshold) -> Values:
     grade = ranking.grade
-    if below == "none":
+    if below_threshold == "no_gain":
         return ranking.where(ranking.relevance(grade) > 0, _worth(ranking, gain, negative, "gain"), 0.0)
     if gain == "binary":
         return ranking.relevance(grade)
@@ -60,7 +107,7 @@ def _worth(ranking: Ranking, gain: Any, negative: Negative, below: Below) -> Val
     base = _base(gain)
     worth = grade
     if base is not None:
-        worth = base**grade - 1.0
+        worth = ranking.power(base, grade) - 1.0
         ranking.refuse_items(worth == math.inf, f"a grade is too large for gain {gain!r}")
     return ranking.maximum(worth, 0.0) if negative == "zero" else worth
 
@@ -77,7 +124,7 @@ def _base(gain: Any) -> float | None:
 
 def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
     if negative == "error":
-        truth = ranking.ideal()
+        truth = ranking.ideal("given")
         truth.refuse_items(truth.grade < 0, "a grade is negative; choose negative='zero' or 'signed'")
 
 
@@ -91,9 +138,24 @@ def _places_zero(parameters: Mapping[str, Any]) -> bool:
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
-@metric("cg", formula="sum of gain(grade)", expected=True, zeros=_values_zero, bounds=(0, math.inf))
+@metric(
+    "cg",
+    formula="sum of <gain>",
+    latex=r"\sum_{i \le k} <gain>",
+    use="What the first k places are worth, in any order.",
+    beware="It does not see the order, nor what was possible.",
+    expected=True,
+    zeros=_values_zero,
+    bounds=(0, math.inf),
+    ends_at_k=True,
+)
 def cg(
-    ranking: Ranking, *, k: Depth = None, gain: Any = "linear", negative: Negative = "zero", below: Below = "gain"
+    ranking: Ranking,
+    *,
+    k: Depth = None,
+    gain: Gain = "linear",
+    negative: Negative = "zero",
+    below_threshold: BelowThreshold = "gain",
 ) -> Ratio:
     """Total gain of the first k items, wherever they stand.
 
@@ -103,47 +165,71 @@ def cg(
     11.0
     """
     _refuse_negative(ranking, negative)
-    return Ratio(ranking.sum(gains(ranking, gain, negative, below), k), ranking.one)
+    return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
-@metric("dcg", formula="sum of gain(grade) / log2(rank + 1)", expected=True, zeros=_values_zero, bounds=(0, math.inf))
+@metric(
+    "dcg",
+    formula="sum of <gain> / <discount>",
+    latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}",
+    use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
+    beware="Values of different queries do not compare: a query with more relevant items can earn more.",
+    expected=True,
+    zeros=_values_zero,
+    bounds=(0, math.inf),
+    ends_at_k=True,
+)
 def dcg(
     ranking: Ranking,
     *,
     k: Depth = None,
-    gain: Any = "linear",
+    gain: Gain = "linear",
     discount: DiscountName = "log2(rank+1)",
     negative: Negative = "zero",
-    below: Below = "gain",
+    below_threshold: BelowThreshold = "gain",
 ) -> Ratio:
     """Total gain of the first k items, each discounted by its rank.
 
-    Jarvelin and Kekalainen, 2002. below="none" takes the gain from grades below the threshold.
+    Jarvelin and Kekalainen, 2002. below_threshold="no_gain" takes the gain from grades below the threshold.
 
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
     _refuse_negative(ranking, negative)
-    return Ratio(ranking.discounted(gains(ranking, gain, negative, below), DISCOUNTS[discount], k), ranking.one)
+    return Ratio(
+        ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k), ranking.one
+    )
 
 
-@metric("ndcg", formula="dcg(k) / dcg(k) of the ideal list", expected=True, zeros=_places_zero)
+@metric(
+    "ndcg",
+    formula="sum of <gain> / <discount>, over that of the ideal list",
+    latex=r"\frac{\sum_{i \le k} <gain> / <discount>}{\sum_{i \in \mathrm{ideal}} <gain> / <discount>}",
+    use="Grades of more than two levels, and early places matter more.",
+    beware=(
+        "Libraries differ in the gain (grade, or 2^grade - 1), the ideal list and queries without a "
+        "relevant item, and each of these moves the mean more than most improvements do."
+    ),
+    expected=True,
+    zeros=_places_zero,
+    ends_at_k=True,
+)
 def ndcg(
     ranking: Ranking,
     *,
     k: Depth = None,
-    gain: Any = "linear",
+    gain: Gain = "linear",
     discount: DiscountName = "log2(rank+1)",
     negative: Negative = "zero",
     ideal: IdealItems = "judged",
     ideal_depth: IdealDepth = "k",
     ideal_sign: IdealSign = "any",
-    below: Below = "gain",
+    below_threshold: BelowThreshold = "gain",
 ) -> Ratio:
     """Discounted gain of the first k items, over that of the best possible list.
 
-    Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005. below="none" takes the gain from grades
-    below the threshold.
+    Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005. below_threshold="no_gain" takes the gain
+    from grades below the threshold.
 
     >>> rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)
     0.6131471927654584
@@ -152,14 +238,14 @@ def ndcg(
     weigh = DISCOUNTS[discount]
 
     def worth(items: Ranking) -> Values:
-        return gains(items, gain, negative, below)
+        return gains(items, gain, negative, below_threshold)
 
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
-        possible = ranking.sum_of_discounts(weigh, ranking.places(depth))
+        possible = ranking.sum_of_discounts(weigh, depth)
     else:
         by_worth = isinstance(gain, tuple) and ideal != "given"  # a table need not grow with the grade
-        best = ranking.ideal(ideal, worth if by_worth else None)
+        best = ranking.ideal(ideal, worth if by_worth else None, None if ideal_depth == "all" else k)
         possible = best.discounted(worth(best), weigh, depth)
     earned = ranking.discounted(worth(ranking), weigh, k)
     return Ratio(earned, ranking.maximum(possible, 0.0) if ideal_sign == "positive" else possible)

@@ -7,7 +7,16 @@ from rankstone.metrics.registry import metric
 from rankstone.metrics.sets import PrecisionDivisor
 
 
-@metric("judged", formula="judged(k) / min(k, retrieved)", expected=True, extremes=("judged_last", "judged_first"))
+@metric(
+    "judged",
+    formula="judged(k) / <divisor>",
+    latex=r"\frac{\mathrm{judged}(k)}{<divisor>}",
+    use="Before trusting any other number: how much of what was returned has been judged?",
+    beware="A high share says that the judgements cover the run, not that the run is good.",
+    expected=True,
+    extremes=("judged_last", "judged_first"),
+    ends_at_k=True,
+)
 def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:
     """Share of the first k items that the truth judges, relevant or not.
 

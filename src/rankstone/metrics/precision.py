@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import metric
+from rankstone.metrics.registry import Parameter, metric
 
-ApDivisor = Literal[
-    "relevant",
-    "min(relevant,k)",
-    "min(relevant,retrieved)",
-    "min(relevant,k,retrieved)",
-    "found",
-    "k",
-    "grades",  # the sum of the k highest grades; of grades 0 and 1, min(relevant,k)
-    "none",
+ApDivisor = Annotated[
+    Literal[
+        "relevant",
+        "min(relevant,k)",
+        "min(relevant,retrieved)",
+        "min(relevant,k,retrieved)",
+        "found",
+        "k",
+        "grades",  # the sum of the k highest grades; of grades 0 and 1, min(relevant,k)
+        "none",
+    ],
+    Parameter("what the sum of precisions is divided by"),
 ]
-
-Needed = Literal["ceil(x)", "floor(x+0.9)", "round(x)"]
+RecallRounding = Annotated[
+    Literal["ceil(x)", "floor(x+0.9)", "round(x)"],
+    Parameter("how many items a share of x items is", {"ceil(x)": "", ...: "a share of x items needs {} of them"}),
+]
+Recall = Annotated[float, Parameter("share of the relevant items", at_least=0, at_most=1)]
+TermDigits = Annotated[
+    int | None,
+    Parameter("decimals that each precision is rounded to", {None: "", ...: "each precision rounded to {} decimals"}),
+]
+Terms = Annotated[
+    Literal["first", "all"],
+    Parameter("which relevant items count", {"first": "", "all": "summed over all relevant items"}),
+]
 
 
 @metric(
     "ap",
     aliases=("map", "average_precision"),
-    formula="sum over relevant hits of nth / rank, over relevant",
+    formula="sum of the precision at each relevant item, over <divisor>",
+    latex=r"\frac{1}{<divisor>} \sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
+    use="Grades are binary, a query has several relevant items, and all of them should come early.",
+    beware="Five libraries divide it by five different numbers. At a cutoff, always say which.",
     expected=True,
     zeros=False,
+    ends_at_k=True,
 )
-def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: int | None = None) -> Ratio:
+def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
 
     Buckley and Voorhees, 2000. Its mean over queries is MAP.
@@ -44,9 +62,16 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
 @metric(
     "gmap",
     aliases=("gm_map",),
-    formula="geometric mean of ap over queries",
+    formula="geometric mean over queries of: sum of the precision at each relevant item, over <divisor>",
+    latex=(
+        r"\Bigl(\prod_{q} \frac{1}{<divisor>} \sum_{i \le k} \mathrm{rel}_i \, "
+        r"\frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}"
+    ),
+    use="Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
+    beware="Values below 0.00001 are raised to it, so that one query of 0 does not decide.",
     choices={"averaging": "geometric"},
     zeros=False,
+    ends_at_k=True,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -84,57 +109,91 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     if divisor == "k":
         return ranking.places(k, "k")
     if divisor == "grades":
-        ideal = ranking.ideal()
-        return ideal.sum(ranking.maximum(ideal.grade, 0.0), k)
+        ideal = ranking.ideal(k=k)
+        return ideal.sum(ideal.maximum(ideal.grade, 0.0), k)
     bound = ranking.minimum(ranking.relevant, ranking.retrieved) if "retrieved" in divisor else ranking.relevant
     return ranking.minimum(bound, k) if "k" in divisor and k is not None else bound
 
 
-@metric("rr", aliases=("mrr", "reciprocal_rank"), formula="1 / first", expected=True, zeros=False)
-def rr(ranking: Ranking, *, k: Depth = None, over: Literal["first", "all"] = "first") -> Ratio:
+@metric(
+    "rr",
+    aliases=("mrr", "reciprocal_rank"),
+    formula="1 / rank of the first relevant item",
+    latex=r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
+    use="The reader wants one right answer and stops there: questions, navigation.",
+    beware="The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
+    expected=True,
+    zeros=False,
+    ends_at_k=True,
+)
+def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
 
-    over="all" sums grade / rank over every relevant item instead. Its mean over queries is MRR.
+    terms="all" sums grade / rank over every relevant item instead. Its mean over queries is MRR.
 
     >>> rs.rr([3, 1, 2], [1, 2])
     0.5
     """
-    if over == "all":
+    if terms == "all":
         return Ratio(
             ranking.discounted(ranking.where(ranking.credit > 0, ranking.grade, 0.0), reciprocal, k), ranking.one
         )
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
-@metric("iprec", aliases=("iprec_at_recall",), formula="highest precision at or beyond a recall", zeros=False)
-def iprec(ranking: Ranking, *, recall: float = 0.0, needed: Needed = "ceil(x)") -> Ratio:
+@metric(
+    "iprec",
+    aliases=("iprec_at_recall",),
+    formula="highest precision at or beyond recall <recall>",
+    latex=r"\max_{i : \mathrm{recall}(i) \ge <recall>} \mathrm{precision}(i)",
+    use="Drawing a precision-recall curve.",
+    beware="It is interpolated: the highest precision from there on.",
+    zeros=False,
+)
+def iprec(
+    ranking: Ranking,
+    *,
+    recall: Annotated[float, Parameter("share of the relevant items", at_least=0, at_most=1)] = 0.0,
+    recall_rounding: RecallRounding = "ceil(x)",
+) -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
 
-    `needed` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).
+    `recall_rounding` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).
 
     >>> rs.iprec([1, 3, 2], [1, 2], recall=0.75)
     0.6666666666666666
     """
-    if not 0 <= recall <= 1:
-        raise ValueError(f"iprec: recall must lie between 0 and 1, not {recall!r}")
-    return Ratio(_interpolated(ranking, recall, needed), ranking.one)
+    return Ratio(_interpolated(ranking, recall, recall_rounding), ranking.one)
 
 
-@metric("iprec11", aliases=("eleven_point",), formula="mean of iprec at recall 0, 0.1 ... 1", zeros=False)
-def iprec11(ranking: Ranking, *, needed: Needed = "ceil(x)") -> Ratio:
+@metric(
+    "iprec11",
+    aliases=("eleven_point",),
+    formula="mean of iprec at recall 0, 0.1 ... 1",
+    latex=(
+        r"\frac{1}{11} \sum_{r \in \{0, 0.1, \ldots, 1\}} \max_{i : \mathrm{recall}(i) \ge r} "
+        r"\mathrm{precision}(i)"
+    ),
+    use="Comparing with figures from the time when this was the usual summary.",
+    beware="Average precision says nearly the same without interpolation.",
+    zeros=False,
+)
+def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.
 
     >>> rs.iprec11([1, 3, 2], [1, 2])
     0.8484848484848484
     """
-    return Ratio(sum(_interpolated(ranking, i / 10, needed) for i in range(11)) / 11.0, ranking.one)
+    return Ratio(sum(_interpolated(ranking, i / 10, recall_rounding) for i in range(11)) / 11.0, ranking.one)
 
 
-def _interpolated(ranking: Ranking, recall: float, needed: Needed) -> Values:
+def _interpolated(ranking: Ranking, recall: float, recall_rounding: RecallRounding) -> Values:
     def least(f: Functions, relevant: Values) -> Values:
-        if needed == "ceil(x)":  # 0.3 of 10 items are 3 of them, although 0.3 * 10 is a little more in floating point
+        if (
+            recall_rounding == "ceil(x)"
+        ):  # 0.3 of 10 items are 3 of them, although 0.3 * 10 is a little more in floating point
             return f.ceil(f.round(recall * relevant, 9))
-        return f.floor(recall * relevant + (0.9 if needed == "floor(x+0.9)" else 0.5))
+        return f.floor(recall * relevant + (0.9 if recall_rounding == "floor(x+0.9)" else 0.5))
 
     so_far = ranking.relevant_so_far
     inside = (ranking.credit > 0) & (so_far >= ranking.spread(ranking.by_count(least)))

@@ -8,11 +8,11 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
 from types import MappingProxyType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from rankstone.align.ranking import Ratio
 
@@ -27,7 +27,10 @@ class Row:
     name: str
     function: Callable[..., Ratio]
     aliases: tuple[str, ...]
-    formula: str
+    formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
+    latex: str  # the same
+    use: str  # when to use it
+    beware: str
     kind: Kind
     choices: Mapping[str, Any]  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
@@ -39,6 +42,8 @@ class Row:
     two_sided: bool  # an item is relevant or not, and nothing between
     all_queries: Callable[[Mapping[str, Any]], str]  # what it asks of all queries at once, given its parameters
     whole: Whole | None  # what the means of its two parts make
+    counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
+    ends_at_k: bool  # with a cutoff, what lies below it is never looked at
 
     @property
     def summary(self) -> str:
@@ -61,14 +66,14 @@ class Row:
         return "k" in inspect.signature(self.function).parameters
 
     @cached_property
-    def hints(self) -> dict[str, Any]:
-        """Types of the parameters, where the function names them."""
-        return get_type_hints(self.function)
+    def about(self) -> dict[str, Parameter]:
+        """What the function says of its parameters."""
+        hints = get_type_hints(self.function, include_extras=True)
+        return {name: _about(hints.get(name)) for name in self.defaults}
 
-    def describe(self, parameter: str) -> str:
-        """The words that a parameter can be, for help."""
-        hint = self.hints.get(parameter)
-        return f": {', '.join(map(repr, get_args(hint)))}" if get_origin(hint) is Literal else ""
+    def words(self, parameter: str) -> tuple[Any, ...]:
+        """The words that a parameter can be, in a fixed order; none where it can be any number."""
+        return self.about[parameter].allowed if parameter in self.about else ()
 
     def takes(self, parameter: str, value: Any) -> bool:
         """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
@@ -80,17 +85,62 @@ class Row:
 
     def check(self, parameter: str, value: Any) -> None:
         """Refuse a value that the parameter cannot take."""
-        hint = self.hints.get(parameter)
-        words = get_args(hint) if get_origin(hint) is Literal else None
-        if words is not None and value not in words:
-            raise ValueError(f"{self.name}: {parameter}={value!r}; choose from {', '.join(map(repr, words))}")
-        types = {hint, *get_args(hint)} if words is None else set()
-        if value is None and type(None) in types:
+        if parameter in self.about:
+            self.about[parameter].check(f"{self.name}: {parameter}", value)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """What a parameter means, how its values read in a definition, and what it can be.
+
+    It stands in the annotation, `p: Annotated[float, Parameter("chance to go on", above=0, below=1)]`; words and types
+    come from there too.
+    """
+
+    meaning: str = ""
+    words: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
+    above: float | None = None
+    below: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    allowed: tuple[Any, ...] = ()
+    types: frozenset[Any] = frozenset()
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse what it cannot be."""
+        if self.allowed and value not in self.allowed:
+            raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
+        if value is None and type(None) in self.types:
             return
-        if types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise TypeError(f"{self.name}: {parameter}={value!r} is not a number")
-        if int in types and float not in types and not float(value).is_integer():
-            raise TypeError(f"{self.name}: {parameter}={value!r} is not a whole number")
+        if self.types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise TypeError(f"{name}={value!r} is not a number")
+        if int in self.types and float not in self.types and not float(value).is_integer():
+            raise TypeError(f"{name}={value!r} is not a whole number")
+        low, high = self.above if self.at_least is None else self.at_least, self.below or self.at_most
+        if (
+            (self.above is not None and not value > self.above)
+            or (self.at_least is not None and not value >= self.at_least)
+            or (self.below is not None and not value < self.below)
+            or (self.at_most is not None and not value <= self.at_most)
+        ):
+            span = f"lie between {low:g} and {high:g}" if high is not None else f"be above {low:g}"
+            raise ValueError(f"{name} must {span}, not {value!r}")
+
+    def say(self, name: str, value: Any) -> str:
+        """The value in a few words; nothing where it is the ordinary one."""
+        if isinstance(value, tuple):  # a table
+            return f"{name} {dict(value)}"
+        return self.words.get(value, self.words.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
+
+
+def _about(hint: Any) -> Parameter:
+    """What an annotation says."""
+    told = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Parameter)), Parameter())
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    if get_origin(hint) is Literal:
+        return replace(told, allowed=get_args(hint))
+    return replace(told, types=frozenset({hint, *get_args(hint)} - {Any}))
 
 
 _ROWS: dict[str, Row] = {}
@@ -103,6 +153,9 @@ def metric(
     *,
     aliases: Iterable[str] = (),
     formula: str = "",
+    latex: str = "",
+    use: str = "",
+    beware: str = "",
     kind: Kind = "ranking",
     choices: Mapping[str, Any] | None = None,
     expected: bool = False,
@@ -114,6 +167,8 @@ def metric(
     two_sided: bool = False,
     all_queries: Callable[[Mapping[str, Any]], str] = lambda _: "",
     whole: Whole | None = None,
+    counts_hits: bool = False,
+    ends_at_k: bool = False,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
@@ -129,9 +184,9 @@ def metric(
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         row = Row(
-            name, function, tuple(aliases), formula, kind, MappingProxyType(dict(choices or {})),
+            name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
-            two_sided, all_queries, whole,
+            two_sided, all_queries, whole, counts_hits, ends_at_k,
         )  # fmt: skip
         before = _ROWS.get(name)
         if before is not None and is_built_in(before) and not is_built_in(row):

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import metric
+from rankstone.metrics.registry import Parameter, metric
 
-PrecisionDivisor = Literal["k", "min(k,retrieved)", "min(k,relevant)"]
-RecallDivisor = Literal["relevant", "min(relevant,k)", "grades"]
+PrecisionDivisor = Annotated[
+    Literal["k", "min(k,retrieved)", "min(k,relevant)"],
+    Parameter("how many places count"),
+]
+RecallDivisor = Annotated[
+    Literal["relevant", "min(relevant,k)", "grades"],
+    Parameter("what could be found: the relevant items, at most k of them, or the sum of the grades"),
+]
+Catalogue = Annotated[
+    int | None, Parameter("how many items there are in all; None: what was judged", {None: ""}, above=0)
+]
+Nonrelevant = Annotated[
+    Literal["judged", "list"],
+    Parameter(
+        "which items count as not relevant: those judged so, or all others of the list",
+        {"judged": "over judged items", "list": "over the items of the list"},
+    ),
+]
 
 _COUNT: dict[str, Any] = {
     "kind": "count",
@@ -21,7 +37,18 @@ _COUNT: dict[str, Any] = {
 }
 
 
-@metric("precision", aliases=("p",), formula="hits(k) / k", expected=True, zeros=False)
+@metric(
+    "precision",
+    aliases=("p",),
+    formula="hits(k) / <divisor>",
+    latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
+    use="A page shows k items and each of them costs the reader the same.",
+    beware="It cannot reach 1 where fewer than k items are relevant, and it does not see the order within the k.",
+    expected=True,
+    zeros=False,
+    ends_at_k=True,
+    counts_hits=True,
+)
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Share of the first k places that hold a relevant item.
 
@@ -33,7 +60,20 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     return Ratio(ranking.hits(k), ranking.places(k, divisor))
 
 
-@metric("recall", aliases=("r",), formula="hits(k) / relevant", expected=True, zeros=False)
+@metric(
+    "recall",
+    aliases=("r",),
+    formula="hits(k) / <divisor>",
+    latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
+    use="What counts is that the relevant items are among the first k at all: candidate generation, screening.",
+    beware=(
+        "It cannot reach 1 where more than k items are relevant; that is why some tools divide by min(k, relevant)."
+    ),
+    expected=True,
+    zeros=False,
+    ends_at_k=True,
+    counts_hits=True,
+)
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
 
@@ -47,8 +87,8 @@ def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relev
 
 def _relevant(ranking: Ranking, k: Depth, divisor: RecallDivisor) -> Values:
     if divisor == "grades":
-        ideal = ranking.ideal()
-        return ideal.sum(ranking.maximum(ideal.grade, 0.0))
+        truth = ranking.ideal("given")
+        return truth.sum(truth.maximum(truth.grade, 0.0))
     return ranking.minimum(ranking.relevant, k) if divisor == "min(relevant,k)" and k is not None else ranking.relevant
 
 
@@ -58,12 +98,23 @@ def harmonic(precision: float, recall: float, arguments: Mapping[str, Any]) -> t
     return (1.0 + weight) * precision * recall, weight * precision + recall
 
 
-@metric("f", formula="(1 + beta^2) hits(k) / (beta^2 relevant + k)", expected=True, zeros=False, whole=harmonic)
+@metric(
+    "f",
+    formula="(1 + <beta>^2) hits(k) / (<beta>^2 <recall_divisor> + <precision_divisor>)",
+    latex=r"\frac{(1 + <beta>^2)\,\mathrm{hits}(k)}{<beta>^2\,<recall_divisor> + <precision_divisor>}",
+    use="Both precision and recall matter, and one number has to stand for them.",
+    beware="Say beta, and say whether it is the mean of the users' F or the F of the mean precision and recall.",
+    expected=True,
+    zeros=False,
+    whole=harmonic,
+    ends_at_k=True,
+    counts_hits=True,
+)
 def f(
     ranking: Ranking,
     *,
     k: Depth = None,
-    beta: float = 1.0,
+    beta: Annotated[float, Parameter("how much recall weighs beside precision", above=0)] = 1.0,
     precision_divisor: PrecisionDivisor = "k",
     recall_divisor: RecallDivisor = "relevant",
 ) -> Ratio:
@@ -74,8 +125,6 @@ def f(
     >>> rs.f(["a", "b", "c", "d"], ["a", "c", "x", "y"], k=2, beta=2)
     0.2777777777777778
     """
-    if not beta > 0:
-        raise ValueError(f"f: beta must be above 0, not {beta!r}")
     weight = beta * beta
     hits, relevant, places = (
         ranking.hits(k),
@@ -86,7 +135,18 @@ def f(
     return Ratio((1.0 + weight) * hits, weight * relevant + places, parts=parts)
 
 
-@metric("f1", formula="2 hits(k) / (relevant + k)", expected=True, zeros=False, whole=harmonic)
+@metric(
+    "f1",
+    formula="2 hits(k) / (<recall_divisor> + <precision_divisor>)",
+    latex=r"\frac{2\,\mathrm{hits}(k)}{<recall_divisor> + <precision_divisor>}",
+    use="As f, with equal weight for precision and recall.",
+    beware="The mean of F1 and the F1 of the means differ.",
+    expected=True,
+    zeros=False,
+    whole=harmonic,
+    ends_at_k=True,
+    counts_hits=True,
+)
 def f1(
     ranking: Ranking,
     *,
@@ -108,8 +168,13 @@ def f1(
     "hit_rate",
     aliases=("hit", "success", "hr", "hitrate"),
     formula="1 if hits(k) > 0 else 0",
+    latex=r"[\mathrm{hits}(k) > 0]",
+    use="One good item is enough, as in a carousel or with one held-out item a user.",
+    beware="It treats a list with one hit and a list of hits alike.",
     expected=True,
     zeros=False,
+    ends_at_k=True,
+    counts_hits=True,
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
@@ -120,7 +185,17 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     return Ratio(ranking.any_hit(k), ranking.one)
 
 
-@metric("r_precision", aliases=("rprec",), formula="hits(relevant) / relevant", expected=True, zeros=False)
+@metric(
+    "r_precision",
+    aliases=("rprec",),
+    formula="hits(relevant) / relevant",
+    latex=r"\frac{\mathrm{hits}(\mathrm{relevant})}{\mathrm{relevant}}",
+    use="The number of relevant items varies much between queries: the cutoff varies with it.",
+    beware="With one relevant item it is the same as precision at 1.",
+    expected=True,
+    zeros=False,
+    counts_hits=True,
+)
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
 
@@ -130,13 +205,23 @@ def r_precision(ranking: Ranking) -> Ratio:
     return Ratio(ranking.hits(ranking.floor(ranking.relevant)), ranking.relevant)
 
 
-@metric("fallout", formula="nonrelevant(k) / nonrelevant", expected=True, better="lower", two_sided=True)
+@metric(
+    "fallout",
+    formula="nonrelevant(k) / nonrelevant",
+    latex=r"\frac{\mathrm{nonrelevant}(k)}{\mathrm{nonrelevant}}",
+    use="Showing something bad is what must not happen.",
+    beware="It needs judgements of what is not relevant; without them nothing counts against the list.",
+    expected=True,
+    better="lower",
+    two_sided=True,
+    ends_at_k=True,
+)
 def fallout(
-    ranking: Ranking, *, k: Depth = None, catalogue: int | None = None, among: Literal["judged", "list"] = "judged"
+    ranking: Ranking, *, k: Depth = None, catalogue: Catalogue = None, nonrelevant: Nonrelevant = "judged"
 ) -> Ratio:
     """Share of the non-relevant items that the first k places hold; lower is better.
 
-    Over judged items, over all items of the list (among="list"), or over a catalogue of so many items.
+    Over judged items, over all items of the list (nonrelevant="list"), or over a catalogue of so many items.
 
     >>> rs.fallout(["a", "b", "c"], ["a"], k=3, catalogue=101)
     0.02
@@ -148,12 +233,21 @@ def fallout(
             f"a catalogue of {catalogue} items cannot hold the items",
         )
         return Ratio(taken, catalogue - ranking.relevant)
-    if among == "list" or ranking.listed:  # where only the list is known
+    if nonrelevant == "list" or ranking.listed:  # where only the list is known
         return Ratio(taken, ranking.retrieved - ranking.hits())
     return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
 
 
-@metric("num_ret", formula="min(k, retrieved)", better="neither", **_COUNT)
+@metric(
+    "num_ret",
+    formula="min(k, retrieved)",
+    latex=r"\min(k, \mathrm{retrieved})",
+    use="Checking how long the lists are.",
+    beware="It says nothing of their quality.",
+    better="neither",
+    ends_at_k=True,
+    **_COUNT,
+)
 def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many items the run returned, over all queries.
 
@@ -163,7 +257,15 @@ def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.one)
 
 
-@metric("num_rel", formula="relevant", better="neither", **_COUNT)
+@metric(
+    "num_rel",
+    formula="relevant",
+    latex=r"\mathrm{relevant}",
+    use="Checking how much the truth holds.",
+    beware="It does not look at the run.",
+    better="neither",
+    **_COUNT,
+)
 def num_rel(ranking: Ranking) -> Ratio:
     """How many relevant items the truth has, over all queries.
 
@@ -173,7 +275,16 @@ def num_rel(ranking: Ranking) -> Ratio:
     return Ratio(ranking.relevant, ranking.one)
 
 
-@metric("num_rel_ret", formula="hits(k)", **_COUNT)
+@metric(
+    "num_rel_ret",
+    formula="hits(k)",
+    latex=r"\mathrm{hits}(k)",
+    use="Counting hits over all queries.",
+    beware="It grows with the number of queries.",
+    ends_at_k=True,
+    **_COUNT,
+    counts_hits=True,
+)
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.
 

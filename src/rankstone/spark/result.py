@@ -91,9 +91,9 @@ class SparkResult(Result):
     def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         for one in self._plans:
-            if one.choices["averaging"] == "pooled":
+            if one.choices["averaging"] == "one_list":
                 raise ValueError(
-                    f"{one.label}: averaging='pooled' needs all rows of a group; evaluate each group's rows"
+                    f"{one.label}: averaging='one_list' needs all rows of a group; evaluate each group's rows"
                 )
         return super().by(groups)
 

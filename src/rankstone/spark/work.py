@@ -352,7 +352,7 @@ def add(whole: Part, part: Part) -> None:
 
 def pooled(one: Plan) -> bool:
     """Does the mean need all hits in one place."""
-    return one.choices["averaging"] == "pooled" and not one.metric.row.additive
+    return one.choices["averaging"] == "one_list" and not one.metric.row.additive
 
 
 def _part(source: Source, weights: Weights, job: Job) -> Part:

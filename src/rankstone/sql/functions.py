@@ -115,8 +115,9 @@ def mean_of(metric: str, convention: str) -> Mean:
     except ValueError:
         return Mean()
     choices = one.choices
-    ends = choices["pool"] != "list" and choices["duplicates"] != "error" and one.arguments.get("ideal") != "retrieved"
-    return Mean(choices["no_queries"] == 0, choices["nan_in_mean"] == "zero", metric in MEASURES.values() and ends)
+    ends = one.metric.row.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
+    ends = ends and one.arguments.get("ideal") != "retrieved"
+    return Mean(choices["no_queries"] == 0, choices["nan_in_mean"] == "zero", ends)
 
 
 # -- arguments -----------------------------------------------------------------------------------------------

@@ -1,0 +1,121 @@
+"""Metrics of batches of arrays, (rows, items), in the library and on the device where they live.
+
+`rs.arrays.ndcg(scores, labels, k=10)` takes arrays of NumPy, torch, JAX or CuPy and gives an array of the same kind,
+one value a row, by the definitions of `rs.evaluate`: the same functions, over a `Batch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankstone.align.batch import Array, Batch
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import Plan, make_plans
+from rankstone.measure.values import counted_of, ratio_of, values_of
+from rankstone.metrics.registry import Metric, depth, rows
+
+
+class BatchMetric:
+    """A metric of each row of a batch.
+
+    scores, labels: arrays of shape (rows, items) or (items,); `labels_by_rank` instead of both: the labels in predicted
+    order, best first. mask: True for a real item; or `lengths`: how many items of each row are real. k: a cutoff, or
+    several. Any choice can be made by name, as in `rs.evaluate`.
+
+    The values have shape (rows,), or (rows, cutoffs) where k is a sequence; NaN stands for a row that the mean would
+    leave out. They are float64 if the scores or the labels are, float32 if these are narrower, and have no gradient.
+    check: raise an error for a NaN score and the like, for which one number is read from the device; if False, such a
+    row is NaN.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.__doc__ = f"{rows()[name].summary}\n\n{BatchMetric.__doc__}"
+
+    def __repr__(self) -> str:
+        return f"rs.arrays.{self.name}"
+
+    def __call__(
+        self,
+        scores: Array = None,
+        labels: Array = None,
+        k: int | Iterable[int] | None = None,
+        mask: Array = None,
+        *,
+        lengths: Array = None,
+        labels_by_rank: Array = None,
+        convention: str | Convention = "rankstone",
+        check: bool = True,
+        **choices: Any,
+    ) -> Array:
+        several = isinstance(k, Iterable)
+        ks = [depth(one) for one in k] if isinstance(k, Iterable) else [k]
+        if not ks:
+            raise ValueError(f"{self.name}: k is an empty sequence")
+        for given in choices:
+            choice = CHOICES.get(given.removeprefix(f"{self.name}@k_").removeprefix(f"{self.name}_"))
+            if choice is not None and choice.stage == "mean":
+                raise ValueError(f"{given}= is about the mean over queries, and there is none here; use rs.evaluate")
+        plan = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
+        plans = [plan] if ks == [None] else [_at(plan, cutoff) for cutoff in ks]
+        batch = _batch(plans, scores, labels, mask, lengths, labels_by_rank, check)
+        with np.errstate(all="ignore"):  # what must not be is looked for
+            columns = [_values(plan, batch) for plan in plans]
+            values = columns[0] if len(columns) == 1 else batch.xp.concat(columns, axis=-1)
+            values = batch.checked(values, plan.label, check)
+        values = values if several else values[:, 0]
+        values = values[0, ...] if batch.flat else values
+        return batch.home.from_dlpack(values) if batch.lent else values
+
+
+def _at(plan: Plan, k: int | None) -> Plan:
+    return replace(plan, arguments={**plan.arguments, "k": k})
+
+
+def _batch(
+    plans: list[Plan], scores: Array, labels: Array, mask: Array, lengths: Array, by_rank: Array, check: bool
+) -> Batch:
+    """The batch as the plans, which differ in their cutoffs alone, see it."""
+    plan = plans[0]
+    row, choices = plan.metric.row, plan.choices
+    return Batch(
+        scores,
+        labels,
+        mask,
+        lengths,
+        by_rank,
+        rule=plan.relevance,
+        ties=choices["ties"],
+        depths=[plan.arguments.get("k") for plan in plans] if row.ends_at_k else [None],
+        check=check,
+        float32=choices["score_precision"] == "float32",
+        listed=choices["known"] == "returned",
+        nonpositive_misses=choices["nonpositive_score"] == "miss",
+        ranked=row.kind != "ratings",
+    )
+
+
+def _values(plan: Plan, batch: Batch) -> Array:
+    """The values at one cutoff, (rows, 1)."""
+    if plan.choices["empty_list"] == "error":
+        batch.refuse(batch.retrieved == 0, "the list is empty")
+    values, _ = values_of(plan, batch, ratio_of(plan, batch), counted_of(plan, batch))
+    return values
+
+
+def __getattr__(name: str) -> BatchMetric:
+    row = rows().get(name)
+    if row is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if row.kind == "agreement":
+        raise AttributeError(f"{name} is not computed on batches of arrays; use rs.evaluate(labels, scores, {name!r})")
+    return BatchMetric(name)
+
+
+def __dir__() -> list[str]:
+    return [name for name, row in rows().items() if row.kind != "agreement"]

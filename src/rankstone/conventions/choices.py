@@ -1,0 +1,344 @@
+"""Every named choice that a number depends on: its type, its default, what it means and how its values read.
+
+`Choices` is the table. A type checker reads it as the keywords of `rs.evaluate`; `CHOICES` is the same, to be looked
+things up in. The parameters of single metrics, which can be given there too, are in `rankstone.typing`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
+
+from rankstone.align.ranking import Relevance
+from rankstone.metrics.registry import depth
+
+Stage = Literal["align", "metric", "mean"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One thing that has to be decided before a list has a number."""
+
+    stage: Stage
+    default: Any
+    meaning: str
+    words: Mapping[Any, str] = field(default_factory=dict)  # how a value reads; `...` for any other, with {} for it
+    always: bool = False  # it holds for every query; the others are edge cases
+    allowed: tuple[Any, ...] = ()  # words; empty where any value of the right type will do
+    numbers: bool = False  # may any number stand in
+
+    def check(self, name: str, value: Any) -> Any:
+        """The value in the form it is kept in, or an error that says what it could have been."""
+        if name == "threshold":
+            Relevance.of(value)
+            return value
+        if name == "default_k" and value is not None:
+            return depth(value)
+        if isinstance(value, float) and math.isnan(value) and "nan" in self.allowed:
+            return "nan"
+        if self.numbers and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value
+        if self.allowed and value not in self.allowed:
+            number = "a number, or " if self.numbers else ""
+            raise ValueError(f"{name}={value!r}; choose from {number}{', '.join(map(repr, self.allowed))}")
+        if name.endswith("digits") and not (value is None or (isinstance(value, int) and value >= 0)):
+            raise ValueError(f"{name}={value!r}; give a number of decimals, or None")
+        return value
+
+    def say(self, name: str, value: Any) -> str:
+        """The value in a few words; nothing where it is the ordinary one."""
+        if name == "threshold" and value != "all":
+            relevance = Relevance.of(value)
+            return f"relevant {'above' if relevance.strict else 'from'} grade {relevance.threshold:g}"
+        if value in self.words:
+            return self.words[value]
+        if value == self.default and ... not in self.words:
+            return ""
+        return self.words.get(..., f"{name} {{}}").format(value)
+
+
+class Choices(TypedDict, total=False):
+    """What `rs.evaluate` can be told by name."""
+
+    ties: Annotated[
+        Literal[
+            "item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic", "expected", "group_end",
+            "group_mean",
+        ],
+        Choice(
+            "align",
+            "item_desc",
+            "who goes first among equal scores",
+            {
+                "item_desc": "equal scores in descending order of item id",
+                "item_asc": "equal scores in ascending order of item id",
+                "input": "equal scores in input order",
+                "reverse_input": "equal scores in reverse input order",
+                "optimistic": "equal scores with the best item first",
+                "pessimistic": "equal scores with the worst item first",
+                "expected": "mean over all orders of equal scores",
+                "group_end": "items with equal scores all at the last of their places",
+                "group_mean": "items with equal scores all at their mean place, rounded down",
+            },
+        ),
+    ]  # fmt: skip
+    score_precision: Annotated[
+        Literal["float64", "float32"],
+        Choice("align", "float64", "how finely scores are compared", {"float32": "scores compared as float32"}),
+    ]
+    duplicates: Annotated[
+        Literal["error", "first", "best", "count", "once"],
+        Choice(
+            "align",
+            "error",
+            "an item twice in one list of the run",
+            {
+                "first": "of a repeated item only the first row",
+                "best": "of a repeated item only the best row",
+                "count": "a repeated item counts each time",
+                "once": "a repeated item counts once but keeps its places",
+            },
+        ),
+    ]
+    truth_duplicates: Annotated[
+        Literal["error", "first", "count"],
+        Choice(
+            "align",
+            "error",
+            "an item twice in one query's truth",
+            {
+                "first": "of an item judged twice only the first judgement",
+                "count": "an item judged twice counts twice in the truth",
+            },
+        ),
+    ]
+    known: Annotated[
+        Literal["truth", "returned"],
+        Choice(
+            "align",
+            "truth",
+            "what is known of a query: its truth, or only the items returned",
+            {"returned": "only the items returned are known, those nobody judged have grade 0"},
+        ),
+    ]
+    nonpositive_score: Annotated[
+        Literal["count", "miss"],
+        Choice(
+            "align",
+            "count",
+            "a relevant item with a score of 0 or less: counted, or never found",
+            {"miss": "an item with a score of 0 or less is never found"},
+        ),
+    ]
+    default_k: Annotated[
+        int | None,
+        Choice(
+            "metric",
+            None,
+            "the cutoff of a metric asked for without one",
+            {None: "", ...: "cut at {} where no cutoff is given"},
+            always=True,
+        ),
+    ]
+    threshold: Annotated[
+        float | str,
+        Choice(
+            "metric",
+            1,
+            "the lowest grade that is relevant; '>3' for grades above 3, 'all' for every judged item",
+            {"all": "every judged item is relevant"},
+            always=True,
+        ),
+    ]
+    credit: Annotated[
+        Literal["whole", "clamp"],
+        Choice(
+            "metric",
+            "whole",
+            "what a relevant item counts: 1, or its grade up to 1",
+            {"clamp": "a grade below 1 counts in part"},
+            always=True,
+        ),
+    ]
+    truth_depth: Annotated[
+        Literal["all", "k"],
+        Choice(
+            "metric",
+            "all",
+            "how much of the truth can be relevant at k",
+            {"k": "only the first k items of the truth can be relevant"},
+            always=True,
+        ),
+    ]
+    undefined: Annotated[
+        Literal["nan", "skip", "error"] | float,
+        Choice(
+            "metric",
+            0,
+            "a query where nothing could be earned",
+            {
+                "skip": "queries where nothing could be earned are left out",
+                "nan": "NaN where nothing could be earned",
+                "error": "an error where nothing could be earned",
+                ...: "{:g} where nothing could be earned",
+            },
+            numbers=True,
+        ),
+    ]
+    no_relevant: Annotated[
+        Literal["nan", "skip", "error"] | float | None,
+        Choice(
+            "metric",
+            None,
+            "a query without a relevant item; None: by the formula",
+            {
+                None: "",
+                "skip": "queries without a relevant item are left out",
+                "nan": "NaN for a query without a relevant item",
+                "error": "a query without a relevant item is an error",
+                ...: "{:g} for a query without a relevant item",
+            },
+            numbers=True,
+        ),
+    ]
+    empty_list: Annotated[
+        Literal["count", "skip", "error"],
+        Choice(
+            "metric",
+            "count",
+            "a query whose list in the run is empty: as it is, or left out",
+            {"skip": "queries with an empty list are left out", "error": "a query with an empty list is an error"},
+        ),
+    ]
+    empty_truth: Annotated[
+        Literal["count", "skip"],
+        Choice(
+            "metric",
+            "count",
+            "a query whose truth judges nothing: as it is, or left out",
+            {"skip": "queries whose truth judges nothing are left out"},
+        ),
+    ]
+    both_empty: Annotated[
+        Literal["nan"] | float | None,
+        Choice(
+            "metric",
+            None,
+            "a query with an empty truth and an empty list; None: as undefined",
+            {
+                None: "",
+                "nan": "NaN for an empty list and an empty truth",
+                ...: "{:g} for an empty list and an empty truth",
+            },
+            numbers=True,
+        ),
+    ]
+    short_list: Annotated[
+        Literal["count", "zero"],
+        Choice(
+            "metric",
+            "count",
+            "a list shorter than k: as it is, or scored 0",
+            {"zero": "0 if the list is shorter than k"},
+        ),
+    ]
+    query_digits: Annotated[
+        int | None,
+        Choice(
+            "metric",
+            None,
+            "decimals that each query's value is rounded to",
+            {None: "", ...: "each query's value rounded to {} decimals"},
+            always=True,
+        ),
+    ]
+    missing: Annotated[
+        Literal["zero", "skip", "error"],
+        Choice(
+            "mean",
+            "zero",
+            "a judged query that the run does not have",
+            {
+                "zero": "a judged query missing from the run counts as an empty list",
+                "skip": "judged queries missing from the run are left out",
+                "error": "judged queries missing from the run are an error",
+            },
+        ),
+    ]
+    extra: Annotated[
+        Literal["skip", "zero", "error"],
+        Choice(
+            "mean",
+            "skip",
+            "a query of the run that nobody judged",
+            {
+                "skip": "queries nobody judged are left out",
+                "zero": "queries nobody judged count as having nothing relevant",
+                "error": "queries nobody judged are an error",
+            },
+        ),
+    ]
+    averaging: Annotated[
+        Literal["macro", "micro", "weighted", "one_list", "parts", "geometric", "sum"],
+        Choice(
+            "mean",
+            "macro",
+            "mean of the queries' values, ratio of sums, weighted mean, all rows as one list, "
+            "f1 of mean precision and mean recall, geometric mean, or sum",
+            {
+                "macro": "mean of the queries' values",
+                "micro": "sum of all numerators over sum of all denominators",
+                "weighted": "weighted mean of the queries' values",
+                "one_list": "over all rows of all queries as one list",
+                "parts": "of the mean precision and the mean recall",
+                "geometric": "geometric mean of the queries' values, each at least 0.00001",
+                "sum": "sum over the queries",
+            },
+            always=True,
+        ),
+    ]
+    nan_in_mean: Annotated[
+        Literal["nan", "zero"],
+        Choice(
+            "mean",
+            "nan",
+            "a value that is NaN: makes the mean NaN, or counts 0",
+            {"zero": "NaN counts 0 in the mean"},
+        ),
+    ]
+    no_queries: Annotated[
+        Literal[0, "nan", "error"],
+        Choice(
+            "mean",
+            "nan",
+            "the mean over no query at all",
+            {0: "0 if no query counts", "error": "an error if no query counts"},
+        ),
+    ]
+    digits: Annotated[
+        int | None,
+        Choice(
+            "mean",
+            None,
+            "decimals that the mean is rounded to",
+            {None: "", ...: "rounded to {} decimals"},
+            always=True,
+        ),
+    ]
+
+
+def _read(hint: Any) -> Choice:
+    choice: Choice = hint.__metadata__[0]
+    kind = get_args(hint)[0]
+    words = [word for part in (kind, *get_args(kind)) if get_origin(part) is Literal for word in get_args(part)]
+    if not words:
+        return choice
+    return replace(choice, allowed=(*words, *((None,) if type(None) in get_args(kind) else ())))
+
+
+CHOICES: Mapping[str, Choice] = MappingProxyType(
+    {name: _read(hint) for name, hint in get_type_hints(Choices, include_extras=True).items()}
+)
