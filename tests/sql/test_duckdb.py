@@ -206,6 +206,8 @@ class TestRows:
         rows = "(values (0.8, 1), (0.7, 0), (0.5, 1), (0.3, 0)) t(score, label)"
         assert ask(connection, f"select auc(score, label) from {rows}") == 3 / 4
         assert ask(connection, "select auc([1, 3, 2, 6], [1, 2, 4])") == 3 / 4
+        tied = "(values (0.8, 0), (0.5, 0), (0.5, 1), (0.3, 0)) t(score, label)"
+        assert ask(connection, f"select auc(score, label) from {tied}") == (0 + 1 / 2 + 1) / 3
         fails(connection, "select auc(0.5, 1)", "all labels of a group are the same")
         fails(connection, "select auc(1.5, 1)", "score 1.5 is not a probability")
 
