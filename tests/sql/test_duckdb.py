@@ -5,6 +5,7 @@ import re
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import rankstone as rs
@@ -195,6 +196,10 @@ class TestRows:
         rows = "(values (2.0, 3.0), (4.0, 4.0), (null, 1.0), (1.0, null)) t(p, a)"
         found = connection.sql(f"select mae(p, a), mse(p, a), rmse(p, a), r2(p, a) from {rows}").fetchall()[0]
         assert found == pytest.approx((0.5, 0.5, math.sqrt(0.5), 1 - 1 / 0.5))
+        none = "select mae(p, a), r2(p, a) from (values (null, 1.0)) t(p, a)"
+        assert connection.sql(none).fetchall() == [(0, 0)]
+        connection.register("nulls", pa.table({"p": [None], "a": [1.0]}))
+        assert ask(connection, "select mae(p, a) from nulls") == 0
         logs = "select logloss(p, a) from (values (0.01, 0), (0.02, 1)) t(p, a)"
         assert ask(connection, logs) == pytest.approx(-(math.log(0.99) + math.log(0.02)) / 2)
         groups = (

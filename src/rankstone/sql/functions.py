@@ -95,6 +95,8 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
         _, _, found, _ = scored(one, pair.align(**dict(one.align), zeros=True, threads=1).ranked)
     except NothingToEarn:
         raise ValueError(f"{name}: all labels of a group are the same") from None
+    if one.choices["no_queries"] == 0:
+        found = np.where(np.diff(groups) == 0, 0.0, found)
     return pa.array(found)
 
 
@@ -258,7 +260,8 @@ def _without_nulls(name: str, column: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> Any:
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+    if not any(fits(values.type) for fits in kinds):
         raise TypeError(f"{values.type} are no numbers")
     if values.null_count:
         raise ValueError("a grade or a score is null")
