@@ -226,6 +226,9 @@ class TestRows:
         assert ask(connection, f"select fmeasure(a, p, '-average binary') from {labels}") == 2 * 1 / (2 + 2)
         fails(connection, f"select fmeasure(a, p, '-average macro') from {labels}", "macro is not supported")
         fails(connection, "select fmeasure(3, 1)", "label 3 is not 1, 0 or -1")
+        fails(connection, "select fmeasure(a, p) from (values (1, 1), (null, 1)) t(a, p)", "a label is null")
+        fails(connection, "select fmeasure([1], 1)", "give one kind of both")
+        fails(connection, "select fmeasure(1, true)", "give one kind of both")
 
 
 class TestLists:
