@@ -15,7 +15,7 @@ HIVEMALL = {
 }
 
 
-@pytest.mark.shared_cases("suites/hivemall.jsonl")
+@pytest.mark.recorded("hivemall.jsonl")
 def test_hivemall(case):
     metric, (ranked, truth, k) = HIVEMALL[case["metric"]], case["args"]
     if any(isinstance(one, float) for one in ranked):  # the graded measure: lists of grades
