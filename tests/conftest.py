@@ -17,12 +17,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 @pytest.fixture(scope="session")
 def shared() -> Callable[[str], Path]:
-    """Finds a file beside the project, in ../shared; skips the test where there is none."""
+    """Finds real data beside the project, in ../shared. Without it a test is skipped; in CI it fails."""
     root = Path(__file__).parents[2] / "shared"
 
     def find(name: str) -> Path:
         if not (root / name).exists():
-            pytest.skip(f"needs ../shared/{name}")
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(f"needs ../shared/{name}")
         return root / name
 
     return find

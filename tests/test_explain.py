@@ -351,9 +351,8 @@ def test_shares_add_up_to_the_difference(pair, metric, data):
         assert value == pytest.approx(asked, abs=1e-12, nan_ok=True)
 
 
-def test_measured_conventions(shared):
+def test_measured_conventions():
     """The seed case of the measured table: nDCG@4 is 0.704, 0.620 with LensKit, 0.586 with RecTools."""
-    shared("CONVENTIONS.md")
     truth, run = {"u": {1: 1, 2: 1, 4: 1}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0, 6: 1.0}}
     for name, value in {"lenskit": 0.620, "rectools": 0.586}.items():
         told = rs.explain(truth, run, "ndcg@4", query="u", convention=("rankstone", name))

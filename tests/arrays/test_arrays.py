@@ -1,6 +1,5 @@
 """Batches of arrays: the engine's numbers, in every library, without a loop and without a copy."""
 
-import json
 import math
 import random
 import sys
@@ -12,6 +11,8 @@ import pytest
 import rankstone as rs
 from rankstone import arrays
 from rankstone.metrics import rows
+
+from ..golden.recorded import read
 
 BATCHED = [
     name for name, row in rows().items() if row.function.__module__.startswith("rankstone.") and hasattr(arrays, name)
@@ -155,9 +156,9 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def test_numbers_of_document_001(shared, library):
+def test_numbers_of_document_001(library):
     """Those whose ideal list is that of the labels, as it must be here, and that no error or k below 1 is about."""
-    cases = [case for case in json.loads(shared("golden/seeds.json").read_text()) if case["seed"] == "001"]
+    cases = [case for case in read("seeds.json") if case["seed"] == "001"]
     compared = set()
     for case in cases:
         labels, params = case["inputs"].get("labels", []), case["params"]

@@ -6,6 +6,8 @@ Two tables: what a metric's name and its {variants} mean, and which cells are le
 import math
 import re
 
+import pyarrow as pa
+
 import rankstone as rs
 
 # library: (convention, kind of input)
@@ -248,6 +250,8 @@ class Cell:
                 choices["gain"] = "binary"
         elif not fixed and (self.kind == "arrays" or self.library == "hivemall"):  # it was given 0 and 1
             choices["threshold"] = ">0"
+        if self.kind == "lists":
+            choices["ties"] = "input"  # the library was given lists
         return convention, name + (f"@{self.k}" if self.k else ""), choices
 
     def evaluate(self, user=None):
@@ -275,13 +279,14 @@ class Cell:
         if kind == "text lists":
             return truth, {user: [item for item, _ in rows] for user, rows in run.items()}
         if kind == "lists":
-            return truth, {user: _by_score(rows) for user, rows in run.items()}
+            return _lists(truth, run)
         return truth, {user: dict(rows) for user, rows in run.items()}
 
     def _arrays(self, truth, run):
         """Each row is an item of its own, so that one given twice is two; {full} adds the relevant ones not retrieved.
 
-        The labels of what was not retrieved are given too: these libraries never see them, and `known="returned"` says so.
+        The labels of what was not retrieved are given too: these libraries never see them, as `known="returned"`
+        says.
         """
         labels, scores = {}, {}
         low = min((score for rows in run.values() for _, score in rows if not math.isnan(score)), default=1.0)
@@ -315,11 +320,21 @@ ALWAYS = {
 }
 
 
-def _by_score(rows):
-    """Items as the adapters handed them over: by score where there is one."""
-    if any(math.isnan(score) for _, score in rows):
-        return [item for item, _ in rows]
-    return [item for item, _ in sorted(rows, key=lambda row: -row[1])]
+def _lists(truth, run):
+    """Items and scores in the order of the record; rankstone sorts them. With a NaN among them, the order alone."""
+    if any(math.isnan(score) for rows in run.values() for _, score in rows):
+        return truth, {user: [item for item, _ in rows] for user, rows in run.items()}
+    graded = {user: list(one.items()) if isinstance(one, dict) else [(item, 1) for item in one]
+              for user, one in truth.items()}  # fmt: skip
+    return _columns(graded, "grades"), _columns(run, "scores")
+
+
+def _columns(side, values):
+    items, numbers = (
+        pa.array([[row[at] for row in rows] for rows in side.values()], pa.list_(kind))
+        for at, kind in ((0, pa.int64()), (1, pa.float64()))
+    )
+    return rs.lists(items, query=pa.array(side, pa.string()), **{values: numbers})
 
 
 def ours(cell, user, alone):

@@ -120,7 +120,7 @@ def test_eleven_points():
 
 
 @pytest.mark.parametrize(("recall_rounding", "items"), [("ceil(x)", 3), ("floor(x+0.9)", 2), ("round(x)", 2)])
-def test_how_many_items_a_share_is(needed, items):
+def test_how_many_items_a_share_is(recall_rounding, items):
     """0.7 of 3 items is 2.1 of them; 2.0999999999999996 + 0.9 is less than 3."""
     precision = {2: 2 / 3, 3: 3 / 6}
     found = rs.iprec(["a", "x", "b", "y", "z", "c"], ["a", "b", "c"], recall=0.7, recall_rounding=recall_rounding)

@@ -1,6 +1,5 @@
 """The SQL functions in Spark: the queries of the page they come from, and every recorded case of the helpers."""
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -12,6 +11,8 @@ import pytest
 import rankstone as rs
 from rankstone.metrics.registry import is_built_in, rows
 
+from ..golden.deviations import deviation
+from ..golden.recorded import read, same
 from .data import listed, made_up
 
 Find = Callable[[str], Path]
@@ -115,14 +116,6 @@ def test_every_metric_is_a_function(session: Any) -> None:
 
 # -- recorded cases --------------------------------------------------------------------------------------------
 
-# Equal keys are ordered by value here, so that a list does not depend on the order of the rows, which Spark does not
-# keep. The original has the order of its heap. Nor can a map have one key twice with NaN.
-DEVIATIONS = {
-    "000-test-tol-revkey": ["candy", "banana", "apple"],
-    "000-test-tol-natkey": ["apple", "banana", "candy"],
-    "000-run-tol-ties-reverse": ["d", "c", "b", "a"],
-}
-
 
 def literal(value: Any) -> str:
     if value is None:
@@ -151,15 +144,10 @@ def statement(case: dict[str, Any]) -> str:
     return f"select to_ordered_list(a{', b' if keyed else ''}{options}) from {table(inputs['values'], *keyed)}"
 
 
-def plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return sorted(map(list, value.items()), key=str)
-    return "NaN" if isinstance(value, float) and math.isnan(value) else value
-
-
-def test_recorded_cases_of_the_helpers(run: Run, shared: Find) -> None:
-    cases = json.loads(shared("golden/seeds.json").read_text(encoding="utf-8"))
-    helpers = [case for case in cases if case["metric"] in ("to_ordered_list", "to_ordered_map", "each_top_k")]
+def test_recorded_cases_of_the_helpers(run: Run) -> None:
+    helpers = [
+        case for case in read("seeds.json") if case["metric"] in ("to_ordered_list", "to_ordered_map", "each_top_k")
+    ]
     assert len(helpers) > 60
     rewritten = run.__name__ == "<lambda>"
     for case in helpers:
@@ -173,16 +161,11 @@ def test_recorded_cases_of_the_helpers(run: Run, shared: Find) -> None:
                 run(text).collect()
             continue
         found = run(text).collect()
-        expected = DEVIATIONS.get(case["id"], case["expected"])
+        kind = deviation(case)
+        expected = kind.ours.get(case["id"], case["expected"]) if kind else case["expected"]
         if case["metric"] == "each_top_k":
-            assert [[plain(one) for one in row] for row in found] == _ranks_shared(expected), case["id"]
-            continue
-        value = found[0][0]
-        if isinstance(value, dict):
-            expected = sorted(expected, key=str)
-        assert plain(value) == expected, case["id"]
-
-
-def _ranks_shared(expected: list[list[Any]]) -> list[list[Any]]:
-    """Equal keys share a rank here; the original gives each NaN its own."""
-    return [[1 if row[1] == "NaN" else 2 if expected[0][1] == "NaN" else row[0], *row[1:]] for row in expected]
+            assert same([list(row) for row in found], expected, 0), case["id"]
+        elif isinstance(found[0][0], dict):  # in no order
+            assert same(sorted(map(list, found[0][0].items()), key=str), sorted(expected, key=str), 0), case["id"]
+        else:
+            assert same(found[0][0], expected, 0), case["id"]

@@ -5,6 +5,7 @@ import re
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import rankstone as rs
@@ -195,6 +196,10 @@ class TestRows:
         rows = "(values (2.0, 3.0), (4.0, 4.0), (null, 1.0), (1.0, null)) t(p, a)"
         found = connection.sql(f"select mae(p, a), mse(p, a), rmse(p, a), r2(p, a) from {rows}").fetchall()[0]
         assert found == pytest.approx((0.5, 0.5, math.sqrt(0.5), 1 - 1 / 0.5))
+        none = "select mae(p, a), r2(p, a) from (values (null, 1.0)) t(p, a)"
+        assert connection.sql(none).fetchall() == [(0, 0)]
+        connection.register("nulls", pa.table({"p": [None], "a": [1.0]}))
+        assert ask(connection, "select mae(p, a) from nulls") == 0
         logs = "select logloss(p, a) from (values (0.01, 0), (0.02, 1)) t(p, a)"
         assert ask(connection, logs) == pytest.approx(-(math.log(0.99) + math.log(0.02)) / 2)
         groups = (
@@ -206,6 +211,8 @@ class TestRows:
         rows = "(values (0.8, 1), (0.7, 0), (0.5, 1), (0.3, 0)) t(score, label)"
         assert ask(connection, f"select auc(score, label) from {rows}") == 3 / 4
         assert ask(connection, "select auc([1, 3, 2, 6], [1, 2, 4])") == 3 / 4
+        tied = "(values (0.8, 0), (0.5, 0), (0.5, 1), (0.3, 0)) t(score, label)"
+        assert ask(connection, f"select auc(score, label) from {tied}") == (0 + 1 / 2 + 1) / 3
         fails(connection, "select auc(0.5, 1)", "all labels of a group are the same")
         fails(connection, "select auc(1.5, 1)", "score 1.5 is not a probability")
 
@@ -219,6 +226,9 @@ class TestRows:
         assert ask(connection, f"select fmeasure(a, p, '-average binary') from {labels}") == 2 * 1 / (2 + 2)
         fails(connection, f"select fmeasure(a, p, '-average macro') from {labels}", "macro is not supported")
         fails(connection, "select fmeasure(3, 1)", "label 3 is not 1, 0 or -1")
+        fails(connection, "select fmeasure(a, p) from (values (1, 1), (null, 1)) t(a, p)", "a label is null")
+        fails(connection, "select fmeasure([1], 1)", "give one kind of both")
+        fails(connection, "select fmeasure(1, true)", "give one kind of both")
 
 
 class TestLists:

@@ -30,8 +30,10 @@ def rele_gain(rele_level: Any, gain_base: float = 2.0) -> Any:
 
 def tor_discounted_cumu_gain_at_ks(sorted_labels: Any, max_cutoff: int, multi_level_rele: bool = True) -> Any:
     """Discounted gain at each rank down to max_cutoff."""
-    if not 1 <= max_cutoff <= len(sorted_labels):
+    if not 0 <= max_cutoff <= len(sorted_labels):
         raise ValueError(f"max_cutoff is {max_cutoff}, but the list holds {len(sorted_labels)} labels")
+    if max_cutoff == 0:
+        return _like(sorted_labels, [])
     gain = "exp2" if multi_level_rele else "linear"
     return _at_ks(rs.dcg(gain=gain), sorted_labels, range(1, max_cutoff + 1))
 

@@ -34,7 +34,7 @@ MEASURES: Mapping[str, str] = {
 }
 # Measures of rows that hold one prediction each. As an aggregate, each is one number for all rows together.
 ROWS: Mapping[str, str] = {
-    "auc": "auc(pairs='judged', undefined='error')",
+    "auc": "auc(pairs='judged', equal='half', undefined='error')",
     "f1score": "f",
     "fmeasure": "f",
     "mae": "mae",
@@ -74,7 +74,8 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
 
 
 def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -> pa.Array:
-    """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out.
+    """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out;
+    in `fmeasure` it is an error.
 
     `auc` takes scores and labels, or lists and truths, of which it gives the mean; `mae` and its kin predictions and
     actual values; `fmeasure` and `f1score` actual and predicted labels: 1, 0 or -1, true or false, or an array each.
@@ -84,6 +85,8 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
         raise TypeError(f"{name} takes no k: it measures all rows of a group together")
     if name in MEASURES and _holds_lists(left):
         return _means(left, values(MEASURES[name], [left.flatten(), right.flatten()], convention))
+    if name == "fmeasure" and (left.flatten().null_count or right.flatten().null_count):
+        raise ValueError("fmeasure: a label is null")
     groups, left, right = _pairs(name, left, right)
     try:
         if ROWS[name] == "f":
@@ -97,6 +100,8 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
         _, _, found, _ = measure(one, pair.align(replace(one.alignment, zeros=True)).ranked)
     except QueryError:
         raise ValueError(f"{name}: all labels of a group are the same") from None
+    if one.choices["no_queries"] == 0:
+        found = np.where(np.diff(groups) == 0, 0.0, found)
     return pa.array(found)
 
 
@@ -261,7 +266,8 @@ def _without_nulls(name: str, column: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> Any:
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+    if not any(fits(values.type) for fits in kinds):
         raise TypeError(f"{values.type} are no numbers")
     if values.null_count:
         raise ValueError("a grade or a score is null")
@@ -317,12 +323,18 @@ def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str, opti
     average = choices.pop("average", "micro")
     if average not in ("micro", "binary"):
         raise ValueError(f"-average {average} is not supported; choose micro or binary")
+    if _kind(actual) != _kind(predicted):
+        raise TypeError(f"actual labels are {actual.type} and predicted ones {predicted.type}; give one kind of both")
     one = make_plans("f", choices.pop("convention", convention), choices)[0]
     pair = ListPair(_label_lists(actual, average), _label_lists(predicted, average))
     ratio = measure(one, pair.align(one.alignment).ranked).ratio
     earned, possible = (np.append(0.0, np.cumsum(part))[groups] for part in ratio[:2])
     earned, possible = np.diff(earned), np.diff(possible)
     return pa.array(np.divide(earned, possible, out=np.zeros_like(earned), where=possible != 0))
+
+
+def _kind(labels: pa.Array) -> str:
+    return "bool" if pa.types.is_boolean(labels.type) else "number" if pa.types.is_integer(labels.type) else "list"
 
 
 def _label_lists(labels: pa.Array, average: str) -> Any:
