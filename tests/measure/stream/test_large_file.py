@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import rankstone as rs
-from rankstone import grouped
+from rankstone.align import grouped
 from rankstone import stream as stream_module
 from rankstone.inputs import batches
 from rankstone.inputs.lines import FileError

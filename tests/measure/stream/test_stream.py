@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.inputs import extra as extra_module
+from rankstone.align import extra as extra_module
 from rankstone.measure.stream import Stream
 from rankstone.metrics import rows
 

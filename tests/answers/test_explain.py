@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 
-from .table.cases import built_in, fitting, metrics
+from tests.table.cases import built_in, fitting, metrics
 
 TRUTH = {"u1": {"i1": 3, "i2": 1, "i4": 2}, "u2": {"i2": 1}}
 RUN = {"u1": {"i1": 0.9, "i3": 0.8, "i2": 0.4}, "u2": {"i1": 0.7, "i2": 0.5}}

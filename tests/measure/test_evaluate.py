@@ -117,13 +117,12 @@ def test_pooled_rows():
     asked = {"averaging": "one_list", "ties": "input"}
     assert rs.evaluate(truth, run, "auc", **asked)["auc"] == pytest.approx((1 + 1 + 0 + 0.5) / 4)
     assert rs.evaluate(truth, run, "precision@1", **asked)["precision@1"] == 1 / 1
-    assert rs.evaluate(truth, run, "ap", averaging="one_list", ties="pessimistic") == {"ap": pytest.approx(
-        (1 + 2 / 4) / 2
-    )
-    with pytest.raises(ValueError, match=r"precision@1: with averaging='one_list', .* by ties='item_desc'"):
+    worst = rs.evaluate(truth, run, "ap", averaging="one_list", ties="pessimistic")
+    assert worst["ap"] == pytest.approx((1 + 2 / 4) / 2)
+    with pytest.raises(ValueError, match=r"precision@1: with averaging='one_list',? .* by ties='item_desc'"):
         rs.evaluate(truth, run, "precision@1", averaging="one_list")
     run["q"]["x"] = 0.0
-    with pytest.raises(ValueError, match=r"auc: averaging='one_list' needs a grade for every row; 1 rows"):
+    with pytest.raises(ValueError, match=r"auc: averaging='one_list' needs a grade for every row; 1 "):
         rs.evaluate(truth, run, "auc", **asked)
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.answers.identify import interval
 from rankstone.answers.sweep import Sweep
-from rankstone.conventions.plan import plan
+from rankstone.conventions.plan import make_plans
 from rankstone.inputs.open import open_source
 
-from .table.cases import built_in, fitting, metrics
+from tests.table.cases import built_in, fitting, metrics
 
 # One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.
 TRUTH, RUN = {"u": {1: 1, 2: 1, 4: 1}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0, 6: 1.0}}
@@ -179,9 +179,9 @@ def test_what_definitions_share_is_shared_rightly(name, data, pair):
             alone = rs.evaluate(truth, run, metric, **choices)
         except ValueError:
             with pytest.raises(ValueError):  # noqa: PT011  the same, by another name
-                sweep.outcome(*plan(metric, "rankstone", choices))
+                sweep.outcome(*make_plans(metric, "rankstone", choices))
             continue
-        shared = sweep.outcome(*plan(metric, "rankstone", choices))
+        shared = sweep.outcome(*make_plans(metric, "rankstone", choices))
         assert shared.mean == pytest.approx(alone[metric], rel=1e-12, nan_ok=True)
         assert shared.values == pytest.approx(alone.per_query[metric], rel=1e-12, nan_ok=True)
 
@@ -190,7 +190,7 @@ def test_two_divisors_of_one_sum():
     """One hit in a list of two: over 3 places, or over the 2 that there are."""
     sweep = Sweep(open_source({"q": ["a"]}, {"q": ["a", "x"]}))
     for divisor, value in {"k": 1 / 3, "min(k,retrieved)": 1 / 2}.items():
-        assert sweep.outcome(*plan("precision@3", "rankstone", {"divisor": divisor})).mean == value
+        assert sweep.outcome(*make_plans("precision@3", "rankstone", {"divisor": divisor})).mean == value
 
 
 def test_a_published_number(shared):
