@@ -30,7 +30,7 @@ PARAMETERS = {  # those that are not one of a few words
     "term_digits": (None, 6),
 }  # fmt: skip
 CHOICES = {
-    "ties": rs.CHOICES["ties"].allowed,
+    "ties": rs.choices["ties"].allowed,
     "threshold": (1, 2, ">0", 0, -1, "all"),
     "undefined": (0, 0.5, "nan", "skip", "error"),
     "no_relevant": (None, 0, 1, "nan", "skip", "error"),
@@ -97,7 +97,7 @@ def engine(metric, ks, scores, labels, mask, convention, choices):
     """Values of `rs.evaluate`, row by cutoff. It may have none for the mean, which is not asked for."""
     asked = [rs.Metric(metric, k) for k in ks]
     means = {"missing": "zero", "no_queries": "nan", "averaging": "macro"}
-    kept = rows()[metric].choices.get("averaging") == "one_list" or "micro" in str(rs.convention(convention).choices)
+    kept = rows()[metric].choices.get("averaging") == "one_list" or "micro" in str(rs.conventions[convention].choices)
     result = rs.evaluate(labels, scores, asked, mask=mask, convention=convention, **choices, **({} if kept else means))
     return np.stack([result.per_query[str(one)] for one in asked], axis=1)
 
@@ -111,7 +111,7 @@ def test_same_values_as_the_engine(metric, precision, library):
     seed = zlib.crc32(metric.encode())
     random_, numbers = random.Random(seed), np.random.default_rng(seed)
     compared = 0
-    for convention in rs.conventions():
+    for convention in rs.conventions:
         scores, labels, mask = some_batch(random_, numbers, precision, row.kind)
         choices = some_choices(random_, row)
         ks = [None] if not row.takes_k or random_.random() < 0.3 else KS
@@ -124,8 +124,8 @@ def test_same_values_as_the_engine(metric, precision, library):
             continue
         try:
             found = getattr(arrays, metric)(library(scores), library(labels), ks[0] and ks, **given)
-        except rs.NoExpectedValue:  # the engine computes it if no scores happen to be tied
-            assert "expected" in (choices.get("ties"), rs.convention(convention).choices.get(f"{metric}_ties"))
+        except rs.errors.NoExpectedValue:  # the engine computes it if no scores happen to be tied
+            assert "expected" in (choices.get("ties"), rs.conventions[convention].choices.get(f"{metric}_ties"))
             continue
         assert type(found) is type(library(scores))
         assert str(found.dtype).endswith(precision)

@@ -347,9 +347,9 @@ def test_names_that_are_taken(own_metric):
         own_metric("mine", aliases=("map",))(lambda ranked: None)
     with pytest.raises(ValueError, match="'my metric' cannot be a metric's name"):
         own_metric("my metric")(lambda ranked: None)
-    assert rs.ndcg(["a"], ["a"]) == 1
+    assert rs.ndcg(["a"], truth=["a"]) == 1
     with pytest.raises(ValueError, match="unknown metric 'mine'"):
-        rs.parse("mine")
+        rs.Metric.parse("mine")
 
 
 def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
@@ -358,5 +358,5 @@ def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
         """Rank of the deepest hit; declared as if it had a mean over all orders, which it has not."""
         return rs.Ratio(ranked.sum(ranked.rank.astype(float)), np.ones(len(ranked)))
 
-    with pytest.raises(rs.NoExpectedValue, match="deepest has no closed form"):
+    with pytest.raises(rs.errors.NoExpectedValue, match="deepest has no closed form"):
         rs.evaluate({"q": ["a"]}, {"q": {"a": 1.0, "b": 1.0}}, "deepest", ties="expected")

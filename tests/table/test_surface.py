@@ -71,9 +71,9 @@ IDLE = {  # choices that cannot move a metric of this kind, and are not spoken o
 
 
 @every_metric
-@pytest.mark.parametrize("name", list(rs.CHOICES))
+@pytest.mark.parametrize("name", list(rs.choices))
 def test_every_value_of_a_choice_has_words(row, name):
-    values = FREE.get(name) or rs.CHOICES[name].allowed
+    values = FREE.get(name) or rs.choices[name].allowed
     if name == "ties" and not row.expected:
         values = [value for value in values if value not in ("expected", "group_end", "group_mean")]
     if name == "averaging":  # pooled rows need another order of ties, and a grade each
@@ -93,13 +93,13 @@ def test_convention_and_version_are_named():
     assert text.endswith(f"rankstone {rs.__version__}, convention trec_eval")
 
 
-@pytest.mark.parametrize("name", list(rs.conventions()))
+@pytest.mark.parametrize("name", list(rs.conventions))
 def test_every_convention_names_choices_that_exist(name):
     """A preset's misspelt choice would be ignored in silence."""
-    convention = rs.convention(name)
+    convention = rs.conventions[name]
     assert convention.name == name
     assert convention.summary
-    convention.but(**convention.choices)  # checks each of them
+    convention.with_choices(**convention.choices)  # checks each of them
 
 
 def test_arrays_are_the_callers_own():

@@ -79,7 +79,7 @@ class Rows(Ranking):
     # -- places ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def rank(self) -> Array:  # type: ignore[override]
+    def rank(self) -> Array:
         """The rank of the item at each place: the place, or what tied items share."""
         return self.number(self.places_of)
 
@@ -179,11 +179,11 @@ class Rows(Ranking):
         return self._places - 1 + self.xp.zeros_like(self.grade, dtype=self.whole), self._places
 
     @property
-    def items_above(self) -> Array:  # type: ignore[override]
+    def items_above(self) -> Array:
         return self.number(self._groups[0])
 
     @property
-    def items_level(self) -> Array:  # type: ignore[override]
+    def items_level(self) -> Array:
         return self.number(self._groups[1] - self._groups[0])
 
     def higher(self, values: Array) -> Array:
@@ -305,7 +305,7 @@ class Batch(Rows):
                 self.faults.append((~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
         elif mask is not None or labels.dtype == xp.bool:
             self.given = self._by_column(xp.astype(labels, self.dtype))
-        self.scores = None if scores is None else self._comparable(scores, float32)
+        self.scores: Array = None if scores is None else self._comparable(scores, float32)
         self.nonpositive_misses = nonpositive_misses and self.scores is not None
         # Labels by rank with gaps in them have to be moved up, as if they had scores.
         self.ordered = not ranked or (scores is None and (mask is None or lengths is not None))
@@ -346,20 +346,22 @@ class Batch(Rows):
         return self.number(self.xp.count_nonzero(cells, axis=-1))[:, None]
 
     @cached_property
-    def retrieved(self) -> Array:  # type: ignore[override]
+    def retrieved(self) -> Array:
         if self.mask is None:
             rows = self.given.shape[0]
             return self.xp.full((rows, 1), float(self.width), dtype=self.dtype, device=self.device)
         return self._count(self.mask)
 
     @property
-    def placed(self) -> Array:  # type: ignore[override]
+    def placed(self) -> Array:
         return self.retrieved
 
-    judged = placed  # type: ignore[assignment]  # every item of a row is judged, and returned
+    @property
+    def judged(self) -> Array:
+        return self.retrieved  # every item of a row is judged, and returned
 
     @property
-    def present(self) -> Array:  # type: ignore[override]
+    def present(self) -> Array:
         return self.retrieved >= 0
 
     @cached_property
@@ -373,18 +375,18 @@ class Batch(Rows):
         return found if self.mask is None else found & self.mask
 
     @cached_property
-    def relevant(self) -> Array:  # type: ignore[override]
+    def relevant(self) -> Array:
         if self.rule.credit == "clamp":
             return self.xp.sum(self._by_column(self.relevance(self.number(self.given))), axis=-1, keepdims=True)
         return self._count(self._relevant_cells)
 
     @cached_property
-    def nonrelevant(self) -> Array:  # type: ignore[override]
+    def nonrelevant(self) -> Array:
         bad = (self.given >= 0) & ~self._relevant_cells
         return self._count(bad if self.mask is None else bad & self.mask)
 
     @cached_property
-    def highest_grade(self) -> Array:  # type: ignore[override]
+    def highest_grade(self) -> Array:
         if 0 in self.given.shape:
             return self.constant(0.0)
         return self.xp.max(self.maximum(self._by_column(self.number(self.given)), 0.0))
@@ -458,37 +460,37 @@ class Batch(Rows):
         return values[:, : self.depth] if self.ordered else self.xp.take_along_axis(values, self._columns, axis=-1)
 
     @cached_property
-    def inside(self) -> Array | None:  # type: ignore[override]
+    def inside(self) -> Array | None:
         if self.mask is None:
             return None
         return self.mask[:, : self.depth] if self.ordered else self.number(self._places) <= self.retrieved
 
     @cached_property
-    def places_of(self) -> Array:  # type: ignore[override]
+    def places_of(self) -> Array:
         if not self.shared:
             return self._places
         above, end = self._groups
         return end if self.ties == "group_end" else above + (end - above + 1) // 2
 
     @cached_property
-    def grade(self) -> Array:  # type: ignore[override]
+    def grade(self) -> Array:
         return self.number(self._placed(self.given))
 
     @cached_property
-    def place(self) -> Array:  # type: ignore[override]
+    def place(self) -> Array:
         """Position of each item among the real ones of its row, from 1."""
         if self.mask is None:
             return self._columns + 1
         return self._placed(self.xp.cumulative_sum(self.xp.astype(self.mask, self.whole), axis=-1))
 
     @cached_property
-    def score(self) -> Array:  # type: ignore[override]
+    def score(self) -> Array:
         if self.scores is None:
             return self.grade * math.nan
         return self.xp.astype(self._placed(self.scores), self.dtype, copy=False)
 
     @property
-    def predicted(self) -> Array:  # type: ignore[override]
+    def predicted(self) -> Array:
         if self.scores is None:
             raise TypeError("a prediction error needs scores; labels_by_rank is only an order of items")
         return self._real(self.score)
@@ -499,7 +501,7 @@ class Batch(Rows):
         return self.xp.where(self._placed(self.scores) <= 0, 0.0, credit) if self.nonpositive_misses else credit
 
     @cached_property
-    def _groups(self) -> tuple[Array, Array]:  # type: ignore[override]
+    def _groups(self) -> tuple[Array, Array]:
         xp = self.xp
         if self.ordered or self.ties in BY_GRADE:
             return self._places - 1 + xp.zeros_like(self.grade, dtype=self.whole), self._places
@@ -512,7 +514,7 @@ class Batch(Rows):
         return above, end
 
     @cached_property
-    def first_rank(self) -> Array:  # type: ignore[override]
+    def first_rank(self) -> Array:
         xp = self.xp
         if self.scores is None or self.shared or self.ties in BY_GRADE:
             return xp.min(xp.where(self.credit > 0, self.rank, math.inf), axis=-1, keepdims=True)

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.metrics.registry import Metric, Row
 
@@ -73,19 +72,21 @@ class Definition:
         )
 
 
-def definition(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
+def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
     """What a metric's number means: `formula`, `latex`, `sentence`, `edge_cases`, and `cite`, a line to put under it.
 
-    >>> rs.definition("precision@5", convention="hivemall").formula
+    >>> rs.define("precision@5", convention="hivemall").formula
     'hits(k) / min(k, retrieved)'
     """
     plans = make_plans(metric, convention, choices)
     if len(plans) > 1:
-        raise ValueError(f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(one.label for one in plans)}")
-    return define(plans[0], find_convention(convention).but(**choices))
+        raise ValueError(
+            f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(plan.label for plan in plans)}"
+        )
+    return definition_of(plans[0], find_convention(convention).with_choices(**choices))
 
 
-def define(plan: Plan, convention: Convention) -> Definition:
+def definition_of(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
     from rankstone import __version__
 

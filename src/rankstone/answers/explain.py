@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
-from rankstone.answers.definition import Definition, define, summarize
+from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
 from rankstone.answers.table import html_table, text_table, wrapped
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
@@ -61,7 +60,7 @@ def explain(
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
     plans = [make_plans(metrics[0], one, choices)[0] for one in named]
-    conventions = [find_convention(one).but(**choices) for one in named]
+    conventions = [find_convention(one).with_choices(**choices) for one in named]
     sources = [open_source(truth, one, **doors) for one in runs]
     sweeps = [Sweep(source, threads) for source in sources]
     if len(named) == 2:
@@ -176,7 +175,7 @@ def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query:
         ranking=_ranking(lists, _order(lists, one), each),
         ideal=_ideal(one, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
         finish=None if ratio.finish is None else getattr(ratio.finish, "__name__", "f"),
-        definition=define(one, convention),
+        definition=definition_of(one, convention),
     )
 
 

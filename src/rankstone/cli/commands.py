@@ -403,13 +403,13 @@ def _latex(text: str) -> str:
 
 
 def _metrics(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import definition
+    from rankstone.answers.definition import define
     from rankstone.metrics.registry import parse, rows
 
     if not arguments.names:
         table: Rows = [["metric", "formula"]]
         for name, row in sorted(rows().items()):
-            table.append([f"{name}@k" if row.takes_k else name, definition(name).formula])
+            table.append([f"{name}@k" if row.takes_k else name, define(name).formula])
         print(_render(table, "table"))
         print("rankstone metrics NAME tells all about one")
         return
@@ -418,7 +418,7 @@ def _metrics(arguments: argparse.Namespace) -> None:
             row = parse(name)[0].row
         except ValueError as error:
             raise UsageError(str(error)) from None
-        print(f"{row.name}: {definition(row.name).formula}")
+        print(f"{row.name}: {define(row.name).formula}")
         if row.aliases:
             print(f"also called {', '.join(row.aliases)}")
         print()
@@ -432,13 +432,12 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 def _define(arguments: argparse.Namespace) -> None:
     from rankstone.answers.definition import define
-    from rankstone.conventions.convention import convention
     from rankstone.conventions.plan import make_plans
 
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
-    for one in make_plans(arguments.metrics, arguments.convention, choices):
-        print(define(one, convention(arguments.convention).but(**choices)).cite)
+    for plan in make_plans(arguments.metrics, arguments.convention, choices):
+        print(define(plan.metric, convention=arguments.convention, **choices).cite)
 
 
 def _explain(arguments: argparse.Namespace) -> None:
@@ -485,17 +484,17 @@ def _told(told: Any, rows: Iterable[Sequence[str]], form: str) -> str:
 
 
 def _conventions(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions.convention import convention, conventions
+    from rankstone.conventions.convention import conventions, find_convention
 
     if not arguments.names:
         table: Rows = [["convention", "what it follows"]]
-        table += [[name, one.summary] for name, one in conventions().items()]
+        table += [[name, one.summary] for name, one in conventions.items()]
         print(_render(table, "table"))
         print("rankstone conventions NAME tells all its choices")
         return
     for name in arguments.names:
         try:
-            one = convention(name)
+            one = find_convention(name)
         except ValueError as error:
             raise UsageError(str(error)) from None
         print(f"{one.name}: {one.summary}")
@@ -519,11 +518,11 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _sql(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions.convention import convention
+    from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
     try:
-        convention(arguments.convention)
+        find_convention(arguments.convention)
     except ValueError as error:
         raise UsageError(str(error)) from None
     text = sys.stdin.read() if arguments.query == "-" else arguments.query

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rankstone.align.ranked import NoExpectedValue, Relevance
+from rankstone.align.ranking import Relevance
 from rankstone.align.ties import AVERAGED, BY_ITEM, COUNTED
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, check_choices, decide
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, check_choices, decide, find_convention
+from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Align
 from rankstone.metrics.registry import Metric, on_declare, parse
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from rankstone.align.join import join
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.answers.definition import Definition, define
+from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.dense import Dense
 from rankstone.inputs.dicts import Dicts
@@ -183,8 +182,8 @@ class Accumulator:
     def compute(self) -> Result | Totals:
         """What `rs.evaluate` would say of all queries so far: a `Result`, or with keep=False the means."""
         if not self.keep:
-            named = self._convention.but(**self._choices)
-            return Totals(self.means(), {one.label: define(one, named) for one in self.plans}, self._queries)
+            named = self._convention.with_choices(**self._choices)
+            return Totals(self.means(), {one.label: definition_of(one, named) for one in self.plans}, self._queries)
         for pieces in (self._pieces, self._extra_pieces):
             pieces[:] = [joined(pieces)] if pieces else []  # so that the next call has less to join
         nothing = self._piece(Dicts({}, {}), () if self._weighted else None)

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats
-from rankstone.answers.definition import Definition, define
+from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.table import text_table
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
@@ -79,8 +78,8 @@ class Online:
         **choices: Any,
     ) -> None:
         asked = make_plans(metrics, convention, choices)
-        named = find_convention(convention).but(**choices)
-        self.definitions: dict[str, Definition] = {one.label: define(one, named) for one in asked}
+        named = find_convention(convention).with_choices(**choices)
+        self.definitions: dict[str, Definition] = {one.label: definition_of(one, named) for one in asked}
         self._plans = tuple(map(_by_list, asked))
         self._finish = [measure(one, Dicts({}, {}).align(one.alignment).ranked).ratio.finish for one in self._plans]
         self.half_life = None if half_life is None else _span("half_life", half_life)

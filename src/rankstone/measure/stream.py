@@ -15,8 +15,7 @@ from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
 from rankstone.align.grouped import movable, one_pass
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention, conventions
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, conventions, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
@@ -215,7 +214,7 @@ class Stream:
 
     def __getstate__(self) -> dict[str, Any]:
         own = self._convention
-        preset = conventions().get(own.name) is own
+        preset = conventions.get(own.name) is own
         convention = own.name if preset else (own.name, own.summary, dict(own.choices))
         return {
             "truth": (self._truth.query, self._truth.item, self._truth.grade),

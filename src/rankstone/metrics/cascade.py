@@ -71,7 +71,7 @@ def err(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_c
 def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
     """Expected reciprocal rank, over that of the best possible list.
 
-    >>> rs.nerr(labels=[4, 3, 2])
+    >>> rs.metrics.nerr(labels=[4, 3, 2])
     1.0
     """
     _refuse_grades(ranking, max_grade, stop_chance)
@@ -118,12 +118,7 @@ def rbp(
     *,
     k: Depth = None,
     p: Persisting = 0.8,
-    gain: Annotated[
-        Literal["binary", "linear"],
-        Parameter(
-            "what a relevant item earns", {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade"}
-        ),
-    ] = "binary",
+    gain: RelevantGain = "binary",
     divisor: BestDivisor = "none",
 ) -> Ratio:
     """Relevant items met by a person who goes on to the next place with probability p.
@@ -131,7 +126,7 @@ def rbp(
     Moffat and Zobel, 2008. gain="linear" weighs each item by its grade; divisor="best" divides by what the relevant
     items would earn at the top of a list of this length.
 
-    >>> rs.rbp([1, 3, 2], [1, 2], p=0.5)
+    >>> rs.rbp([1, 3, 2], truth=[1, 2], p=0.5)
     0.625
     """
 

@@ -161,7 +161,7 @@ def cg(
 
     Jarvelin and Kekalainen, 2002.
 
-    >>> rs.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
+    >>> rs.metrics.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
     _refuse_negative(ranking, negative)
@@ -231,7 +231,7 @@ def ndcg(
     Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005. below_threshold="no_gain" takes the gain
     from grades below the threshold.
 
-    >>> rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)
+    >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
     _refuse_negative(ranking, negative)

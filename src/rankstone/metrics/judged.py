@@ -20,7 +20,7 @@ from rankstone.metrics.sets import PrecisionDivisor
 def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:
     """Share of the first k items that the truth judges, relevant or not.
 
-    >>> rs.judged(["a", "b", "c", "d"], {"a": 1, "c": 0}, k=4)
+    >>> rs.metrics.judged(["a", "b", "c", "d"], truth={"a": 1, "c": 0}, k=4)
     0.5
     """
     if ranking.listed:  # everything in the list has a grade

@@ -12,8 +12,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.ranked import Ints
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.columns import find_name
 from rankstone.inputs.tables import RANKED_LISTS, ROLES, TRUTH_LISTS, roles_of

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 import rankstone as rs
 from rankstone.align import grouped
-from rankstone import stream as stream_module
+from rankstone.measure import stream as stream_module
 from rankstone.inputs import batches
 from rankstone.inputs.lines import FileError
 from rankstone.measure.stream import Stream, evaluate_file
