@@ -70,6 +70,10 @@ class Convention:
         changed = ", ".join(f"{name}={value!r}" for name, value in choices.items())
         return replace(self, name=f"{self.name} with {changed}", choices=merged)
 
+    def label(self, metric: object) -> str:
+        """A metric's name beside another library's: `rs.ndcg@10 (lightgbm)`."""
+        return f"rs.{metric} ({self.name})"
+
     def __hash__(self) -> int:
         return hash((self.name, *self.choices))
 

@@ -34,7 +34,7 @@ MEASURES: Mapping[str, str] = {
 }
 # Measures of rows that hold one prediction each. As an aggregate, each is one number for all rows together.
 ROWS: Mapping[str, str] = {
-    "auc": "auc(pairs='judged', equal='half', undefined='error')",
+    "auc": "auc(pairs='judged', tied_pairs='half', undefined='error')",
     "f1score": "f",
     "fmeasure": "f",
     "mae": "mae",
