@@ -4,7 +4,7 @@ import typing as _typing
 
 from rankstone import errors
 from rankstone.align.ranking import Ranking, Ratio
-from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.choices import CHOICES as _CHOICES
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.cascade import err, rbp
@@ -35,7 +35,7 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-choices = CHOICES
+choices = _CHOICES
 
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {

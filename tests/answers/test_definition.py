@@ -6,7 +6,6 @@ import re
 import pytest
 
 import rankstone as rs
-
 from tests.table.cases import built_in
 
 
@@ -53,10 +52,10 @@ def test_the_formula_follows_the_choices(metric, choices, text, latex):
 def test_a_line_to_cite():
     found = rs.define("ap@10", convention="hivemall-0.5", ties="input")
     for words in (
-        "ap@10: sum over relevant hits of nth / rank, over found",
+        "ap@10: sum of the precision at each relevant item, over found",
         "equal scores in input order",
         "0 where nothing could be earned",
-        f". rankstone {rs.__version__}, convention hivemall-0.5 but ties='input'",
+        f". rankstone {rs.__version__}, convention hivemall-0.5 with ties='input'",
     ):
         assert words in found.cite
     assert "\n" not in found.cite
@@ -69,7 +68,7 @@ def test_it_is_what_a_result_says():
     result = rs.evaluate({"q": ["a"]}, {"q": ["a"]}, ["ap@10", "ndcg(gain='exp2')@5"], missing="skip")
     for label in result:
         assert result.definitions[label] == rs.define(label, missing="skip")
-        assert result.define(label) == rs.define(label, missing="skip").cite
+        assert result.define(label).cite == rs.define(label, missing="skip").cite
 
 
 def test_reads_back():

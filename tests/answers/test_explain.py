@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
-
 from tests.table.cases import built_in, fitting, metrics
 
 TRUTH = {"u1": {"i1": 3, "i2": 1, "i4": 2}, "u2": {"i2": 1}}

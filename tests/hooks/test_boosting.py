@@ -140,7 +140,9 @@ def test_xgboost_ndcg(data, weights):
     for part in ("train", "valid"):
         for name in names:
             same(ours[part][f"rs.{name} (xgboost)"], theirs[part][name])
-            np.testing.assert_allclose(theirs[part][f"rs.{name} (xgboost)"], theirs[part][name], atol=6e-7)  # as it prints them
+            np.testing.assert_allclose(
+                theirs[part][f"rs.{name} (xgboost)"], theirs[part][name], atol=6e-7
+            )  # as it prints them
 
 
 def test_xgboost_ndcg_with_linear_gain(data):

@@ -49,7 +49,7 @@ def test_iterators():
 
 def test_parameters_cutoff_and_choices():
     assert rs.precision(["a", "x", "b"], truth=["a", "b"], k=2) == 1 / 2
-    assert (rs.precision @ 2)(["a", "x", "b"], ["a", "b"]) == 1 / 2
+    assert (rs.precision @ 2)(["a", "x", "b"], truth=["a", "b"]) == 1 / 2
     assert rs.ap(["x", "b"], truth=["a", "b"], k=2, divisor="found") == 1 / 2
     assert rs.ap(divisor="found")(["x", "b"], ["a", "b"], k=2) == 1 / 2
     assert rs.ap(["x", "b"], truth=["a", "b"], k=2, convention="hivemall-0.5") == 1 / 2
@@ -87,6 +87,14 @@ def test_ratings():
     assert rs.mae(3.2, truth=4.0) == pytest.approx(0.8)
 
 
+def test_truth_goes_by_name():
+    """Both sides are lists, and the other way round they give another number."""
+    with pytest.raises(TypeError, match=r"give the truth by name, .*: rs.ndcg\(items, truth=relevant\)"):
+        rs.ndcg([1, 3, 2, 6], [1, 2, 4])
+    with pytest.raises(TypeError, match=r"rs.arrays.ndcg\(scores=..., labels=...\)"):
+        rs.arrays.ndcg(np.array([[0.5, 0.25]]), np.array([[1, 0]]))
+
+
 def test_empty():
     assert rs.ndcg([], truth=[]) == 0
     assert rs.ndcg(labels=[]) == 0
@@ -103,7 +111,11 @@ WRONG = {
     "a string": (lambda: rs.ndcg("abc", truth=["a"]), TypeError, "the list is 'abc'; give a list of items or a dict"),
     "a number": (lambda: rs.ndcg(3, truth=["a"]), TypeError, "the list is 3; give a list of items"),
     "a string as truth": (lambda: rs.ndcg(["a"], truth="abc"), TypeError, "the truth is 'abc'"),
-    "no truth": (lambda: rs.ndcg(["a"]), TypeError, r"ndcg: give the relevant items too: rs.ndcg\(items, relevant\)"),
+    "no truth": (
+        lambda: rs.ndcg(["a"]),
+        TypeError,
+        r"ndcg: give the relevant items too: rs.ndcg\(items, truth=relevant\)",
+    ),
     "k of 0": (lambda: rs.ndcg(["a"], truth=["a"], k=0), ValueError, "k must be a whole number from 1, not 0"),
     "k that is a word": (
         lambda: rs.ndcg(["a"], truth=["a"], k="x"),

@@ -56,8 +56,8 @@ def test_lists_and_grades_in_one_truth():
 @pytest.mark.parametrize("ranked", [[], ["a"], ["x", "y"]])
 def test_fewer_than_two_common_items(metric, ranked):
     """Nothing can agree, so the query does not count."""
-    assert isnan(metric(ranked, ["a", "b"]))
-    assert metric(ranked, ["a", "b"], undefined=0) == 0
+    assert isnan(metric(ranked, truth=["a", "b"]))
+    assert metric(ranked, truth=["a", "b"], undefined=0) == 0
 
 
 def tau_ap_of_the_paper(ranked, truth):

@@ -36,7 +36,7 @@ def test_negative_and_zero_grades_satisfy_nobody():
 
 
 def test_grade_above_the_highest():
-    with pytest.raises(ValueError, match="grade 5, above max_grade=4"):
+    with pytest.raises(ValueError, match="grade 5 is above max_grade=4"):
         rs.err(labels=[5, 1], max_grade=4)
 
 

@@ -84,8 +84,8 @@ def test_nothing_predicted():
 )
 def test_lists_of_numbers_that_do_not_fit(metric):
     with pytest.raises(ValueError, match="3 predictions but 2 actual values"):
-        metric([1, 2, 3], [1, 2])
+        metric([1, 2, 3], truth=[1, 2])
     with pytest.raises(ValueError, match="predictions: nan at position 2"):
-        metric([1, np.nan], [1, 2])
+        metric([1, np.nan], truth=[1, 2])
     with pytest.raises(ValueError, match="actual values: inf at position 1"):
-        metric([1, 2], [np.inf, 2])
+        metric([1, 2], truth=[np.inf, 2])

@@ -105,7 +105,7 @@ def test_fallout():
 
 
 def test_fallout_of_a_catalogue_smaller_than_a_list():
-    with pytest.raises(ValueError, match="catalogue of 2 items cannot hold the 3"):
+    with pytest.raises(ValueError, match="catalogue of 2 items cannot hold the items"):
         rs.metrics.fallout(["a", "b", "c"], truth=["a"], catalogue=2)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
@@ -24,13 +24,22 @@ T = TypeVar("T")
 _REVERSED = ("item_desc", "reverse_input")  # the columns are the items: of tied ones the last goes first
 
 
+class Fault(NamedTuple):
+    """Rows that cannot be measured, and why; {} in it is the value of the row's first item that is at fault."""
+
+    rows: Array
+    problem: str
+    items: Array = None
+    values: Array = None
+
+
 class Rows(Ranking):
     """Lists of items, one a row, from the top; beyond the end of a list stands nothing that counts."""
 
     dtype: Any  # what is computed in
     whole: Any  # the type of whole numbers
     device: Any
-    faults: list[tuple[Array, str]]  # rows that cannot be measured, and why
+    faults: list[Fault]
     width: int  # items of a row, real or not
     depth: int  # places that are looked at
     inside: Array | None  # which places hold an item; None for all of them
@@ -145,7 +154,7 @@ class Rows(Ranking):
         values, known = self.xp.zeros_like(grades), grades != grades
         for grade, worth in table:
             values, known = self.xp.where(grades == grade, worth, values), known | (grades == grade)
-        self.refuse_items(~known, "the gain table has no entry for a grade")
+        self.refuse_items(~known, "the gain table has no entry for grade {:g}", grades)
         return values
 
     def by_count(self, of: Callable[[Functions, Any], Any]) -> Array:
@@ -160,10 +169,11 @@ class Rows(Ranking):
     # -- what cannot be measured -----------------------------------------------------------------------------
 
     def refuse(self, queries: Array, problem: str) -> None:
-        self.faults.append((queries[:, 0], problem))
+        self.faults.append(Fault(queries[:, 0], problem))
 
-    def refuse_items(self, items: Array, problem: str) -> None:
-        self.faults.append((self.xp.any(items if self.inside is None else items & self.inside, axis=-1), problem))
+    def refuse_items(self, items: Array, problem: str, values: Array) -> None:
+        items = items if self.inside is None else items & self.inside
+        self.faults.append(Fault(self.xp.any(items, axis=-1), problem, items, values))
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         if key in self._memo:
@@ -292,7 +302,7 @@ class Batch(Rows):
         if lengths is not None:
             sizes = present["lengths"]
             wrong = (sizes < 0) | (sizes > self.width)
-            self.faults.append((wrong, f"lengths must lie between 0 and {self.width}, but do not"))
+            self.faults.append(Fault(wrong, f"lengths must lie between 0 and {self.width}, but do not"))
             mask = xp.arange(self.width, device=self.device)[None, :] < sizes[:, None]
         if self.width == 0:  # one that is not real is easier to work with than none
             labels, mask = (xp.zeros((rows, 1), dtype=d, device=self.device) for d in (labels.dtype, xp.bool))
@@ -302,7 +312,7 @@ class Batch(Rows):
         if xp.isdtype(labels.dtype, "real floating"):
             self.given = self._by_column(xp.astype(labels, self.dtype, copy=False))
             for extreme in (xp.max, xp.min):  # a NaN is both
-                self.faults.append((~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
+                self.faults.append(Fault(~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
         elif mask is not None or labels.dtype == xp.bool:
             self.given = self._by_column(xp.astype(labels, self.dtype))
         self.scores: Array = None if scores is None else self._comparable(scores, float32)
@@ -321,17 +331,21 @@ class Batch(Rows):
         if not xp.isdtype(scores.dtype, "real floating"):
             found = xp.__array_namespace_info__().dtypes(kind="real floating")
             scores = xp.astype(scores, found.get("float64", xp.float32))
-        self.faults.append((xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
+        self.faults.append(Fault(xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
         single = float32 or scores.dtype != xp.float64
         return xp.astype(scores, xp.float32 if single else xp.float64, copy=False)
 
     def checked(self, values: Array, label: str, check: bool) -> Array:
         """The values, or an error that names the first row that has none."""
-        for where, problem in self.faults:
+        for fault in self.faults:
             if not check:
-                values = self.xp.where(where[:, None], math.nan, values)
-            elif bool(self.xp.any(where)):
-                row = int(self.xp.argmax(self.xp.astype(where, self.whole)))
+                values = self.xp.where(fault.rows[:, None], math.nan, values)
+            elif bool(self.xp.any(fault.rows)):
+                row = int(self.xp.argmax(self.xp.astype(fault.rows, self.whole)))
+                problem = fault.problem
+                if fault.items is not None:
+                    at = int(self.xp.argmax(self.xp.astype(fault.items[row, :], self.whole)))
+                    problem = problem.format(float(fault.values[row, at]))
                 raise ValueError(f"{label}: {problem} in row {row}")
         return values
 

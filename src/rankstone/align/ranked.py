@@ -506,8 +506,7 @@ class Ranked(_NumPy, Ranking):
         order = np.argsort(keys)
         at = np.searchsorted(keys[order], grades).clip(max=len(keys) - 1)
         unknown = keys[order][at] != grades
-        if unknown.any():
-            self.refuse_items(unknown, f"the gain table has no entry for grade {grades[unknown][0]:g}")
+        self.refuse_items(unknown, "the gain table has no entry for grade {:g}", grades)
         return values[order][at]
 
     def by_count(self, of: Callable[[Functions, Any], Any]) -> Floats:
@@ -517,9 +516,10 @@ class Ranked(_NumPy, Ranking):
         if queries.any():
             raise QueryError(problem, int(np.argmax(queries)))
 
-    def refuse_items(self, items: Bools, problem: str) -> None:
+    def refuse_items(self, items: Bools, problem: str, values: Floats) -> None:
         if items.any():
-            raise QueryError(problem, int(self.query[np.argmax(items)]))
+            at = np.argmax(items)
+            raise QueryError(problem.format(values[at]), int(self.query[at]))
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         if key in self._memo:

@@ -43,8 +43,7 @@ class Definition:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as JSON has it."""
-        found: dict[str, Any] = json.loads(json.dumps({**asdict(self), "cite": self.cite}, default=str))
-        return found
+        return _plain({**asdict(self), "cite": self.cite})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Definition:
@@ -54,7 +53,7 @@ class Definition:
 
     def differences(self, other: Definition) -> dict[str, tuple[Any, Any]]:
         """The choices that the two make differently, with both values."""
-        ours, theirs = (json.loads(json.dumps(dict(one.choices), default=str)) for one in (self, other))
+        ours, theirs = self.choices, other.choices
         names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
         return {name: (ours.get(name), theirs.get(name)) for name in names}
 
@@ -70,6 +69,12 @@ class Definition:
             f"<p><code>{escape(self.metric)}</code>: {escape(self.sentence)}</p><p>$${escape(self.latex)}$$</p>"
             f"<ul>{rows}</ul><p><small>{escape(self.origin)}</small></p>"
         )
+
+
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has it, so that what was written and read again is the same."""
+    found: dict[str, Any] = json.loads(json.dumps(dict(data), default=str))
+    return found
 
 
 def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
@@ -105,7 +110,7 @@ def definition_of(plan: Plan, convention: Convention) -> Definition:
         sentence=row.summary,
         rules=tuple(filter(None, [*parameters, *(words[name] for name in order if CHOICES[name].always)])),
         edge_cases=tuple(filter(None, (words[name] for name in order if not CHOICES[name].always))),
-        choices={**plan.arguments, **plan.choices, **({} if k is None else {"k": k})},
+        choices=_plain({**plan.arguments, **plan.choices, **({} if k is None else {"k": k})}),
         convention=convention.name,
         version=__version__,
     )

@@ -50,9 +50,9 @@ def xgboost(
 ) -> Callable[[Any, Any], list[tuple[str, float]]]:
     """A `custom_metric` for XGBoost: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))`.
 
-    Its numbers are called `rs.ndcg@10 (xgboost)` and so on; XGBoost rounds what a custom metric says to 6 decimals. For early
-    stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10 (xgboost)", maximize=True)`. Weights are those of the
-    groups.
+    Its numbers are called `rs.ndcg@10 (xgboost)` and so on; XGBoost rounds what a custom metric says to 6 decimals. For
+    early stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10 (xgboost)", maximize=True)`. Weights are
+    those of the groups.
     """
     hook = _Hook(metrics, convention, choices)
 
@@ -71,8 +71,8 @@ def catboost(metric: str | Metric, *pools: Any, convention: str | Convention = "
     """An `eval_metric` for CatBoost: `CatBoost({"eval_metric": rs.integrations.catboost("ndcg@10", train, valid)})`.
 
     CatBoost tells a metric nothing of groups, so it is given the pools it will be asked about, with their group ids;
-    they are told apart by their labels. The number is called `rs.ndcg@10 (catboost)`. It is what early stopping looks at, as with
-    every `eval_metric`.
+    they are told apart by their labels. The number is called `rs.ndcg@10 (catboost)`. It is what early stopping looks
+    at, as with every `eval_metric`.
     """
     hook = _Hook(metric, convention, choices)
     if len(hook.higher) != 1:

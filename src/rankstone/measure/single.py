@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.errors import QueryError
 from rankstone.inputs.dense import Dense
 from rankstone.inputs.lists import judged_as
 from rankstone.inputs.source import Align, Aligned, Source
@@ -15,7 +16,15 @@ from rankstone.measure.evaluate import evaluate, evaluate_source
 from rankstone.metrics.registry import Metric
 
 
-def measure_list(
+def measure_list(metric: Metric, ranked: Any = None, **given: Any) -> float:
+    """Measure one list, as `_measured` reads it. It is no query, so an error need not name it."""
+    try:
+        return _measured(metric, ranked, **given)
+    except QueryError as error:
+        raise ValueError(error.problem) from None
+
+
+def _measured(
     metric: Metric,
     ranked: Any = None,
     *,

@@ -80,14 +80,11 @@ def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_
 
 def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> None:
     highest = 1.0 if stop_chance == "grade" else max_grade
-    if highest is not None:
-        why = (
-            "1, which is no probability; choose stop_chance='exp2'"
-            if stop_chance == "grade"
-            else f"max_grade={highest:g}"
-        )
-        truth = ranking.ideal("given")
-        truth.refuse_items(truth.grade > highest, f"a grade is above {why}")
+    if highest is None:
+        return
+    why = "no probability; choose stop_chance='exp2'" if stop_chance == "grade" else f"above max_grade={highest:g}"
+    truth = ranking.ideal("given")
+    truth.refuse_items(truth.grade > highest, f"grade {{:g}} is {why}", truth.grade)
 
 
 def _cascade(ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance) -> Values:
