@@ -14,7 +14,9 @@ model = xgb.train(
     num_boost_round=200,
     evals=[(check, "valid")],
     custom_metric=rs.integrations.xgboost(["ndcg@10", "rr"]),
-    callbacks=[xgb.callback.EarlyStopping(rounds=20, metric_name="rs.ndcg@10 (xgboost)", data_name="valid", maximize=True)],
+    callbacks=[
+        xgb.callback.EarlyStopping(rounds=20, metric_name="rs.ndcg@10 (xgboost)", data_name="valid", maximize=True)
+    ],
     evals_result=record,
     verbose_eval=10,
 )

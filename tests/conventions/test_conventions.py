@@ -32,8 +32,10 @@ def test_all_of_them_are_listed_and_work():
             {"q": {"a": 1, "b": 2}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, ["ap@2", "ndcg@2"], convention=name
         )
         assert result.define("ap@2").cite.endswith(f"convention {name}")
-    known.clear()
-    assert rs.conventions
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        known["mine"] = known["ranx"]
+    with pytest.raises(KeyError, match="did you mean 'trec_eval'"):
+        known["treceval"]
 
 
 def test_the_callers_words_come_first():
