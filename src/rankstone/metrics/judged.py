@@ -25,4 +25,4 @@ def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "mi
     """
     if ranking.listed:  # everything in the list has a grade
         return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.places(k, divisor))
-    return Ratio(ranking.sum(ranking.spread(ranking.one), k), ranking.places(k, divisor))
+    return Ratio(ranking.sum(ranking.number(ranking.grade == ranking.grade), k), ranking.places(k, divisor))
