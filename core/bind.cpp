@@ -84,23 +84,46 @@ nb::object to_numpy(Array<T>& array, int64_t size) {
     return result;
 }
 
-nb::tuple to_tuple(nb::object queries, nb::object extra, Output& output) {
+// The answer's fields, in the order in which `to_alignment` fills them; _core.pyi says what they hold.
+PyStructSequence_Field fields[] = {
+    {"queries", nullptr},       {"extra", nullptr},        {"retrieved", nullptr},    {"present", nullptr},
+    {"truth_offsets", nullptr}, {"truth_grades", nullptr}, {"ideal_grades", nullptr}, {"placed_offsets", nullptr},
+    {"rank", nullptr},          {"grade", nullptr},        {"score", nullptr},        {"place", nullptr},
+    {"above", nullptr},         {"tied", nullptr},         {"dropped", nullptr},      {nullptr, nullptr},
+};
+PyStructSequence_Desc description{"rankstone._core.Alignment", "Where the judged items stand.", fields,
+                                  static_cast<int>(std::size(fields)) - 1};
+PyTypeObject* alignment_type = nullptr;  // made once, with the module
+
+nb::object to_alignment(nb::object queries, nb::object extra, Output& output) {
     const int64_t count = output.queries;
-    return nb::make_tuple(
-        std::move(queries), std::move(extra), to_numpy(output.retrieved, count), to_numpy(output.present, count),
-        to_numpy(output.truth_offsets, count + 1), to_numpy(output.grades, output.truth_rows),
-        to_numpy(output.ideal, output.truth_rows), to_numpy(output.hit_offsets, count + 1),
-        to_numpy(output.rank, output.hits), to_numpy(output.grade, output.hits), to_numpy(output.score, output.hits),
-        to_numpy(output.place, output.hits), output.tied ? to_numpy(output.above, output.hits) : nb::none(),
-        output.tied ? to_numpy(output.ties, output.hits) : nb::none(), output.dropped);
+    nb::object result = checked(PyStructSequence_New(alignment_type));
+    Py_ssize_t at = 0;
+    const auto add = [&](nb::object value) { PyStructSequence_SetItem(result.ptr(), at++, value.release().ptr()); };
+    add(std::move(queries));
+    add(std::move(extra));
+    add(to_numpy(output.retrieved, count));
+    add(to_numpy(output.present, count));
+    add(to_numpy(output.truth_offsets, count + 1));
+    add(to_numpy(output.truth_grades, output.truth_rows));
+    add(to_numpy(output.ideal_grades, output.truth_rows));
+    add(to_numpy(output.placed_offsets, count + 1));
+    add(to_numpy(output.rank, output.hits));
+    add(to_numpy(output.grade, output.hits));
+    add(to_numpy(output.score, output.hits));
+    add(to_numpy(output.place, output.hits));
+    add(output.any_tied ? to_numpy(output.above, output.hits) : nb::none());
+    add(output.any_tied ? to_numpy(output.tied, output.hits) : nb::none());
+    add(nb::int_(output.dropped));
+    return result;
 }
 
-nb::tuple bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates,
-                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+nb::object bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates,
+                      const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
     const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
     try {
         DictResult result = align_dicts(truth.ptr(), run.ptr(), options);
-        return to_tuple(nb::steal(result.queries), nb::steal(result.extra), result.output);
+        return to_alignment(nb::steal(result.queries), nb::steal(result.extra), result.output);
     } catch (const PythonError&) {
         throw nb::python_error();
     }
@@ -263,9 +286,9 @@ nb::object index_array(const std::vector<int64_t>& rows) {
     return to_numpy(array, std::ssize(rows));
 }
 
-nb::tuple bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle truth_grade, nb::handle run_query,
-                       nb::handle run_item, nb::handle run_score, const char* order, const char* duplicates,
-                       const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+nb::object bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle truth_grade, nb::handle run_query,
+                        nb::handle run_item, nb::handle run_score, const char* order, const char* duplicates,
+                        const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
     const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
     Inputs inputs;
     Rows truth, run;
@@ -286,7 +309,7 @@ nb::tuple bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle
                                         : show(run.queries, result.extra[query - judged])),
              "item " + show(side.items, problem.row), side.values ? &*side.values : nullptr, problem.row);
     }
-    return to_tuple(index_array(result.queries), index_array(result.extra), result.output);
+    return to_alignment(index_array(result.queries), index_array(result.extra), result.output);
 }
 
 std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char* name) {
@@ -299,10 +322,10 @@ std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char*
     return indices;
 }
 
-nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
-                     nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order,
-                     const char* duplicates, const char* truth_duplicates, bool float32, bool zeros, bool extra_queries,
-                     int threads) {
+nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
+                      nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order,
+                      const char* duplicates, const char* truth_duplicates, bool float32, bool zeros,
+                      bool extra_queries, int threads) {
     const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
     Inputs inputs;
     Lists truth, run;
@@ -313,7 +336,7 @@ nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handl
     if (!run_rows.is_none()) pairs = read_indices(inputs, run_rows, "run_rows");
     try {
         Output output = open(options, [&](Team& team) { return align_lists(truth, run, pairs, options, team); });
-        return to_tuple(nb::none(), nb::none(), output);
+        return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         const Lists& side = problem.in_run ? run : truth;
         fail(problem, "row " + std::to_string(problem.query), "item " + show(side.items, problem.row),
@@ -321,8 +344,8 @@ nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handl
     }
 }
 
-nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, const char* order, const char* duplicates,
-                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
+nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, const char* order, const char* duplicates,
+                      const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
     const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
     Inputs inputs;
     Dense input{};
@@ -334,7 +357,7 @@ nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, cons
     input.items = PyArray_DIM(as_array(scores), 1);
     try {
         Output output = open(options, [&](Team& team) { return align_dense(input, options, team); });
-        return to_tuple(nb::none(), nb::none(), output);
+        return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         Matrix& matrix = problem.in_run ? input.scores : input.labels;
         matrix.cells.values = static_cast<const char*>(matrix.cells.values) + problem.query * matrix.row_step;
@@ -384,13 +407,13 @@ public:
         });
     }
 
-    nb::tuple result(const char* order, bool zeros, int threads) {
+    nb::object result(const char* order, bool zeros, int threads) {
         const Options options = read_options(order, "error", "error", false, zeros, false, threads);
         Output output = open(options, [&](Team& team) {
             if (!stream_->sealed) stream_->seal(team);
             return stream_->result(options.order, zeros, team);
         });
-        return to_tuple(index_array(stream_->first_rows()), index_array({}), output);
+        return to_alignment(index_array(stream_->first_rows()), index_array({}), output);
     }
 
     nb::tuple stretches(nb::handle query, int threads) {
@@ -514,6 +537,9 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
 NB_MODULE(_core, m) {
     using namespace rankstone;
     if (_import_array() < 0) throw nb::python_error();
+    alignment_type = PyStructSequence_NewType(&description);
+    if (!alignment_type) throw nb::python_error();
+    m.attr("Alignment") = nb::handle(reinterpret_cast<PyObject*>(alignment_type));
     nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
         try {
             std::rethrow_exception(failure);

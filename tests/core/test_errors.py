@@ -15,17 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rankstone._core import align_columns, align_dense, align_dicts, align_lists
+from rankstone._core import Alignment, align_columns, align_dense, align_dicts, align_lists
 
 NAN, INF = math.nan, math.inf
 
 
-def columns(truth: list[tuple[Any, Any, float]], run: list[tuple[Any, Any, float]], **options: Any) -> tuple[Any, ...]:
+def columns(truth: list[tuple[Any, Any, float]], run: list[tuple[Any, Any, float]], **options: Any) -> Alignment:
     arrays = [pa.array([row[i] for row in rows]) for rows in (truth, run) for i in range(3)]
     return align_columns(*arrays, **options)
 
 
-def lists(truth: list[list[Any]], run: list[list[Any]], grades: Any = None, scores: Any = None) -> tuple[Any, ...]:
+def lists(truth: list[list[Any]], run: list[list[Any]], grades: Any = None, scores: Any = None) -> Alignment:
     def side(rows: list[list[Any]]) -> tuple[np.ndarray, pa.Array]:
         return np.cumsum([0, *map(len, rows)]), pa.array([item for row in rows for item in row], pa.string())
 
@@ -97,13 +97,13 @@ def test_dicts(truth: Any, run: Any, kind: type[Exception], message: str) -> Non
 def test_numbers_that_dicts_take() -> None:
     scores = {"a": 2**60, "b": np.int64(5), "c": True, "d": np.float32(0.5), "e": Fraction(1, 4), "f": np.array(0.125)}
     result = align_dicts({1: dict.fromkeys(scores, np.int8(1))}, {1: scores})
-    assert result[10].tolist() == [2.0**60, 5.0, 1.0, 0.5, 0.25, 0.125]
-    assert result[9].tolist() == [1.0] * 6
+    assert result.score.tolist() == [2.0**60, 5.0, 1.0, 0.5, 0.25, 0.125]
+    assert result.grade.tolist() == [1.0] * 6
 
 
 def test_items_of_different_types_need_no_order_without_ties() -> None:
-    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {"a": 1, 2: 3}})[11].tolist() == [2, 1]
-    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {2: 1, "a": 1}}, order="input")[11].tolist() == [2, 1]
+    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {"a": 1, 2: 3}}).place.tolist() == [2, 1]
+    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {2: 1, "a": 1}}, order="input").place.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_columns(truth: list[Any], run: list[Any], kind: type[Exception], messag
 
 def test_extra_queries_are_read_only_when_asked() -> None:
     truth, run = [("q1", "a", 1.0)], [("q1", "a", 1.0), ("q2", "b", NAN)]
-    assert columns(truth, run)[1].tolist() == [1]
+    assert columns(truth, run).extra.tolist() == [1]
     with pytest.raises(ValueError, match="query 'q2', item 'b': score is nan"):
         columns(truth, run, extra_queries=True)
 
@@ -394,5 +394,5 @@ def test_a_handler_runs_during_a_call() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
-    assert result[2].tolist() == [4_000_000]
+    assert result.retrieved.tolist() == [4_000_000]
     assert len(heard) == 1

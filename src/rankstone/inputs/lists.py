@@ -103,7 +103,7 @@ class ListPair:
             offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
             run_rows = np.append(run_rows, self.extra_rows)
         options = vars(replace(how, extra_queries=False))
-        core = _core.align_lists(
+        found = _core.align_lists(
             offsets,
             truth.items,
             truth.values,
@@ -123,8 +123,8 @@ class ListPair:
         def extra() -> Sequence[Any]:
             return plain_ids(run.query, self.extra_rows) if len(self.extra_rows) else ()
 
-        ranked = ranked_from(core, ordered_truth=truth.values is None)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), core[14])
+        ranked = ranked_from(found, ordered_truth=truth.values is None)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped)
 
 
 class GradeLists(ListPair):

@@ -269,8 +269,10 @@ class Stream:
         """Ranks of the judged items, as `evaluate` asks for them."""
         # Where the order is "input", only the counts of ties are read.
         order: Any = "item_desc" if how.order == "input" else how.order
-        core = self._cores[_core_of(how)].result(order, how.zeros, how.threads)
-        return aligned_with(ranked_from(core), core[14], lambda: plain_ids(self._truth.query, core[0]), self._extra)
+        found = self._cores[_core_of(how)].result(order, how.zeros, how.threads)
+        return aligned_with(
+            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
+        )
 
     def __repr__(self) -> str:
         core = next(iter(self._cores.values()))
