@@ -4,6 +4,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <limits>
 #include <string_view>
 
 #include "columns.hpp"
@@ -28,29 +29,52 @@ Choice choose(const char* what, const char* value, const std::pair<const char*, 
     throw nb::value_error((std::string("unknown ") + what + " '" + value + "'; choose one of: " + known).c_str());
 }
 
-Options read_options(const char* order, const char* duplicates, const char* truth_duplicates, bool float32, bool zeros,
-                     bool extra_queries, int threads) {
-    Options options;
-    options.order = choose<Order>("order", order,
-                                  {{"item_desc", Order::item_desc},
-                                   {"item_asc", Order::item_asc},
-                                   {"input", Order::input},
-                                   {"reverse_input", Order::reverse_input}});
-    options.duplicates = choose<Duplicates>("duplicates", duplicates,
-                                            {{"error", Duplicates::error},
-                                             {"first", Duplicates::first},
-                                             {"best", Duplicates::best},
-                                             {"count", Duplicates::count},
-                                             {"once", Duplicates::once}});
-    options.truth_duplicates = choose<TruthDuplicates>(
-        "truth_duplicates", truth_duplicates,
-        {{"error", TruthDuplicates::error}, {"first", TruthDuplicates::first}, {"count", TruthDuplicates::count}});
+nb::object checked(PyObject* owned) {
+    if (!owned) throw nb::python_error();
+    return nb::steal(owned);
+}
+
+int read_threads(nb::handle given) {
+    if (!PyIndex_Check(given.ptr()))
+        throw nb::type_error((std::string("threads must be a whole number, not ") + nb::repr(given).c_str()).c_str());
+    const Py_ssize_t threads = PyNumber_AsSsize_t(given.ptr(), nullptr);  // the nearest there is
+    if (threads == -1 && PyErr_Occurred()) throw nb::python_error();
     if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
-    options.float32 = float32;
-    options.zeros = zeros;
-    options.extra_queries = extra_queries;
-    options.threads = threads;
-    return options;
+    return static_cast<int>(std::min<Py_ssize_t>(threads, std::numeric_limits<int>::max()));
+}
+
+// How to bring a truth and a run together: the fields of rankstone.inputs.source.Align.
+Options read_options(nb::handle how) {
+    const auto choice = [&](const char* name, const auto& choices) {
+        const nb::object given = how.attr(name);
+        const char* value = PyUnicode_AsUTF8(given.ptr());
+        if (!value) throw nb::python_error();
+        return choose(name, value, choices);
+    };
+    const auto flag = [&](const char* name) {
+        const nb::object given = how.attr(name);
+        const int answer = PyObject_IsTrue(given.ptr());
+        if (answer < 0) throw nb::python_error();
+        return answer > 0;
+    };
+    static constexpr std::pair<const char*, Order> orders[] = {{"item_desc", Order::item_desc},
+                                                               {"item_asc", Order::item_asc},
+                                                               {"input", Order::input},
+                                                               {"reverse_input", Order::reverse_input}};
+    static constexpr std::pair<const char*, Duplicates> duplicates[] = {{"error", Duplicates::error},
+                                                                        {"first", Duplicates::first},
+                                                                        {"best", Duplicates::best},
+                                                                        {"count", Duplicates::count},
+                                                                        {"once", Duplicates::once}};
+    static constexpr std::pair<const char*, TruthDuplicates> truth_duplicates[] = {
+        {"error", TruthDuplicates::error}, {"first", TruthDuplicates::first}, {"count", TruthDuplicates::count}};
+    return {.order = choice("order", orders),
+            .duplicates = choice("duplicates", duplicates),
+            .truth_duplicates = choice("truth_duplicates", truth_duplicates),
+            .float32 = flag("float32"),
+            .zeros = flag("zeros"),
+            .extra_queries = flag("extra_queries"),
+            .threads = read_threads(how.attr("threads"))};
 }
 
 template <class T>
@@ -59,11 +83,6 @@ constexpr int numpy_type = std::is_same_v<T, bool>      ? NPY_BOOL
                            : std::is_same_v<T, int32_t> ? NPY_INT32
                            : std::is_same_v<T, uint8_t> ? NPY_UINT8
                                                         : NPY_INT64;
-
-nb::object checked(PyObject* owned) {
-    if (!owned) throw nb::python_error();
-    return nb::steal(owned);
-}
 
 // Small arrays are copied, which is cheaper than a second object to own their memory.
 template <class T>
@@ -118,9 +137,8 @@ nb::object to_alignment(nb::object queries, nb::object extra, Output& output) {
     return result;
 }
 
-nb::object bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates,
-                      const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+nb::object bind_dicts(nb::handle truth, nb::handle run, nb::handle how) {
+    const Options options = read_options(how);
     try {
         DictResult result = align_dicts(truth.ptr(), run.ptr(), options);
         return to_alignment(nb::steal(result.queries), nb::steal(result.extra), result.output);
@@ -248,8 +266,8 @@ std::string show(const Column& column, int64_t row) {
 
 // Runs a door without the GIL, so that other Python threads go on and Ctrl-C is heard.
 template <class Door>
-auto open(const Options& options, Door door) {
-    Team team(options.threads, [] {
+auto open(int threads, Door door) {
+    Team team(threads, [] {
         const nb::gil_scoped_acquire gil;
         return PyErr_CheckSignals() != 0;
     });
@@ -287,9 +305,8 @@ nb::object index_array(const std::vector<int64_t>& rows) {
 }
 
 nb::object bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle truth_grade, nb::handle run_query,
-                        nb::handle run_item, nb::handle run_score, const char* order, const char* duplicates,
-                        const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+                        nb::handle run_item, nb::handle run_score, nb::handle how) {
+    const Options options = read_options(how);
     Inputs inputs;
     Rows truth, run;
     truth.queries = inputs.ids(truth_query, "truth queries");
@@ -300,7 +317,7 @@ nb::object bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handl
     check_lengths(run.queries, run.items);
     ColumnResult result;
     try {
-        open(options, [&](Team& team) { align_columns(truth, run, options, team, result); });
+        open(options.threads, [&](Team& team) { align_columns(truth, run, options, team, result); });
     } catch (const Problem& problem) {
         const Rows& side = problem.in_run ? run : truth;
         const auto query = static_cast<size_t>(problem.query), judged = result.queries.size();
@@ -323,10 +340,8 @@ std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char*
 }
 
 nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
-                      nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order,
-                      const char* duplicates, const char* truth_duplicates, bool float32, bool zeros,
-                      bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+                      nb::handle run_items, nb::handle run_scores, nb::handle run_rows, nb::handle how) {
+    const Options options = read_options(how);
     Inputs inputs;
     Lists truth, run;
     truth.offsets = read_indices(inputs, truth_offsets, "truth offsets");
@@ -335,7 +350,8 @@ nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::hand
     std::optional<std::vector<int64_t>> pairs;
     if (!run_rows.is_none()) pairs = read_indices(inputs, run_rows, "run_rows");
     try {
-        Output output = open(options, [&](Team& team) { return align_lists(truth, run, pairs, options, team); });
+        Output output =
+            open(options.threads, [&](Team& team) { return align_lists(truth, run, pairs, options, team); });
         return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         const Lists& side = problem.in_run ? run : truth;
@@ -344,9 +360,8 @@ nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::hand
     }
 }
 
-nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, const char* order, const char* duplicates,
-                      const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, nb::handle how) {
+    const Options options = read_options(how);
     Inputs inputs;
     Dense input{};
     input.scores = inputs.matrix(scores, "scores", nullptr);
@@ -356,7 +371,7 @@ nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, con
     input.queries = PyArray_DIM(as_array(scores), 0);
     input.items = PyArray_DIM(as_array(scores), 1);
     try {
-        Output output = open(options, [&](Team& team) { return align_dense(input, options, team); });
+        Output output = open(options.threads, [&](Team& team) { return align_dense(input, options, team); });
         return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         Matrix& matrix = problem.in_run ? input.scores : input.labels;
@@ -375,9 +390,8 @@ nb::object number_array(const std::vector<double>& numbers) {
 // A stream, and the columns of its truth, which it reads where they lie.
 class BoundStream {
 public:
-    BoundStream(nb::handle query, nb::handle item, nb::handle grade, const char* duplicates,
-                const char* truth_duplicates, bool float32) {
-        const Options options = read_options("item_desc", duplicates, truth_duplicates, float32, true, false, 0);
+    BoundStream(nb::handle query, nb::handle item, nb::handle grade, nb::handle how) {
+        const Options options = read_options(how);
         truth_.queries = inputs_.ids(query, "truth queries");
         truth_.items = inputs_.ids(item, "truth items");
         truth_.values = inputs_.numbers(grade, "truth grades");
@@ -392,7 +406,7 @@ public:
         }
     }
 
-    nb::object find(nb::handle query, nb::handle item, nb::handle score, int threads) {
+    nb::object find(nb::handle query, nb::handle item, nb::handle score, nb::handle threads) {
         std::vector<int64_t> extra;
         stream_->sealed = false;
         read_batch(query, item, score, threads,
@@ -400,28 +414,28 @@ public:
         return index_array(extra);
     }
 
-    void count(nb::handle query, nb::handle item, nb::handle score, int threads) {
+    void count(nb::handle query, nb::handle item, nb::handle score, nb::handle threads) {
         read_batch(query, item, score, threads, [&](const Rows& batch, Team& team) {
             if (!stream_->sealed) stream_->seal(team);
             stream_->count(batch, team);
         });
     }
 
-    nb::object result(const char* order, bool zeros, int threads) {
-        const Options options = read_options(order, "error", "error", false, zeros, false, threads);
-        Output output = open(options, [&](Team& team) {
+    nb::object result(nb::handle how) {
+        const Options options = read_options(how);
+        Output output = open(options.threads, [&](Team& team) {
             if (!stream_->sealed) stream_->seal(team);
-            return stream_->result(options.order, zeros, team);
+            return stream_->result(options.order, options.zeros, team);
         });
         return to_alignment(index_array(stream_->first_rows()), index_array({}), output);
     }
 
-    nb::tuple stretches(nb::handle query, int threads) {
+    nb::tuple stretches(nb::handle query, nb::handle threads) {
         Inputs inputs;
         const Column queries = inputs.ids(query, "run queries");
         check_same_kind(truth_.queries, queries);
         const Stretches found =
-            open(Options{.threads = threads}, [&](Team& team) { return stream_->stretches(queries, team); });
+            open(read_threads(threads), [&](Team& team) { return stream_->stretches(queries, team); });
         return nb::make_tuple(index_array(found.starts), index_array(found.queries));
     }
 
@@ -449,12 +463,12 @@ public:
     }
 
     nb::tuple counts() {
-        if (!stream_->sealed) open({}, [&](Team& team) { stream_->seal(team); });
+        if (!stream_->sealed) open(0, [&](Team& team) { stream_->seal(team); });
         const Counts& all = stream_->counts;
         return nb::make_tuple(index_array(all.levels), index_array(all.before), all.rows);
     }
     void set_counts(const nb::tuple& state) {
-        if (!stream_->sealed) open({}, [&](Team& team) { stream_->seal(team); });
+        if (!stream_->sealed) open(0, [&](Team& team) { stream_->seal(team); });
         Counts& all = stream_->counts;
         read_vector(state[0], all.levels, all.levels.size());
         read_vector(state[1], all.before, all.before.size());
@@ -463,8 +477,8 @@ public:
 
 private:
     template <class Use>
-    void read_batch(nb::handle query, nb::handle item, nb::handle score, int threads, Use use) {
-        if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
+    void read_batch(nb::handle query, nb::handle item, nb::handle score, nb::handle threads, Use use) {
+        const int workers = read_threads(threads);
         Inputs inputs;
         Rows batch{inputs.ids(query, "run queries"), inputs.ids(item, "run items"),
                    inputs.numbers(score, "run scores")};
@@ -478,7 +492,7 @@ private:
         if (batch.queries.length == 0) return;
         broken_ = true;
         try {
-            open(Options{.threads = threads}, [&](Team& team) { use(batch, team); });
+            open(workers, [&](Team& team) { use(batch, team); });
         } catch (const Problem& problem) {
             fail(problem, "query " + show(batch.queries, problem.row), "item " + show(batch.items, problem.row),
                  &*batch.values, problem.row);
@@ -507,9 +521,8 @@ nb::tuple to_arrays(Strings& strings, int64_t rows) {
 }
 
 // The columns, or where the first bad line is: its number, from 1, and its first byte.
-nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
+nb::tuple bind_trec(nb::handle text, const char* kind, nb::handle threads) {
     const bool is_run = choose<bool>("kind", kind, {{"truth", false}, {"run", true}});
-    if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
     struct Buffer {
         Py_buffer view;
         ~Buffer() { PyBuffer_Release(&view); }
@@ -517,8 +530,7 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
     if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
     const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
     try {
-        TrecColumns columns =
-            open(Options{.threads = threads}, [&](Team& team) { return parse_trec(data, is_run, team); });
+        TrecColumns columns = open(read_threads(threads), [&](Team& team) { return parse_trec(data, is_run, team); });
         nb::object values = to_numpy(columns.values, columns.rows);
         return nb::make_tuple(to_arrays(columns.queries, columns.rows), to_arrays(columns.items, columns.rows),
                               std::move(values));
@@ -529,10 +541,6 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
 
 }  // namespace
 }  // namespace rankstone
-
-#define RANKSTONE_OPTIONS                                                                                   \
-    "order"_a = "item_desc", "duplicates"_a = "error", "truth_duplicates"_a = "error", "float32"_a = false, \
-    "zeros"_a = true, "extra_queries"_a = false, "threads"_a = 0
 
 NB_MODULE(_core, m) {
     using namespace rankstone;
@@ -549,22 +557,19 @@ NB_MODULE(_core, m) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
     });
-    m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
-          "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+          "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), "how"_a);
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),
-          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(),
-          RANKSTONE_OPTIONS);
-    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(),
-          RANKSTONE_OPTIONS);
+          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), "run_rows"_a.none(), "how"_a);
+    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
     m.def("parse_trec", &bind_trec, "text"_a, "kind"_a, "threads"_a = 0);
     nb::class_<BoundStream>(m, "Stream")
-        .def(nb::init<nb::handle, nb::handle, nb::handle, const char*, const char*, bool>(), "truth_query"_a.none(),
-             "truth_item"_a.none(), "truth_grade"_a.none(), nb::kw_only(), "duplicates"_a = "error",
-             "truth_duplicates"_a = "error", "float32"_a = false)
+        .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle>(), "truth_query"_a.none(), "truth_item"_a.none(),
+             "truth_grade"_a.none(), "how"_a)
         .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
         .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
-        .def("result", &BoundStream::result, "order"_a = "item_desc", "zeros"_a = true, "threads"_a = 0)
+        .def("result", &BoundStream::result, "how"_a)
         .def("stretches", &BoundStream::stretches, "query"_a.none(), "threads"_a = 0)
         .def("truth", &BoundStream::truth)
         .def_prop_rw("finds", &BoundStream::finds, &BoundStream::set_finds)

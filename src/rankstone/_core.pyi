@@ -9,9 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Order: TypeAlias = Literal["item_desc", "item_asc", "input", "reverse_input"]
-Duplicates: TypeAlias = Literal["error", "first", "best", "count", "once"]
-TruthDuplicates: TypeAlias = Literal["error", "first", "count"]
+from rankstone.inputs.source import Align
 
 Column: TypeAlias = Any
 """A NumPy array of one dimension, or anything with `__arrow_c_array__`."""
@@ -38,14 +36,7 @@ class Alignment(NamedTuple):
 def align_dicts(
     truth: dict[Any, Any],
     run: dict[Any, Any],
-    *,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
+    how: Align,
 ) -> Alignment: ...
 def align_columns(
     truth_query: Column,
@@ -54,14 +45,7 @@ def align_columns(
     run_query: Column,
     run_item: Column,
     run_score: Column | None,
-    *,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
+    how: Align,
 ) -> Alignment: ...
 def align_lists(
     truth_offsets: Column,
@@ -70,28 +54,14 @@ def align_lists(
     run_offsets: Column,
     run_items: Column,
     run_scores: Column | None,
-    *,
-    run_rows: Column | None = None,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
+    run_rows: Column | None,
+    how: Align,
 ) -> Alignment: ...
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],
-    mask: NDArray[np.bool_] | None = None,
-    *,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
+    mask: NDArray[np.bool_] | None,
+    how: Align,
 ) -> Alignment: ...
 
 Strings: TypeAlias = tuple[NDArray[np.int32] | NDArray[np.int64], NDArray[np.uint8]]
@@ -119,21 +89,12 @@ class Stream:
     finds: Finds
     counts: Counts
 
-    def __init__(
-        self,
-        truth_query: Column,
-        truth_item: Column,
-        truth_grade: Column | None,
-        *,
-        duplicates: Duplicates = "error",
-        truth_duplicates: TruthDuplicates = "error",
-        float32: bool = False,
-    ) -> None: ...
+    def __init__(self, truth_query: Column, truth_item: Column, truth_grade: Column | None, how: Align) -> None: ...
     def find(self, query: Column, item: Column, score: Column, threads: int = 0) -> NDArray[np.int64]:
         """Returns the first rows of queries that nobody judged and no earlier batch had, up to a limit."""
 
     def count(self, query: Column, item: Column, score: Column, threads: int = 0) -> None: ...
-    def result(self, order: Order = "item_desc", zeros: bool = True, threads: int = 0) -> Alignment: ...
+    def result(self, how: Align) -> Alignment: ...
     def stretches(self, query: Column, threads: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First rows of stretches with the same query, and the queries' numbers, -1 for those that nobody judged."""
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankstone._core import Alignment, align_columns, align_dense, align_dicts, align_lists
+from rankstone._core import Alignment
 
+from .doors import align_columns, align_dense, align_dicts, align_lists
 from .slow_align import Aligned, Run, Truth, slow_align
 
 TEXTS = ["", "a", "b", "Z", "ä", "日本", "𝄞", "item000123", "item000124", "a text of more than sixteen bytes, 1",

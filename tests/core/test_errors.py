@@ -15,7 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rankstone._core import Alignment, align_columns, align_dense, align_dicts, align_lists
+from rankstone._core import Alignment
+
+from .doors import align_columns, align_dense, align_dicts, align_lists
 
 NAN, INF = math.nan, math.inf
 
@@ -243,6 +245,8 @@ def test_unknown_choices() -> None:
         align_dicts({}, {}, truth_duplicates="no")
     with pytest.raises(ValueError, match="threads must be 0"):
         align_dicts({}, {}, threads=-1)
+    with pytest.raises(TypeError, match=r"threads must be a whole number, not 1\.5"):
+        align_dicts({}, {}, threads=1.5)
 
 
 # Ids and numbers that misbehave -----------------------------------------------------------------------------------
@@ -362,6 +366,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         import os, signal, threading, time
         import numpy as np
         from rankstone._core import align_columns, align_dicts
+        from rankstone.inputs.source import Align
 
         q, i = np.arange(200_000), np.arange(5_000_000)
         call, arguments = {LONG_CALLS[call]}
@@ -373,7 +378,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         threading.Timer(0.5, interrupt).start()
         try:
             while True:
-                call(*arguments)
+                call(*arguments, Align())
         except KeyboardInterrupt:
             print(time.monotonic() - sent)
     """

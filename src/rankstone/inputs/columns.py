@@ -120,7 +120,7 @@ class ColumnPair:
 
     def align(self, how: Align) -> Aligned:
         truth, run = self.truth, self.run
-        found = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, **vars(how))
+        found = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, how)
         first, extra = found.queries, found.extra
 
         def queries() -> Sequence[Any]:

@@ -23,7 +23,7 @@ class Dicts:
     repeatable = True
 
     def align(self, how: Align) -> Aligned:
-        found = _core.align_dicts(self.truth, self.run, **vars(how))
+        found = _core.align_dicts(self.truth, self.run, how)
         if len(found.rank) == 0:
             _refuse_mixed(self.truth, self.run)
         queries, extra = found.queries, found.extra

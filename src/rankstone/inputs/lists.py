@@ -102,17 +102,7 @@ class ListPair:
         if how.extra_queries and len(self.extra_rows):  # as queries with an empty truth
             offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
             run_rows = np.append(run_rows, self.extra_rows)
-        options = vars(replace(how, extra_queries=False))
-        found = _core.align_lists(
-            offsets,
-            truth.items,
-            truth.values,
-            run.offsets,
-            run.items,
-            run.values,
-            run_rows=run_rows,
-            **options,
-        )
+        found = _core.align_lists(offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows, how)
 
         def queries() -> Sequence[Any]:
             ids = truth.query if truth.query is not None else run.query
