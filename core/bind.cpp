@@ -10,6 +10,7 @@
 #include "columns.hpp"
 #include "dense.hpp"
 #include "dicts.hpp"
+#include "error.hpp"
 #include "lists.hpp"
 #include "stream.hpp"
 #include "text.hpp"
@@ -233,35 +234,51 @@ private:
     std::vector<nb::object> keep_;
 };
 
-// A value of a column as a user would write it.
-std::string show(const Column& column, int64_t row) {
-    nb::object value;
+// A value of a column as Python has it.
+nb::object value_of(const Column& column, int64_t row) {
     if (column.is_text()) {
         const std::string_view text = value_at<TextKeys>(column, row);
-        value = checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    } else if (column.dictionary) {
-        value = nb::int_(value_at<IntKeys>(column, row));
-    } else {
-        value = with_numbers(column, [&](auto get) -> nb::object {
-            if constexpr (std::is_integral_v<decltype(get(0))>) return nb::int_(get(row));
-            return nb::float_(static_cast<double>(get(row)));
-        });
+        return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
     }
-    return nb::repr(value).c_str();
+    if (column.dictionary) return nb::int_(value_at<IntKeys>(column, row));
+    return with_numbers(column, [&](auto get) -> nb::object {
+        if constexpr (std::is_integral_v<decltype(get(0))>) return nb::int_(get(row));
+        return nb::float_(static_cast<double>(get(row)));
+    });
 }
 
-// `where` is "query 'q1'" or "row 12"; `item` as shown.
-[[noreturn]] void fail(const Problem& problem, const std::string& where, const std::string& item, const Column* values,
-                       int64_t row) {
-    std::string text = where;
+// The query or the item of a problem: what it is, and what the user calls it.
+struct Named {
+    const char* what;  // "query" or "row", "item" or "column"
+    nb::object id;
+
+    std::string text() const { return std::string(what) + " " + nb::repr(id).c_str(); }
+};
+
+const char* side_of(bool in_run) { return in_run ? "run" : "truth"; }
+
+void set_error(const std::string& text, const Where& where) {
+    set_data_error(nb::str(text.data(), text.size()).ptr(), where);
+}
+
+// `row` is the problem's in the user's columns, `value` the number that may be wrong.
+[[noreturn]] void fail(const Problem& problem, const Named& query, const Named& item, int64_t row,
+                       const std::optional<Column>& values) {
+    const char* side = side_of(problem.in_run);
+    std::string text = query.text();
     if (problem.kind == Problem::twice) {
-        text += ": " + item + " appears twice in the " + (problem.in_run ? "run" : "truth");
+        text += ": " + item.text() + " appears twice in the " + side;
     } else {
-        const std::string value = show(*values, row), what = problem.in_run ? "score" : "grade";
-        text += ", " + item + ": " + what;
+        const std::string value = nb::repr(value_of(*values, problem.row)).c_str();
+        text += ", " + item.text() + ": " + (problem.in_run ? "score" : "grade");
         text += values->is_int() ? " " + value + " is too large to be exact as a float" : " is " + value;
     }
-    throw nb::value_error(text.c_str());
+    set_error(text, {.kind = problem.kind == Problem::twice ? "twice" : "number",
+                     .side = side,
+                     .query = query.id.ptr(),
+                     .item = item.id.ptr(),
+                     .row = row});
+    throw nb::python_error();
 }
 
 // Runs a door without the GIL, so that other Python threads go on and Ctrl-C is heard.
@@ -322,9 +339,9 @@ nb::object bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handl
         const Rows& side = problem.in_run ? run : truth;
         const auto query = static_cast<size_t>(problem.query), judged = result.queries.size();
         fail(problem,
-             "query " + (query < judged ? show(truth.queries, result.queries[query])
-                                        : show(run.queries, result.extra[query - judged])),
-             "item " + show(side.items, problem.row), side.values ? &*side.values : nullptr, problem.row);
+             {"query", query < judged ? value_of(truth.queries, result.queries[query])
+                                      : value_of(run.queries, result.extra[query - judged])},
+             {"item", value_of(side.items, problem.row)}, problem.row, side.values);
     }
     return to_alignment(index_array(result.queries), index_array(result.extra), result.output);
 }
@@ -340,7 +357,8 @@ std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char*
 }
 
 nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
-                      nb::handle run_items, nb::handle run_scores, nb::handle run_rows, nb::handle how) {
+                      nb::handle run_items, nb::handle run_scores, nb::handle run_rows, nb::handle how,
+                      nb::handle names) {
     const Options options = read_options(how);
     Inputs inputs;
     Lists truth, run;
@@ -355,8 +373,9 @@ nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::hand
         return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         const Lists& side = problem.in_run ? run : truth;
-        fail(problem, "row " + std::to_string(problem.query), "item " + show(side.items, problem.row),
-             side.values ? &*side.values : nullptr, problem.row);
+        const nb::object query = nb::int_(problem.query);
+        fail(problem, names.is_none() ? Named{"row", query} : Named{"query", names(query)},
+             {"item", value_of(side.items, problem.row)}, problem.row, side.values);
     }
 }
 
@@ -376,8 +395,7 @@ nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, nb:
     } catch (const Problem& problem) {
         Matrix& matrix = problem.in_run ? input.scores : input.labels;
         matrix.cells.values = static_cast<const char*>(matrix.cells.values) + problem.query * matrix.row_step;
-        fail(problem, "row " + std::to_string(problem.query), "column " + std::to_string(problem.row), &matrix.cells,
-             problem.row);
+        fail(problem, {"row", nb::int_(problem.query)}, {"column", nb::int_(problem.row)}, problem.query, matrix.cells);
     }
 }
 
@@ -401,8 +419,8 @@ public:
         try {
             stream_ = make_stream(truth_, options, first_rows);
         } catch (const Problem& problem) {
-            fail(problem, "query " + show(truth_.queries, first_rows[static_cast<size_t>(problem.query)]),
-                 "item " + show(truth_.items, problem.row), truth_.values ? &*truth_.values : nullptr, problem.row);
+            fail(problem, {"query", value_of(truth_.queries, first_rows[static_cast<size_t>(problem.query)])},
+                 {"item", value_of(truth_.items, problem.row)}, problem.row, truth_.values);
         }
     }
 
@@ -494,8 +512,8 @@ private:
         try {
             open(workers, [&](Team& team) { use(batch, team); });
         } catch (const Problem& problem) {
-            fail(problem, "query " + show(batch.queries, problem.row), "item " + show(batch.items, problem.row),
-                 &*batch.values, problem.row);
+            fail(problem, {"query", value_of(batch.queries, problem.row)}, {"item", value_of(batch.items, problem.row)},
+                 problem.row, batch.values);
         }
         broken_ = false;
     }
@@ -553,6 +571,8 @@ NB_MODULE(_core, m) {
             std::rethrow_exception(failure);
         } catch (const ColumnTypeError& error) {
             PyErr_SetString(PyExc_TypeError, error.what());
+        } catch (const BadRow& error) {
+            set_error(error.what(), {.kind = error.kind, .side = side_of(error.in_run), .row = error.row});
         } catch (const ColumnValueError& error) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
@@ -561,7 +581,8 @@ NB_MODULE(_core, m) {
     m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
           "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), "how"_a);
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),
-          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), "run_rows"_a.none(), "how"_a);
+          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), "run_rows"_a.none(), "how"_a,
+          "names"_a.none() = nb::none());
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
     m.def("parse_trec", &bind_trec, "text"_a, "kind"_a, "threads"_a = 0);
     nb::class_<BoundStream>(m, "Stream")

@@ -490,6 +490,18 @@ def test_mask_goes_with_matrices():
         rs.evaluate(np.zeros((1, 2)), np.zeros((1, 2)), mask=np.ones((2, 1), dtype=bool))
 
 
+def test_a_bad_list_is_called_by_its_query():
+    truth, run = rs.lists([[1], [2]], query=["u1", "u2"]), rs.lists([[5, 5], [1]], query=["u2", "u1"])
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u2': item 5 appears twice in the run$") as caught:
+        rs.evaluate(truth, run, "rr")
+    assert (caught.value.kind, caught.value.side, caught.value.query, caught.value.item) == ("twice", "run", "u2", 5)
+    run = rs.lists([[1], [2], [5, 5]], query=["u1", "u2", "u3"])
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u3': item 5 appears twice in the run$"):
+        rs.evaluate(truth, run, "rr", extra="zero")
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u1' has two lists in the truth$"):
+        rs.evaluate(rs.lists([[1], [2]], query=["u1", "u1"]), run, "rr")
+
+
 BAD_LISTS = {
     "null": (lambda: rs.lists([[1], None]), ValueError, "items: row 1 is null"),
     "flat": (lambda: rs.lists([1, 2]), TypeError, "items: int64 is not a list column"),

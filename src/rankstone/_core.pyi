@@ -1,9 +1,10 @@
 """The native core. It finds where each judged item stands in its query's run, and nothing else.
 
 Every door answers with an `Alignment` of new arrays; its placed items are sorted by query, then by rank. Bad data is a
-ValueError or TypeError that names the query and the item.
+`rankstone.errors.DataError`, which names the query and the item, or a ValueError or TypeError.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -56,7 +57,10 @@ def align_lists(
     run_scores: Column | None,
     run_rows: Column | None,
     how: Align,
-) -> Alignment: ...
+    names: Callable[[int], Any] | None = None,
+) -> Alignment:
+    """`names` says what a query is called in an error; else that names its row."""
+
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],

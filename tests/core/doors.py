@@ -25,10 +25,11 @@ def align_lists(
     run_items: Any,
     run_scores: Any,
     run_rows: Any = None,
+    names: Any = None,
     **options: Any,
 ) -> Alignment:
     return _core.align_lists(
-        truth_offsets, truth_items, truth_grades, run_offsets, run_items, run_scores, run_rows, Align(**options)
+        truth_offsets, truth_items, truth_grades, run_offsets, run_items, run_scores, run_rows, Align(**options), names
     )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import pickle
 import random
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from rankstone._core import Alignment
+from rankstone.errors import DataError
 
 from .doors import align_columns, align_dense, align_dicts, align_lists
 
@@ -232,6 +234,67 @@ def test_dense() -> None:
         align_dense(ok[0], ok[0])
     with pytest.raises(TypeError, match="mask: must be booleans"):
         align_dense(ok, ok, ok)
+
+
+def arrow(*values: Any) -> pa.Array:
+    return pa.array(values)
+
+
+# What was raised, and its kind, side, query, item and row.
+FIELDS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "dict, twice": (lambda: align_dicts({"q": ["a"]}, {"q": ["d", "d"]}), ("twice", "run", "q", "d", None)),
+    "dict, truth twice": (lambda: align_dicts({"q": ["a", "a"]}, {}), ("twice", "truth", "q", "a", None)),
+    "dict, score": (lambda: align_dicts({"q": ["a"]}, {"q": {"b": NAN}}), ("number", "run", "q", "b", None)),
+    "dict, grade": (lambda: align_dicts({(1, 2): {"a": "x"}}, {}), ("number", "truth", (1, 2), "a", None)),
+    "dict, hash": (lambda: align_dicts({"q": ["a"]}, {"q": [["a"]]}), ("id", "run", "q", ["a"], None)),
+    "dict, shape": (lambda: align_dicts({"q": 3}, {}), ("shape", "truth", "q", None, None)),
+    "columns, twice": (
+        lambda: columns([("q1", "b", 1.0)], [("q1", "a", 2.0), ("q1", "b", 1.0), ("q1", "a", 1.0)]),
+        ("twice", "run", "q1", "a", 2),
+    ),
+    "columns, grade": (lambda: columns([(7, 1, 1.0), (8, 2, NAN)], [(7, 1, 1.0)]), ("number", "truth", 8, 2, 1)),
+    "columns, null": (
+        lambda: align_columns(arrow("q"), arrow("a"), None, arrow("q", "q"), arrow("a", None), None),
+        ("missing", "run", None, None, 1),
+    ),
+    "columns, id": (
+        lambda: align_columns(arrow(1), np.array([2**63], np.uint64), None, arrow(1), arrow(1), None),
+        ("id", "truth", None, None, 0),
+    ),
+    "lists": (lambda: lists([["a"], ["b"]], [["c"], ["d", "d"]]), ("twice", "run", 1, "d", 2)),
+    "matrix": (lambda: align_dense(np.array([[1.0, 2.0], [NAN, 0.0]]), np.ones((2, 2))), ("number", "run", 1, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("case", FIELDS)
+def test_fields(case: str) -> None:
+    call, fields = FIELDS[case]
+    with pytest.raises(DataError) as caught:
+        call()
+    again = pickle.loads(pickle.dumps(caught.value))
+    for error in (caught.value, again):
+        assert (error.kind, error.side, error.query, error.item, error.row) == fields
+    assert type(again) is type(caught.value)
+    assert str(again) == str(caught.value)
+
+
+def test_lists_are_called_by_their_names() -> None:
+    one = np.array([1, 2])
+    with pytest.raises(DataError, match=r"^query 'u0': item 1 appears twice in the run$") as caught:
+        align_lists(np.array([0, 2]), one, None, np.array([0, 2]), np.array([1, 1]), None, names=lambda row: f"u{row}")
+    assert caught.value.query == "u0"
+
+
+def test_a_query_whose_name_takes_the_item_away() -> None:
+    class Query:
+        def __repr__(self) -> str:
+            run.clear()
+            return "me"
+
+    query = Query()
+    run: dict[Any, Any] = {object(): NAN}
+    with pytest.raises(DataError, match=r"query me, item <object object at .*: score is nan"):
+        align_dicts({query: ["a"]}, {query: run})
 
 
 def test_unknown_choices() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
+from rankstone.errors import DataTypeError
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 _WALKED = (dict, list, tuple, set, frozenset)  # what the core walks by itself
@@ -67,5 +68,6 @@ def _plain_list(one: Any, query: Any, what: str) -> Any:
         shape = (
             "{item: grade} or a list of items" if what == "truth" else "{item: score} or a list of items, best first"
         )
-        raise TypeError(f"query {query!r}: the {what} is {one!r}; give {shape}")
+        text = f"query {query!r}: the {what} is {one!r}; give {shape}"
+        raise DataTypeError(text, "shape", what, query)
     return list(one)

@@ -18,6 +18,7 @@ from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.conventions.convention import convention as find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
+from rankstone.errors import DataError
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
 from rankstone.inputs.files import is_path, read_truth
@@ -166,7 +167,7 @@ class Stream:
         if len(both) and how.duplicates == "error":
             row = core.truth()[0][both[:1]]
             query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
-            raise ValueError(f"query {query!r}: item {item!r} appears twice in the run")
+            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
         return (
             np.where(np.isnan(scores), more[0], scores),
             retrieved + more[1],

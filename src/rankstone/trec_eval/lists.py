@@ -12,6 +12,7 @@ import pyarrow as pa
 from rankstone import _core
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Relevance
+from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
 from rankstone.trec_eval.files import Judgments, Results
 
@@ -66,8 +67,8 @@ def place(judgments: Judgments, results: Results, setup: Setup, order: str) -> P
     twice: dict[int, bytes] = {}
     try:
         core = _core.align_columns(*columns, how)
-    except ValueError as error:
-        if "appears twice in the run" not in str(error):
+    except DataError as error:
+        if (error.kind, error.side) != ("twice", "run"):
             raise
         twice = _returned_twice(judgments.queries, results, setup, order)
         core = _core.align_columns(*columns, replace(how, duplicates="count"))
