@@ -128,12 +128,12 @@ nb::object to_alignment(nb::object queries, nb::object extra, Output& output) {
     add(to_numpy(output.truth_grades, output.truth_rows));
     add(to_numpy(output.ideal_grades, output.truth_rows));
     add(to_numpy(output.placed_offsets, count + 1));
-    add(to_numpy(output.rank, output.hits));
-    add(to_numpy(output.grade, output.hits));
-    add(to_numpy(output.score, output.hits));
-    add(to_numpy(output.place, output.hits));
-    add(output.any_tied ? to_numpy(output.above, output.hits) : nb::none());
-    add(output.any_tied ? to_numpy(output.tied, output.hits) : nb::none());
+    add(to_numpy(output.rank, output.placements));
+    add(to_numpy(output.grade, output.placements));
+    add(to_numpy(output.score, output.placements));
+    add(to_numpy(output.place, output.placements));
+    add(output.any_tied ? to_numpy(output.above, output.placements) : nb::none());
+    add(output.any_tied ? to_numpy(output.tied, output.placements) : nb::none());
     add(nb::int_(output.dropped));
     return result;
 }

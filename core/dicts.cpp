@@ -188,11 +188,11 @@ private:
             judged && !PyDict_Check(judged) ? Ref(PySequence_Tuple(judged)) : borrow(judged ? judged : Py_None);
         if (judged) judged = hold_judged.get();
         items_.clear();
-        hit_items_.clear();
+        placed_items_.clear();
         keys_.clear();
         all_grades_.clear();
         grades_.clear();
-        hits_.clear();
+        placements_.clear();
         int64_t retrieved = 0;
         if (ranked) {
             const Ref hold = borrow(ranked);
@@ -208,8 +208,8 @@ private:
             read_truth(judged, nullptr, 0);
         }
         output_.reserve_truth(chunk_.truth_rows + static_cast<int64_t>(grades_.size()));
-        output_.reserve_hits(chunk_.hits + static_cast<int64_t>(hits_.size()));
-        output_.write(chunk_, at_++, ranked != nullptr, retrieved, grades_, hits_);
+        output_.reserve_placements(chunk_.placements + static_cast<int64_t>(placements_.size()));
+        output_.write(chunk_, at_++, ranked != nullptr, retrieved, grades_, placements_);
         check_signals(static_cast<int64_t>(all_grades_.size()) + 10);
     }
 
@@ -236,8 +236,8 @@ private:
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(judged); ++i) use(PyTuple_GET_ITEM(judged, i), nullptr);
     }
 
-    // Reads the truth's grades. Finds the hits too if the run is a dict: one look-up for each judged item, not each
-    // row. Otherwise the items go into the table, which gets room for the rows of the run as well.
+    // Reads the truth's grades. Finds the placements too if the run is a dict: one look-up for each judged item, not
+    // each row. Otherwise the items go into the table, which gets room for the rows of the run as well.
     void read_truth(PyObject* judged, PyObject* scores, int64_t table_rows) {
         const bool in_table = may_repeat_ || !scores;
         if (in_table) table_.start(table_rows + (judged ? PyObject_Size(judged) : 0));
@@ -254,8 +254,9 @@ private:
             if (!score && PyErr_Occurred()) throw PythonError();
             if (!score) return;
             // Not the row, which the look-up does not tell; it is found later if it matters.
-            hits_.push_back({hit_items_.size(), place + 1, grade, rounded(read_number(score, Value::score, item))});
-            hit_items_.push(item);
+            placements_.push_back(
+                {placed_items_.size(), place + 1, grade, rounded(read_number(score, Value::score, item))});
+            placed_items_.push(item);
         });
     }
 
@@ -330,20 +331,21 @@ private:
             fail(PyExc_RuntimeError, "the run changed while it was read");
         read_truth(judged, ranked, 0);
         check_size(ranked, rows, "the run");
-        if (Ranker::count(scores_.data(), rows, hits_)) break_ties(ranked);
-        ranker_.sort(hits_, rows);
+        if (Ranker::count(scores_.data(), rows, placements_)) break_ties(ranked);
+        ranker_.sort(placements_, rows);
         return rows;
     }
 
     void break_ties(PyObject* ranked) {
-        ranker_.collect_ties(scores_.data(), std::ssize(scores_), hits_);
+        ranker_.collect_ties(scores_.data(), std::ssize(scores_), placements_);
         find_rows(ranked);
-        ranker_.rank_ties(hits_, options_.order, [&](int64_t a, int64_t b) { return compare(keys_[a], keys_[b]); });
+        ranker_.rank_ties(placements_, options_.order,
+                          [&](int64_t a, int64_t b) { return compare(keys_[a], keys_[b]); });
         keys_.clear();
     }
 
     // A look-up does not tell in which row it found the item. Ties need to know, so here the tied rows look for the
-    // hits.
+    // placements.
     void find_rows(PyObject* ranked) {
         is_tied_.assign(scores_.size(), false);
         for (int64_t row : ranker_.tied_rows()) is_tied_[static_cast<size_t>(row)] = true;
@@ -353,11 +355,11 @@ private:
             keys_.push(is_tied_[row] ? item : nullptr);
         if (keys_.size() != std::ssize(scores_)) fail(PyExc_RuntimeError, "the run changed while it was read");
 
-        table_.start(std::ssize(hits_));
-        for (int64_t i = 0; i < std::ssize(hits_); ++i) {
-            Hit& hit = hits_[static_cast<size_t>(i)];
-            item = hit_items_[std::exchange(hit.row, -1)];
-            if (hit.tied > 1) {
+        table_.start(std::ssize(placements_));
+        for (int64_t i = 0; i < std::ssize(placements_); ++i) {
+            Placement& placement = placements_[static_cast<size_t>(i)];
+            item = placed_items_[std::exchange(placement.row, -1)];
+            if (placement.tied > 1) {
                 const auto same = [&](int64_t n) { return same_item(found_items_[n], item); };
                 table_.view().find_or_add(hash(item, "truth"), i, same);
             }
@@ -365,13 +367,13 @@ private:
         }
         for (int64_t row : ranker_.tied_rows()) {
             item = keys_[row];
-            const int64_t hit =
+            const int64_t placement =
                 table_.view().find(hash(item, "run"), [&](int64_t n) { return same_item(found_items_[n], item); });
-            if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row;
+            if (placement >= 0) placements_[static_cast<size_t>(placement)].row = row;
         }
         found_items_.clear();
-        for (const Hit& hit : hits_)
-            if (hit.tied > 1 && hit.row < 0)
+        for (const Placement& placement : placements_)
+            if (placement.tied > 1 && placement.row < 0)
                 fail(PyExc_RuntimeError, "query %R: the items' __eq__ contradicts itself, or the run changed", query_);
     }
 
@@ -426,7 +428,8 @@ private:
             const double grade = all_grades_[static_cast<size_t>(number)];
             if (!options_.zeros && grade == 0) continue;
             const int64_t rank = row + 1 - dropped;
-            hits_.push_back({row, number + 1, grade, std::numeric_limits<double>::quiet_NaN(), rank, rank - 1, 1});
+            placements_.push_back(
+                {row, number + 1, grade, std::numeric_limits<double>::quiet_NaN(), rank, rank - 1, 1});
         }
         chunk_.dropped += dropped;
         return PyTuple_GET_SIZE(ranked) - dropped;
@@ -443,10 +446,10 @@ private:
     // Of the query being aligned.
     PyObject* query_ = nullptr;
     std::vector<double> all_grades_, grades_, scores_;
-    std::vector<Hit> hits_;
+    std::vector<Placement> placements_;
     std::vector<char> seen_, is_tied_;
-    Refs items_;                           // of the truth, by place, if the table needs them
-    Refs hit_items_, found_items_, keys_;  // of the hits as found and as sorted; of the tied rows
+    Refs items_;                              // of the truth, by place, if the table needs them
+    Refs placed_items_, found_items_, keys_;  // of the placements as found and as sorted; of the tied rows
     bool may_repeat_ = false;
     Table table_;
     Ranker ranker_;

@@ -13,14 +13,14 @@ namespace rankstone {
 // possibly can; Output::finish closes the gaps.
 struct Chunk {
     int64_t first = 0, last = 0;  // queries
-    int64_t truth_start = 0, hit_start = 0;
-    int64_t truth_rows = 0, hits = 0;  // written so far
+    int64_t truth_start = 0, placement_start = 0;
+    int64_t truth_rows = 0, placements = 0;  // written so far
     int64_t dropped = 0;
     bool tied = false;
 };
 
 struct Output {
-    int64_t queries = 0, truth_rows = 0, hits = 0, dropped = 0;
+    int64_t queries = 0, truth_rows = 0, placements = 0, dropped = 0;
     bool any_tied = false;  // else `above` and `tied` are not filled
     Array<int64_t> retrieved;
     Array<bool> present;
@@ -40,7 +40,7 @@ struct Output {
         truth_grades.grow(count);
         ideal_grades.grow(count);
     }
-    void reserve_hits(int64_t count) {
+    void reserve_placements(int64_t count) {
         rank.grow(count);
         grade.grow(count);
         score.grow(count);
@@ -49,9 +49,9 @@ struct Output {
         tied.grow(count);
     }
 
-    // Appends a query to its chunk. There must be room; the hits must be sorted by rank.
+    // Appends a query to its chunk. There must be room; the placements must be sorted by rank.
     void write(Chunk& chunk, int64_t query, bool is_present, int64_t retrieved_rows, std::span<const double> truth,
-               const std::vector<Hit>& found) {
+               const std::vector<Placement>& found) {
         retrieved[query] = retrieved_rows;
         present[query] = is_present;
 
@@ -65,24 +65,25 @@ struct Output {
         truth_offsets[query + 1] = rows;
         chunk.truth_rows += rows;
 
-        if (!chunk.tied && std::any_of(found.begin(), found.end(), [](const Hit& hit) { return hit.tied > 1; })) {
+        if (!chunk.tied &&
+            std::any_of(found.begin(), found.end(), [](const Placement& placement) { return placement.tied > 1; })) {
             chunk.tied = true;
-            fill_untied(chunk.hit_start, chunk.hits);
+            fill_untied(chunk.placement_start, chunk.placements);
         }
-        int64_t at = chunk.hit_start + chunk.hits;
-        for (const Hit& hit : found) {
-            rank[at] = hit.rank;
-            grade[at] = hit.grade;
-            score[at] = hit.score;
-            place[at] = hit.place;
+        int64_t at = chunk.placement_start + chunk.placements;
+        for (const Placement& placement : found) {
+            rank[at] = placement.rank;
+            grade[at] = placement.grade;
+            score[at] = placement.score;
+            place[at] = placement.place;
             if (chunk.tied) {
-                above[at] = hit.above;
-                tied[at] = hit.tied;
+                above[at] = placement.above;
+                tied[at] = placement.tied;
             }
             ++at;
         }
         placed_offsets[query + 1] = static_cast<int64_t>(found.size());
-        chunk.hits += static_cast<int64_t>(found.size());
+        chunk.placements += static_cast<int64_t>(found.size());
     }
 
     // Closes the gaps between the chunks, turns the counts into offsets, and gives back the room that was not needed.
@@ -92,14 +93,14 @@ struct Output {
             dropped += chunk.dropped;
         }
         for (const Chunk& chunk : chunks) {
-            if (any_tied && !chunk.tied) fill_untied(chunk.hit_start, chunk.hits);
+            if (any_tied && !chunk.tied) fill_untied(chunk.placement_start, chunk.placements);
             const auto truth = [&](auto& array) { move(array, truth_rows, chunk.truth_start, chunk.truth_rows); };
             truth(truth_grades), truth(ideal_grades);
             truth_rows += chunk.truth_rows;
-            const auto found = [&](auto& array) { move(array, hits, chunk.hit_start, chunk.hits); };
+            const auto found = [&](auto& array) { move(array, placements, chunk.placement_start, chunk.placements); };
             found(rank), found(grade), found(score), found(place);
             if (any_tied) found(above), found(tied);
-            hits += chunk.hits;
+            placements += chunk.placements;
             queries = chunk.last;
         }
         truth_offsets[0] = placed_offsets[0] = 0;
