@@ -602,7 +602,7 @@ def test_numbers_in_one_file_and_strings_in_the_other_can_be_compared(file: Any)
 
 
 def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankstone.inputs.lines._TEXT_LIMIT", 10)
+    monkeypatch.setattr("rankstone.inputs.arrow._TEXT_LIMIT", 10)
     monkeypatch.setattr("rankstone.inputs.delimited._BLOCK", 1 << 12)
     text = "query,item,score\n" + "".join(f"q{i},d{i},{i}\n" for i in range(2000))
     read = read_run(file("a.csv", text))

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankstone.inputs.arrow import numbers, one_piece, plain
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
-from rankstone.inputs.lines import FileError, one_piece, open_text
+from rankstone.inputs.lines import FileError, open_text
 from rankstone.metrics.registry import parse
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def convert(
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
         read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
-    table = _plain(read)
+    table = _as_table(read)
     _check_ids(table, form, os.fspath(target))
     with replacing(target, form) as stream:
         if form == "trec":
@@ -220,7 +221,7 @@ def _write_values(result: Result, stream: Any) -> None:
     stream.write("".join(lines).encode())
 
 
-def _plain(read: Columns) -> Any:
+def _as_table(read: Columns) -> Any:
     """A truth or a run as a table of whole numbers, strings and float64."""
     import pyarrow
 
@@ -229,15 +230,11 @@ def _plain(read: Columns) -> Any:
         column = getattr(read, name)
         if column is None:
             continue
-        column = pyarrow.array(column)
-        if pyarrow.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = numbers(plain(column))
         if pyarrow.types.is_boolean(column.type):
             column = column.cast(pyarrow.int8())
         elif pyarrow.types.is_floating(column.type):
             column = column.cast(pyarrow.float64())
-        elif str(column.type) == "string_view":
-            column = column.cast(pyarrow.large_string())
         found[name] = column
     return pyarrow.table(found)
 

@@ -311,7 +311,7 @@ def _per_query(results: Mapping[str, Result], form: str) -> str:
 
 def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[Any, Any]:
     """Each query's group, from a column of the truth file."""
-    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
     from rankstone.inputs.tables import roles_of
 

@@ -183,7 +183,7 @@ def _guarded(name: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _plain(path: str, batch: Any, wanted: Mapping[str, str], roles: Roles, row: int) -> Columns:
     """A batch's columns, without anything missing; `row` is how many the file had before."""
-    found = {role: parquet._plain(path, name, batch[name], role) for role, name in wanted.items()}
+    found = {role: parquet.playable(path, name, batch[name], role) for role, name in wanted.items()}
     for role, column in found.items():
         if column.null_count:
             at = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankstone import _core
+from rankstone.inputs.arrow import as_column, numbers, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 # What people call them, by what they are.
@@ -53,7 +52,7 @@ def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> C
     found = {name: as_column(name, values) for name, values in
              (("query", query), ("item", item), ("grade", grade), ("score", score)) if values is not None}  # fmt: skip
     for name in {"grade", "score"} & found.keys():
-        found[name] = _as_floats(found[name])
+        found[name] = numbers(found[name])
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError("columns differ in length: " + ", ".join(f"{name} {n}" for name, n in lengths.items()))
@@ -79,37 +78,6 @@ def find_name(
     return None
 
 
-def as_column(name: str, values: Any) -> Any:
-    """A NumPy array of numbers, or an Arrow array in one piece."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
-        if values.ndim != 1:
-            raise ValueError(f"column {name!r} has shape {values.shape}; it must have one dimension")
-        return values
-    if hasattr(values, "__arrow_c_array__"):
-        return values
-    import pyarrow
-
-    if hasattr(values, "__arrow_c_stream__"):
-        chunked = pyarrow.chunked_array(values)
-        return (
-            chunked.chunk(0)
-            if chunked.num_chunks == 1
-            else pyarrow.concat_arrays(chunked.chunks or [chunked.combine_chunks()])
-        )
-    try:
-        return pyarrow.array(values)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-        raise TypeError(f"column {name!r}: {error}") from None
-
-
-def _as_floats(column: Any) -> Any:
-    """The same, with decimals (which SQL makes of 0.5) as floats."""
-    kind = getattr(column, "type", None)
-    if kind is not None and str(kind).startswith("decimal"):
-        return column.cast("float64")
-    return column
-
-
 class ColumnPair:
     """A truth and a run as columns."""
 
@@ -131,15 +99,3 @@ class ColumnPair:
             return plain_ids(run.query, extra)
 
         return Aligned(ranked_from(core), queries, extra_queries, len(extra), core[14])
-
-
-def plain_ids(column: Any, at: Any = None) -> list[Any]:
-    """Ids as Python values: all of a column's, or those of some rows."""
-    if isinstance(column, np.ndarray):
-        return (column if at is None else column[at]).tolist()
-    import pyarrow
-
-    ids = pyarrow.array(column)
-    if pyarrow.types.is_string_view(ids.type):  # polars has these, and pyarrow cannot take rows of them
-        ids = ids.cast(pyarrow.large_string())
-    return (ids if at is None else ids.take(pyarrow.array(at))).to_pylist()

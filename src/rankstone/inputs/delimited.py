@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rankstone.inputs.arrow import as_ids, one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     FileError,
@@ -14,11 +15,8 @@ from rankstone.inputs.lines import (
     RowError,
     Rows,
     Text,
-    as_ids,
     as_read,
     count_lines,
-    one_piece,
-    text_array,
     to_id,
     to_number,
 )

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
-
+from rankstone.inputs.arrow import as_text, is_whole
 from rankstone.inputs.columns import BadLine, Columns
 from rankstone.inputs.delimited import read_delimited
 from rankstone.inputs.jsonl import read_jsonl
@@ -76,34 +75,16 @@ def same_ids(truth: Columns, run: Columns) -> tuple[Columns, Columns]:
 
     for role in ("query", "item"):
         one, other = getattr(truth, role), getattr(run, role)
-        if _is_whole(one) and not _is_whole(other):
-            truth = replace(truth, **{role: _as_text(one)})
-        elif _is_whole(other) and not _is_whole(one):
-            run = replace(run, **{role: _as_text(other)})
+        if is_whole(one) and not is_whole(other):
+            truth = replace(truth, **{role: as_text(one)})
+        elif is_whole(other) and not is_whole(one):
+            run = replace(run, **{role: as_text(other)})
     return truth, run
 
 
 def is_path(one: Any) -> bool:
     """Is it a file's name."""
     return isinstance(one, (str, os.PathLike))
-
-
-def _is_whole(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return column.dtype.kind in "iu"
-    import pyarrow
-
-    kind = pyarrow.array(column).type
-    return bool(pyarrow.types.is_integer(kind.value_type if pyarrow.types.is_dictionary(kind) else kind))
-
-
-def _as_text(column: Any) -> Any:
-    import pyarrow
-
-    found = pyarrow.array(column)
-    if pyarrow.types.is_dictionary(found.type):
-        found = found.dictionary_decode()
-    return found.cast(pyarrow.string())
 
 
 def _read(

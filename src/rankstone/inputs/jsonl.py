@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.inputs.arrow import one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     FileError,
@@ -17,9 +18,7 @@ from rankstone.inputs.lines import (
     as_read,
     check_number,
     count_lines,
-    one_piece,
     show,
-    text_array,
 )
 from rankstone.inputs.roles import Given, by_name
 

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.inputs.arrow import as_ids, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     FileError,
     RowError,
     Rows,
     Text,
-    as_ids,
     open_text,
     show,
-    text_array,
     to_id,
     to_number,
 )

@@ -21,7 +21,6 @@ _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|na
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 _KEPT = 100  # bad lines to remember; the others are only counted
-_TEXT_LIMIT = 2**31 - 1  # bytes that one Arrow array of strings can hold
 
 _COMPRESSED = (
     (re.compile(rb"\x1f\x8b"), "gzip"),
@@ -217,37 +216,3 @@ def show(word: object) -> str:
     """A value in an error, cut if it is long."""
     text = repr(word)
     return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"
-
-
-def one_piece(column: Any) -> Any:
-    """An Arrow array of what may be in chunks."""
-    import pyarrow
-
-    if isinstance(column, pyarrow.Array):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    if pyarrow.types.is_string(column.type) and column.nbytes > _TEXT_LIMIT:
-        column = column.cast(pyarrow.large_string())
-    return pyarrow.concat_arrays(column.chunks) if column.num_chunks else pyarrow.array([], column.type)
-
-
-def text_array(words: list[str]) -> Any:
-    """Strings as an Arrow array, however long they are together."""
-    import pyarrow
-
-    made = pyarrow.array(words, pyarrow.string())
-    return made if isinstance(made, pyarrow.Array) else one_piece(made)
-
-
-def as_ids(words: Any) -> Any:
-    """Ids as int64 if every one is written as such (`12`, not `012`), else as the strings they are."""
-    import pyarrow
-    import pyarrow.compute as pc
-
-    words = one_piece(words)
-    try:
-        numbers = pc.cast(words, pyarrow.int64())
-    except pyarrow.ArrowInvalid:
-        return words
-    return numbers if pc.all(pc.equal(pc.cast(numbers, words.type), words)).as_py() else words

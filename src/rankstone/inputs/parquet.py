@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.inputs.arrow import as_text, is_number, is_text, numbers, one_piece, stored
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.lines import FileError, Rows, one_piece
+from rankstone.inputs.lines import FileError, Rows
 from rankstone.inputs.roles import Given, by_name
 
 
@@ -20,7 +21,7 @@ def read_parquet(name: str, source: Any, kind: str, given: Given, skip: bool) ->
         roles = by_name(names, kind, given, name)
         wanted = roles.named(names)
         table = read(columns=list(dict.fromkeys(wanted.values())))
-        found = {role: _plain(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
+        found = {role: playable(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
     except FileError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
@@ -39,25 +40,21 @@ def _open(source: Any) -> tuple[list[str], Any]:
     return one.schema_arrow.names, one.read
 
 
-def _plain(path: str, name: str, column: Any, role: str) -> Any:
+def playable(path: str, name: str, column: Any, role: str) -> Any:
     """The column in a type that can play its role."""
-    from pyarrow import float64, string, types
+    from pyarrow import types
 
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    kind = stored(column.type)
     if types.is_null(kind):
         return column
     if role in ("query", "item"):
-        if types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
+        if types.is_integer(kind) or is_text(kind):
             return column
         if types.is_binary(kind) or types.is_large_binary(kind):
-            return column.cast(string())
+            return as_text(column)
         raise FileError(path, f"column {name!r} holds {column.type}; ids are whole numbers or strings")
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_integer(kind) or types.is_boolean(kind) or types.is_float32(kind) or types.is_float64(kind):
-        return column
-    if types.is_float16(kind) or types.is_decimal(kind):
-        return column.cast(float64())
+    if is_number(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+        return numbers(column)
     raise FileError(path, f"column {name!r} holds {column.type}; a {role} is a number")
 
 

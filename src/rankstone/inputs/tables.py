@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.inputs.arrow import arrow_table, is_list
 from rankstone.inputs.columns import Columns, columns, find_name
 from rankstone.inputs.lists import Lists, lists
 
@@ -49,22 +50,13 @@ def queried(one: Any) -> Any:
         raise ValueError(f"{one}: {error}") from None
 
 
-def is_table(one: Any) -> bool:
-    """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
-    return hasattr(one, "__arrow_c_stream__") or _is_lazy(one)
-
-
-def _is_lazy(one: Any) -> bool:
-    return type(one).__module__.startswith("polars.") and type(one).__name__ == "LazyFrame"
-
-
 def from_table(table: Any, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
-    arrow = _arrow(table)
+    arrow = arrow_table(table)
     roles = roles_of(given, what)
     usual = TRUTH_LISTS if what == "truth" else RANKED_LISTS
     item = _one_of(arrow, usual, roles.get("item")) or _column(arrow, "item", what, roles)
-    if _is_list(arrow, item):
+    if is_list(arrow.schema.field(item).type):
         return _lists_of(arrow, item, what, roles)
     query = _column(arrow, "query", what, roles)
     value = _value(arrow, what, roles)
@@ -116,11 +108,16 @@ def _unrolled(side: Lists, what: str) -> Columns:
 
 def predictions(table: Any, given: Given | None, groups: Any) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
-    arrow = _arrow(table)
+    arrow = arrow_table(table)
     roles = roles_of(given, "predictions")
     ranked = _one_of(arrow, RANKED_LISTS, roles.get("item"))
     judged = _one_of(arrow, TRUTH_LISTS, roles.get("grade"))
-    if ranked is not None and judged is not None and _is_list(arrow, ranked) and _is_list(arrow, judged):
+    if (
+        ranked is not None
+        and judged is not None
+        and is_list(arrow.schema.field(ranked).type)
+        and is_list(arrow.schema.field(judged).type)
+    ):
         return lists(arrow[judged]), lists(arrow[ranked])
     grade = arrow[_column(arrow, "grade", "table", roles)]
     score = arrow[_column(arrow, "score", "table", roles)]
@@ -140,12 +137,6 @@ def _offsets(groups: Any, rows: int) -> Any:
     if sizes.sum() != rows:
         raise ValueError(f"groups add up to {sizes.sum()} rows but the table has {rows}")
     return np.concatenate(([0], np.cumsum(sizes.astype(np.int64))))
-
-
-def _arrow(table: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.table(table.collect() if _is_lazy(table) else table)
 
 
 def roles_of(given: Given | None, what: str) -> dict[str, str]:
@@ -189,18 +180,13 @@ def _value(arrow: Any, what: str, roles: Mapping[str, str]) -> dict[str, Any]:
     return {}
 
 
-def _is_list(arrow: Any, name: str) -> bool:
-    from pyarrow import types
-
-    kind = arrow.schema.field(name).type
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-
-
 def _one_of(arrow: Any, usual: tuple[str, ...], named: str | None) -> str | None:
     """A column of lists with a usual name, or the one that the caller named."""
     if named is not None:
         return named
-    return next((name for name in arrow.column_names if name.lower() in usual and _is_list(arrow, name)), None)
+    return next(
+        (name for name in arrow.column_names if name.lower() in usual and is_list(arrow.schema.field(name).type)), None
+    )
 
 
 def _lists_of(arrow: Any, item: str, what: str, roles: Mapping[str, str]) -> Lists:

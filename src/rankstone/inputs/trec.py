@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
+from rankstone.inputs.arrow import text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     IrregularError,
@@ -18,7 +19,6 @@ from rankstone.inputs.lines import (
     Rows,
     Text,
     as_read,
-    text_array,
     to_id,
     to_number,
 )
