@@ -188,7 +188,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
     from rankstone.inputs.batches import is_large, open_batches
     from rankstone.inputs.files import read_run, read_truth, same_ids
-    from rankstone.inputs.tables import roles_of
+    from rankstone.inputs.roles import roles_of
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
@@ -313,7 +313,7 @@ def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[A
     """Each query's group, from a column of the truth file."""
     from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
-    from rankstone.inputs.tables import roles_of
+    from rankstone.inputs.roles import roles_of
 
     if path == "-":
         raise UsageError("--by reads the truth twice; it cannot come from standard input")

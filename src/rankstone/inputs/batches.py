@@ -15,8 +15,8 @@ import numpy as np
 from rankstone.inputs import delimited, files, parquet
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.jsonl import read_jsonl
-from rankstone.inputs.lines import _COMPRESSED, FileError, IrregularError, RowError, Text, as_read
-from rankstone.inputs.roles import Given, Roles, by_name, by_position, check_given
+from rankstone.inputs.lines import _COMPRESSED, FileError, Text, as_read
+from rankstone.inputs.roles import Given, by_name, check_given, value_role
 from rankstone.inputs.trec import read_trec
 
 ROWS = 1 << 18  # in a batch of Parquet; larger ones cost more time, for fresh memory
@@ -66,8 +66,8 @@ def open_batches(
     readers: dict[str, Callable[[], Iterator[Batch]]] = {
         "trec": lambda: _parsed(name, _chunks(name), lambda: _trec),
         "jsonl": lambda: _parsed(name, _chunks(name), lambda: _jsonl(given)),
-        "csv": lambda: _parsed(name, _chunks(name, quotes=True), lambda: _Delimited(",", given)),
-        "tsv": lambda: _parsed(name, _chunks(name, quotes=True), lambda: _Delimited("\t", given)),
+        "csv": lambda: _parsed(name, _chunks(name, quotes=True), lambda: delimited.Delimited("run", ",", given)),
+        "tsv": lambda: _parsed(name, _chunks(name, quotes=True), lambda: delimited.Delimited("run", "\t", given)),
     }
     return Batches(name, os.path.getsize(name), "bytes", readers[form])
 
@@ -130,11 +130,10 @@ def _parquet(name: str, source: Any, given: Given) -> Batches:
         for one in paths:
             # Without the buffer, a whole row group's columns would be read at once, however large.
             with pq.ParquetFile(one, buffer_size=1 << 20, pre_buffer=False) as file:
-                roles = by_name(file.schema_arrow.names, "run", given, one)
-                wanted = roles.named(file.schema_arrow.names)
+                wanted = by_name(file.schema_arrow.names, "run", given, one)
                 row = 0
                 for batch in _guarded(one, file.iter_batches(ROWS, columns=list(dict.fromkeys(wanted.values())))):
-                    yield _plain(one, batch, wanted, roles, row), done + row + len(batch)
+                    yield _plain(one, batch, wanted, row), done + row + len(batch)
                     row += len(batch)
                 done += row
         if done == 0:
@@ -147,9 +146,7 @@ def _partitioned(name: str, whole: Any, given: Given) -> Batches:
     """A folder whose folders' names are values of a column: `user=7/part-0.parquet`."""
     from pyarrow import dataset
 
-    names = whole.schema.names
-    roles = by_name(names, "run", given, name)
-    wanted = roles.named(names)
+    wanted = by_name(whole.schema.names, "run", given, name)
 
     def read() -> Iterator[Batch]:
         done = 0
@@ -164,7 +161,7 @@ def _partitioned(name: str, whole: Any, given: Given) -> Batches:
         )
         for batch in _guarded(name, scanner.to_batches()):
             if len(batch):
-                yield _plain(name, batch, wanted, roles, done), done + len(batch)
+                yield _plain(name, batch, wanted, done), done + len(batch)
                 done += len(batch)
         if done == 0:
             raise FileError(name, "has no rows")
@@ -181,20 +178,21 @@ def _guarded(name: str, batches: Iterator[Any]) -> Iterator[Any]:
         raise FileError(name, f"cannot be read as Parquet: {error}") from None
 
 
-def _plain(path: str, batch: Any, wanted: Mapping[str, str], roles: Roles, row: int) -> Columns:
+def _plain(path: str, batch: Any, wanted: Mapping[str, str], row: int) -> Columns:
     """A batch's columns, without anything missing; `row` is how many the file had before."""
     found = {role: parquet.playable(path, name, batch[name], role) for role, name in wanted.items()}
     for role, column in found.items():
         if column.null_count:
             at = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise FileError(path, f"{role} is null", row + at + 1)
-    value = None if roles.role is None else found[roles.role]
+    named = value_role(wanted)
+    value = None if named is None else found[named]
     if value is not None and str(value.type) in ("double", "float"):
         numbers = value.to_numpy()
         if np.isnan(numbers.min()):  # one NaN makes the whole minimum NaN
             at = int(np.argmax(np.isnan(numbers)))
-            raise FileError(path, f"{roles.role} nan is not a number", row + at + 1)
-    return as_read(found["query"], found["item"], value, roles.role)
+            raise FileError(path, f"{named} nan is not a number", row + at + 1)
+    return as_read(found["query"], found["item"], value, named)
 
 
 # -- text ----------------------------------------------------------------------------------------------------
@@ -234,38 +232,6 @@ def _some(read: Callable[[], Columns]) -> Columns | None:
         if error.problem == "has no rows":
             return None
         raise
-
-
-class _Delimited:
-    """CSV or TSV; the first chunk says which columns are which."""
-
-    def __init__(self, separator: str, given: Given) -> None:
-        self.separator, self.given = separator, given
-        self.roles: Roles | None = None
-        self.width = 0
-
-    def __call__(self, text: Text) -> Columns | None:
-        start, line = text.start, 1
-        if self.roles is None:
-            at, after, first = next(
-                delimited._records(text, self.separator, start, 1), (1, text.end, RowError("has no rows"))
-            )
-            if isinstance(first, RowError):
-                raise FileError(text.name, str(first), at)
-            self.width = len(first)
-            positions = any(isinstance(where, int) for where in self.given.values())
-            if positions or (not self.given and delimited._is_number(first[-1])):
-                self.roles = by_position(self.width, "run", self.given, text.name, at)
-            else:
-                self.roles = by_name(first, "run", self.given, text.name, at)
-                start, line = after, 1 + text.data[text.start : after].count(b"\n")
-        if start >= text.end:
-            return None
-        try:
-            return delimited._quick(text, start, self.separator, self.width, self.roles)
-        except IrregularError:
-            records, roles = delimited._records(text, self.separator, start, line), self.roles
-            return _some(lambda: delimited._line_by_line(text, records, self.width, roles, False))
 
 
 def _chunks(name: str, quotes: bool = False) -> Iterator[tuple[bytes, int]]:

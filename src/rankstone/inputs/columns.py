@@ -6,19 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rankstone import _core
 from rankstone.inputs.arrow import as_column, numbers, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
-
-# What people call them, by what they are.
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "user", "user_id", "userid", "qid", "query_id", "q_id", "topic"),
-    "item": ("item", "item_id", "itemid", "docno", "doc_id", "docid", "product_id", "items"),
-    "grade": ("grade", "relevance", "rel", "label", "relscore", "rating", "grades", "labels"),
-    "score": ("score", "prediction", "sim", "rating", "scores"),
-    "rank": ("rank",),
-    "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
-}
 
 
 class BadLine(NamedTuple):
@@ -59,23 +51,16 @@ def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> C
     return Columns(**found)
 
 
-def find_name(
-    names: Sequence[str], role: str, what: str, *, needed: bool = True, otherwise: str = "use rs.columns"
-) -> str | None:
-    """The name of the column that plays a role; `otherwise` is advice for errors."""
-    by_lower = {str(name).lower(): name for name in names}
-    if role in by_lower:
-        return by_lower[role]
-    found = [by_lower[name] for name in NAMES[role] if name in by_lower]
-    if len(found) == 1:
-        return found[0]
-    have = ", ".join(map(repr, names))
-    if found:
-        raise ValueError(f"the {what}'s {role} could be {' or '.join(map(repr, found))}; rename one, or {otherwise}")
-    if needed:
-        usual = ", ".join(NAMES[role])
-        raise ValueError(f"the {what} has no {role} column among {have}; usual names are {usual}; or {otherwise}")
-    return None
+def by_role(values: Mapping[str, Any]) -> Columns:
+    """Columns of a truth or a run by their roles; a rank serves as a score."""
+    if "rank" in values:
+        values = {**values, "score": as_scores(values["rank"])}
+    return columns(**{role: values[role] for role in values if role != "rank"})
+
+
+def as_scores(ranks: Any) -> Any:
+    """Scores that order rows as their ranks do."""
+    return -np.asarray(as_column("rank", ranks), dtype=np.float64)
 
 
 class ColumnPair:

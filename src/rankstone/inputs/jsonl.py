@@ -20,7 +20,7 @@ from rankstone.inputs.lines import (
     count_lines,
     show,
 )
-from rankstone.inputs.roles import Given, by_name
+from rankstone.inputs.roles import Given, by_name, value_role
 
 _BLOCK = 16 << 20
 
@@ -28,7 +28,7 @@ _BLOCK = 16 << 20
 def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns:
     """A truth or a run, one object a row."""
     number, first = _first(text)
-    names = by_name(list(first), kind, given, text.name, number).named(list(first))
+    names = by_name(list(first), kind, given, text.name, number)
     try:
         return _quick(text, names, first)
     except IrregularError:
@@ -83,7 +83,7 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns:
 
 
 def _line_by_line(text: Text, names: dict[str, str], skip: bool) -> Columns:
-    role = next((role for role in names if role not in ("query", "item")), None)
+    role = value_role(names)
     rows = Rows(text.name, role, skip)
     for number, _, line in text.lines():
         if not line.strip():

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rankstone.inputs.columns import BadLine, Columns
+from rankstone.inputs.columns import BadLine, Columns, as_scores
 
 Data = bytes | mmap.mmap
 
@@ -159,7 +159,7 @@ def as_read(
 ) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank":
-        role, value = "score", -np.asarray(value, dtype=np.float64)
+        role, value = "score", as_scores(value)
     named = {} if role is None else {role: value}
     return Columns(query, item, **named, skipped=skipped, bad_lines=bad)
 

@@ -9,7 +9,7 @@ import numpy as np
 from rankstone.inputs.arrow import as_text, is_number, is_text, numbers, one_piece, stored
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import FileError, Rows
-from rankstone.inputs.roles import Given, by_name
+from rankstone.inputs.roles import Given, by_name, value_role
 
 
 def read_parquet(name: str, source: Any, kind: str, given: Given, skip: bool) -> Columns:
@@ -18,15 +18,14 @@ def read_parquet(name: str, source: Any, kind: str, given: Given, skip: bool) ->
 
     try:
         names, read = _open(source)
-        roles = by_name(names, kind, given, name)
-        wanted = roles.named(names)
+        wanted = by_name(names, kind, given, name)
         table = read(columns=list(dict.fromkeys(wanted.values())))
         found = {role: playable(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
     except FileError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
         raise FileError(name, f"cannot be read as Parquet: {error}") from None
-    return _checked(name, found, roles.role, skip)
+    return _checked(name, found, value_role(wanted), skip)
 
 
 def _open(source: Any) -> tuple[list[str], Any]:

@@ -18,13 +18,14 @@ from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.conventions.convention import convention as find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
-from rankstone.inputs.arrow import as_column, as_text, is_whole, movable, plain_ids
+from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
 from rankstone.inputs.batches import Batches, open_batches
-from rankstone.inputs.columns import Columns, columns, find_name
+from rankstone.inputs.columns import Columns, by_role
 from rankstone.inputs.files import is_path, read_truth
+from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.source import Align, Aligned, ranked_from
 from rankstone.inputs.sparse import from_sparse, is_sparse
-from rankstone.inputs.tables import as_columns, roles_of
+from rankstone.inputs.tables import as_columns
 from rankstone.measure.evaluate import evaluate_source
 from rankstone.metrics.registry import Metric
 
@@ -380,26 +381,9 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
 
 def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
     if isinstance(batch, Mapping) and not any(isinstance(one, Mapping) for one in batch.values()):
-        return _from_arrays(batch, roles_of(given, "run"))
+        found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
+        return by_role({role: batch[name] for role, name in found.items()})
     return as_columns(batch, "run", given)
-
-
-def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
-    names = list(batch)
-
-    def find(role: str, needed: bool) -> Any:
-        advice = f"name it: columns={{{role!r}: ...}}"
-        name = given.get(role) or find_name(names, role, "batch", needed=needed, otherwise=advice)
-        if name is not None and name not in batch:
-            raise ValueError(f"the batch has no column {name!r}; it has {', '.join(map(repr, names))}")
-        return None if name is None else batch[name]
-
-    query, item = find("query", True), find("item", True)
-    score = None if "rank" in given else find("score", False)
-    if score is None:
-        rank = find("rank", False)
-        score = None if rank is None else -np.asarray(as_column("rank", rank), dtype=np.float64)
-    return columns(query=query, item=item, score=score)
 
 
 # -- small things ----------------------------------------------------------------------------------------------
