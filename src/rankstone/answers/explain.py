@@ -297,9 +297,9 @@ class _Lists(NamedTuple):
 
 def _lists_of(source: Any, query: Any, at: int) -> _Lists:
     from rankstone.inputs.columns import ColumnPair, columns
-    from rankstone.inputs.dense import Dense
     from rankstone.inputs.dicts import Dicts
     from rankstone.inputs.lists import ListPair
+    from rankstone.inputs.matrices import Dense
 
     if isinstance(source, Dense):
         mask = np.ones(source.labels.shape[1], dtype=bool) if source.mask is None else source.mask[at]

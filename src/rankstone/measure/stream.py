@@ -22,9 +22,9 @@ from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, by_role
 from rankstone.inputs.files import is_path, read_truth
+from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.source import Align, Aligned, ranked_from
-from rankstone.inputs.sparse import from_sparse, is_sparse
 from rankstone.inputs.tables import as_columns
 from rankstone.measure.evaluate import evaluate_source
 from rankstone.metrics.registry import Metric
