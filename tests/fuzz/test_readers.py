@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from rankstone.inputs import delimited, jsonl, trec
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FORMATS, FileError, read_run, read_truth
-from rankstone.inputs.lines import IrregularError
+from rankstone.inputs.files import FORMATS, read_run, read_truth
+from rankstone.inputs.lines import FileError, IrregularError
 
 SECONDS = float(os.environ.get("RANKSTONE_FUZZ_SECONDS", "0"))
 READERS = {"truth": read_truth, "run": read_run}

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FORMATS, FileError, read_run, read_truth, same_ids
+from rankstone.inputs.files import FORMATS, read_run, read_truth, same_ids
+from rankstone.inputs.lines import FileError
 
 Row = tuple[Any, Any, Any]
 

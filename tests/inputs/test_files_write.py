@@ -20,7 +20,8 @@ import rankstone as rs
 from rankstone.answers import write as writing
 from rankstone.answers.write import convert, replacing, write
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FileError, read_run, read_truth
+from rankstone.inputs.files import read_run, read_truth
+from rankstone.inputs.lines import FileError
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 

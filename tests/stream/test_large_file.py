@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 import rankstone as rs
 from rankstone.align import grouped
-from rankstone.inputs import batches
+from rankstone.inputs import batches, files
 from rankstone.inputs.lines import FileError
 from rankstone.measure import stream as stream_module
 from rankstone.measure.stream import Stream, evaluate_file
@@ -257,9 +257,9 @@ def test_what_is_large(tmp_path, monkeypatch):
     (tmp_path / "parts").mkdir()
     write(tmp_path / "parts" / "part-0.parquet", run, "parquet")
     several = [tmp_path / "parts", str(tmp_path / "parts" / "*.parquet")]
-    assert not any(map(batches.is_large, [*paths, *several, tmp_path / "none", "-"]))
-    monkeypatch.setattr(batches, "LARGE_ROWS", 100)
-    assert [batches.is_large(one) for one in [*paths, *several]] == [True, False, False, True, True]
-    monkeypatch.setattr(batches, "LARGE_BYTES", 1000)
-    assert all(map(batches.is_large, [*paths, *several]))
-    assert not batches.is_large(tmp_path / "run.scores")
+    assert not any(map(files.is_large, [*paths, *several, tmp_path / "none", "-"]))
+    monkeypatch.setattr(files, "LARGE_ROWS", 100)
+    assert [files.is_large(one) for one in [*paths, *several]] == [True, False, False, True, True]
+    monkeypatch.setattr(files, "LARGE_BYTES", 1000)
+    assert all(map(files.is_large, [*paths, *several]))
+    assert not files.is_large(tmp_path / "run.scores")

@@ -211,3 +211,15 @@ def arrow_table(table: Any) -> Any:
     import pyarrow
 
     return pyarrow.table(table.collect() if is_lazy(table) else table)
+
+
+def without_nan(table: Any) -> Any:
+    """NaN as nothing; JSON and CSV have no word for it."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    for at, column in enumerate(table.columns):
+        if types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+            column = pc.if_else(pc.is_nan(column), None, column)
+            table = table.set_column(at, table.column_names[at], column)
+    return table

@@ -1,15 +1,17 @@
-"""CSV and TSV, with a header line or without."""
+"""CSV and TSV: read with a header line or without, and written."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from rankstone.inputs.arrow import as_ids, one_piece, text_array
+from rankstone.inputs.arrow import as_ids, one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
+    WRITTEN_ROWS,
     FileError,
     IrregularError,
     RowError,
@@ -17,6 +19,7 @@ from rankstone.inputs.lines import (
     Text,
     as_read,
     count_lines,
+    is_number,
     to_id,
     to_number,
 )
@@ -63,20 +66,12 @@ class Delimited:
             raise FileError(text.name, str(first), line)
         self.width = len(first)
         positions = any(isinstance(where, int) for where in self.given.values())
-        if positions or (not self.given and _is_number(first[-1])):
+        if positions or (not self.given and is_number(first[-1])):
             self.roles = by_position(self.width, self.kind, self.given, text.name, line)
             return text.start, 1
         names = by_name(first, self.kind, self.given, text.name, line)
         self.roles = {role: first.index(name) for role, name in names.items()}
         return after, 1 + text.data[text.start : after].count(b"\n")
-
-
-def _is_number(word: str) -> bool:
-    try:
-        to_number(word, "score")
-    except RowError:
-        return False
-    return True
 
 
 def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
@@ -184,3 +179,20 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
 
 def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
+
+
+def write_delimited(table: Any, stream: Any, separator: str) -> None:
+    """Any table, with a header line."""
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+    from pyarrow import types
+
+    table = without_nan(table)
+    names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
+    stream.write((separator.join(names) + "\n").encode())
+    texts = [one for one in table.columns if not (types.is_integer(one.type) or types.is_floating(one.type))]
+    quoted = any(pc.any(pc.match_substring_regex(one, f'["\r\n{separator}]')).as_py() for one in texts)
+    options = arrow_csv.WriteOptions(
+        include_header=False, delimiter=separator, quoting_style="needed" if quoted else "none", batch_size=WRITTEN_ROWS
+    )
+    arrow_csv.write_csv(table, stream, options)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.inputs.arrow import one_piece, text_array
+from rankstone.inputs.arrow import one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
+    WRITTEN_ROWS,
     FileError,
     IrregularError,
     RowError,
@@ -140,3 +141,9 @@ def _ids(found: list[int | str]) -> Any:
     if all(type(one) is int and -(2**63) <= one < 2**63 for one in found):
         return pyarrow.array(found, pyarrow.int64())
     return text_array([str(one) for one in found])
+
+
+def write_jsonl(table: Any, stream: Any) -> None:
+    """Any table, one object a row."""
+    for batch in without_nan(table).to_batches(max_chunksize=WRITTEN_ROWS):
+        stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode())

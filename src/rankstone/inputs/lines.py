@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import mmap
 import os
@@ -20,14 +21,16 @@ Data = bytes | mmap.mmap
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
+WRITTEN_ROWS = 1 << 16  # at a time
 _KEPT = 100  # bad lines to remember; the others are only counted
 
-_COMPRESSED = (
-    (re.compile(rb"\x1f\x8b"), "gzip"),
-    (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), "bz2"),
-    (re.compile(rb"\xfd7zXZ\x00"), "xz"),
-    (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd"),
-)
+CODECS = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd"}  # by the ending of a file's name
+_MAGIC = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bz2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
 
 
 class FileError(ValueError):
@@ -47,6 +50,14 @@ class RowError(Exception):
 
 class IrregularError(Exception):
     """The quick way does not suit this file; go line by line."""
+
+
+def ending_of(path: str) -> str:
+    """How a file's name ends, what tells of its compression apart."""
+    endings = os.path.basename(path).lower().split(".")[1:]
+    while endings and endings[-1] in CODECS:
+        endings.pop()
+    return endings[-1] if endings else ""
 
 
 class Text:
@@ -91,20 +102,36 @@ def _contents(file: BinaryIO) -> Data:
 
 
 def _decompressed(name: str, data: Data) -> Data:
-    head = data[:16]
-    codec = next((codec for magic, codec in _COMPRESSED if magic.match(head)), None)
-    if codec is None:
-        return data
-    import lzma
+    from pyarrow import BufferReader
 
-    import pyarrow
+    return data if codec_of(data[:16]) is None else Decompressed(name, BufferReader(data)).read()
 
-    try:
-        if codec == "xz":
-            return lzma.decompress(data)
-        return pyarrow.CompressedInputStream(pyarrow.BufferReader(data), codec).read()
-    except (OSError, EOFError, lzma.LZMAError, pyarrow.ArrowException) as error:
-        raise FileError(name, f"cannot be decompressed as {codec}: {error}") from None
+
+def codec_of(head: bytes) -> str | None:
+    """How a file that starts like this is compressed."""
+    return next((codec for codec, magic in _MAGIC.items() if magic.match(head)), None)
+
+
+class Decompressed:
+    """Reads a file's bytes, decompressed if need be."""
+
+    def __init__(self, name: str, file: Any) -> None:
+        self.name, self.codec = name, codec_of(file.read(16))
+        file.seek(0)
+        if self.codec == "xz":
+            self._source: Any = lzma.LZMAFile(file)  # noqa: SIM115  the file is whoever's who opened it
+        elif self.codec is not None:
+            from pyarrow import CompressedInputStream
+
+            self._source = CompressedInputStream(file, self.codec)
+        else:
+            self._source = file
+
+    def read(self, size: int | None = None) -> bytes:
+        try:
+            return bytes(self._source.read(size))
+        except (OSError, EOFError, lzma.LZMAError, ValueError) as error:  # Arrow's errors are among them
+            raise FileError(self.name, f"cannot be decompressed as {self.codec}: {error}") from None
 
 
 def _end(data: Data) -> int:
@@ -193,6 +220,15 @@ def check_number(value: float, role: str, word: str) -> float:
     if math.isinf(value) and role != "score":
         raise RowError(f"{role} {show(word)} is not finite")
     return value
+
+
+def is_number(text: str | bytes) -> bool:
+    """Could it be a score."""
+    try:
+        to_number(text, "score")
+    except RowError:
+        return False
+    return True
 
 
 def to_id(text: str | bytes, role: str) -> str:

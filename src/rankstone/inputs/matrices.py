@@ -1,4 +1,4 @@
-"""Matrices, one row a query, one column an item: scores beside labels; or sparse, what is stored was judged or returned."""
+"""Matrices, one row a query and one column an item: scores beside labels, or sparse ones of what was judged."""
 
 from __future__ import annotations
 

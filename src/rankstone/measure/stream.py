@@ -19,9 +19,9 @@ from rankstone.conventions.convention import Convention, conventions
 from rankstone.conventions.convention import convention as find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
 from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
-from rankstone.inputs.batches import Batches, open_batches
+from rankstone.inputs.batches import Batches
 from rankstone.inputs.columns import Columns, by_role
-from rankstone.inputs.files import is_path, read_truth
+from rankstone.inputs.files import is_path, open_batches, read_truth
 from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.source import Align, Aligned, ranked_from
