@@ -504,6 +504,15 @@ def test_mask_goes_with_matrices():
         rs.evaluate(np.zeros((1, 2)), np.zeros((1, 2)), mask=np.ones((2, 1), dtype=bool))
 
 
+def test_list_columns_of_polars_with_text_queries():
+    """Their strings are views, which pyarrow can neither count nor look up."""
+    truth = pl.DataFrame({"query": ["u1", "u2"], "items": [["i1"], ["i2"]], "grades": [[1.0], [1.0]]})
+    run = pl.DataFrame({"query": ["u2", "u1"], "items": [["i9", "i2"], ["i1"]], "scores": [[2.0, 1.0], [1.0]]})
+    assert rs.evaluate(truth, run, "rr").per_query["rr"].tolist() == [1, 1 / 2]
+    with pytest.raises(rs.errors.DataError, match="query 'u1' has two lists in the run"):
+        rs.evaluate(truth, pl.concat([run, run.slice(1)]), "rr")
+
+
 def test_a_bad_list_is_called_by_its_query():
     truth, run = rs.lists([[1], [2]], query=["u1", "u2"]), rs.lists([[5, 5], [1]], query=["u2", "u1"])
     with pytest.raises(rs.errors.DataError, match=r"^query 'u2': item 5 appears twice in the run$") as caught:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone import write as writing
+from rankstone.answers import write as writing
 from rankstone.answers.write import convert, replacing, write
 from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns

@@ -296,9 +296,9 @@ class _Lists(NamedTuple):
 
 def _lists_of(source: Any, query: Any, at: int) -> _Lists:
     from rankstone.inputs.columns import ColumnPair, columns
-    from rankstone.inputs.dense import Dense
     from rankstone.inputs.dicts import Dicts
     from rankstone.inputs.lists import ListPair
+    from rankstone.inputs.matrices import Dense
 
     if isinstance(source, Dense):
         mask = np.ones(source.labels.shape[1], dtype=bool) if source.mask is None else source.mask[at]
@@ -327,14 +327,14 @@ def _lists_of(source: Any, query: Any, at: int) -> _Lists:
 
 
 def _list_at(side: Any, row: int) -> tuple[list[Any], list[float] | None]:
-    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.arrow import plain_ids
 
     inside = np.arange(int(side.offsets[row]), int(side.offsets[row + 1]))
     return plain_ids(side.items, inside), None if side.values is None else plain_ids(side.values, inside)
 
 
 def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] | None]:
-    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.arrow import plain, plain_ids
 
     if isinstance(side.query, np.ndarray):
         rows = np.flatnonzero(side.query == query)
@@ -342,11 +342,7 @@ def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] 
         import pyarrow
         import pyarrow.compute as pc
 
-        ids = pyarrow.array(side.query)
-        if pyarrow.types.is_dictionary(ids.type):
-            ids = ids.dictionary_decode()
-        elif pyarrow.types.is_string_view(ids.type):
-            ids = ids.cast(pyarrow.large_string())
+        ids = plain(side.query)
         rows = np.flatnonzero(pc.equal(ids, pyarrow.scalar(query, ids.type)).to_numpy(zero_copy_only=False))
     values = getattr(side, value)
     return plain_ids(side.item, rows), None if values is None else plain_ids(values, rows)

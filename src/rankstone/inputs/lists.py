@@ -11,7 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.align.ranked import Ranked
 from rankstone.errors import DataError
-from rankstone.inputs.columns import as_column, plain_ids
+from rankstone.inputs.arrow import as_column, is_list, one_piece, plain, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 
@@ -65,16 +65,16 @@ def _flattened(name: str, column: Any) -> tuple[Any, Any]:
     import pyarrow
 
     if hasattr(column, "__arrow_c_stream__"):
-        column = pyarrow.chunked_array(column).combine_chunks()
+        column = one_piece(pyarrow.chunked_array(column))
     elif not isinstance(column, pyarrow.Array):
         try:
-            column = pyarrow.array(column)
+            column = one_piece(pyarrow.array(column))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
             raise TypeError(f"{name}: {error}") from None
+    if not is_list(column.type):
+        raise TypeError(f"{name}: {column.type} is not a list column; give lists, or a flat column with offsets=")
     if pyarrow.types.is_fixed_size_list(column.type):
         column = column.cast(pyarrow.large_list(column.type.value_type))
-    if not (pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)):
-        raise TypeError(f"{name}: {column.type} is not a list column; give lists, or a flat column with offsets=")
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise ValueError(f"{name}: row {row} is null; an empty list is []")
@@ -150,7 +150,7 @@ def _matched(truth: Any, run: Any) -> tuple[Any, Any]:
     import pyarrow
     import pyarrow.compute as pc
 
-    judged, returned = pyarrow.array(truth), pyarrow.array(run)
+    judged, returned = plain(truth), plain(run)
     for side, ids in (("truth", judged), ("run", returned)):
         counts = pc.value_counts(ids)
         twice = counts.filter(pc.greater(counts.field("counts"), 1))

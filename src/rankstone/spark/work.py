@@ -15,6 +15,7 @@ from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.errors import DataError
+from rankstone.inputs.arrow import one_piece
 from rankstone.inputs.lists import ListPair, lists
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Aligned, Source
@@ -163,15 +164,7 @@ def beside(batches: Batches, job: Job) -> Iterator[tuple[Source, Weights]]:
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
     joined = pa.concat_tables(tables)
-    if joined.nbytes >= 1 << 30:  # strings and lists of more than 2 GiB need wider offsets
-        joined = joined.cast(pa.schema([(one.name, _wide(one.type)) for one in joined.schema]))
-    return joined.combine_chunks()
-
-
-def _wide(kind: Any) -> Any:
-    if pa.types.is_list(kind):
-        return pa.large_list(_wide(kind.value_type))
-    return pa.large_string() if pa.types.is_string(kind) else kind
+    return pa.table({name: one_piece(joined.column(name)) for name in joined.column_names})
 
 
 def _empty(shape: Shape) -> pa.Table:
