@@ -15,11 +15,10 @@ from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
-from rankstone.inputs.dense import Dense
 from rankstone.inputs.dicts import Dicts
+from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Source
-from rankstone.inputs.sparse import is_sparse
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import refuse, weights_of
 from rankstone.metrics.registry import Metric

@@ -57,7 +57,7 @@ def evaluate(
 
         truth, run = queried(truth), queried(run)
     if isinstance(run, (str, PathLike)):
-        from rankstone.inputs.batches import is_large  # a quick start: most runs are in memory
+        from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
         if is_large(run):
             from rankstone.measure.stream import evaluate_file

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankstone.errors import QueryError
-from rankstone.inputs.dense import Dense
 from rankstone.inputs.lists import judged_as
+from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.evaluate import evaluate, evaluate_source
 from rankstone.metrics.registry import Metric

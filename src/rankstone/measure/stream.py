@@ -13,16 +13,19 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
-from rankstone.align.grouped import movable, one_pass
+from rankstone.align.grouped import one_pass
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, conventions, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
-from rankstone.inputs.batches import Batches, open_batches
-from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
-from rankstone.inputs.files import is_path, read_truth
+from rankstone.errors import DataError
+from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
+from rankstone.inputs.batches import Batches
+from rankstone.inputs.columns import Columns, by_role
+from rankstone.inputs.files import is_path, open_batches, read_truth
+from rankstone.inputs.matrices import from_sparse, is_sparse
+from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.source import Align, Aligned, ranked_from
-from rankstone.inputs.sparse import from_sparse, is_sparse
-from rankstone.inputs.tables import as_columns, roles_of
+from rankstone.inputs.tables import as_columns
 from rankstone.measure.evaluate import evaluate_source
 from rankstone.metrics.registry import Metric
 
@@ -98,12 +101,9 @@ class Stream:
         if len(self._truth.query) == 0:
             raise ValueError("the truth has no rows")
         self._cores = {
-            key: _core.Stream(
-                self._truth.query, self._truth.item, self._truth.grade,
-                float32=key[0], duplicates=key[1], truth_duplicates=key[2],
-            )
-            for key in dict.fromkeys(_core_of(one.align) for one in plans)
-        }  # fmt: skip
+            how: _core.Stream(self._truth.query, self._truth.item, self._truth.grade, how)
+            for how in dict.fromkeys(_counted_by(one.align) for one in plans)
+        }
         self._identity = _identity(self._truth, self._metrics, self._convention, self._choices)
 
     # -- the two passes --------------------------------------------------------------------------------------
@@ -156,19 +156,19 @@ class Stream:
         return self
 
     def _merge_finds(self, other: Stream) -> None:
-        for key, core in self._cores.items():
-            core.finds = self._united(key, core, other._cores[key])
+        for how, core in self._cores.items():
+            core.finds = self._united(how, core, other._cores[how])
         self._found |= other._found
         self._extra = None if self._extra is None or other._extra is None else bounded(self._extra | other._extra)
 
-    def _united(self, key: Any, core: Any, other: Any) -> Any:
+    def _united(self, how: Align, core: Any, other: Any) -> Any:
         scores, retrieved, again, again_scores, rows, unjudged = core.finds
         more = other.finds
         both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
-        if len(both) and key[1] == "error":
+        if len(both) and how.duplicates == "error":
             row = core.truth()[0][both[:1]]
             query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
-            raise ValueError(f"query {query!r}: item {item!r} appears twice in the run")
+            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
         return (
             np.where(np.isnan(scores), more[0], scores),
             retrieved + more[1],
@@ -189,10 +189,10 @@ class Stream:
                 "both streams hold the same counts, which would count twice: one was merged already, or copied after "
                 "count() had begun; give each worker a copy of a stream that has counted nothing"
             )
-        for key, core in self._cores.items():
+        for how, core in self._cores.items():
             if not other._counted:
                 continue
-            levels, before, rows = other._cores[key].counts
+            levels, before, rows = other._cores[how].counts
             if self._counted:
                 mine = core.counts
                 levels, before, rows = mine[0] + levels, mine[1] + before, mine[2] + rows
@@ -267,9 +267,11 @@ class Stream:
     def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
         # Where the order is "input", only the counts of ties are read.
-        order: Any = "item_desc" if how.order == "input" else how.order
-        core = self._cores[_core_of(how)].result(order, how.zeros, how.threads)
-        return aligned_with(ranked_from(core), core[14], lambda: plain_ids(self._truth.query, core[0]), self._extra)
+        read = replace(how, order="item_desc") if how.order == "input" else how
+        found = self._cores[_counted_by(how)].result(read)
+        return aligned_with(
+            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
+        )
 
     def __repr__(self) -> str:
         core = next(iter(self._cores.values()))
@@ -306,12 +308,12 @@ def evaluate_file(
     batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
     judged = _judged(truth, roles_of(columns, "truth") or None)
     asked = (plans, metrics, convention, weights, threads, choices)
-    as_text: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     while True:
         try:
-            return _evaluate(judged, batches, as_text, progress, *asked)
+            return _evaluate(judged, batches, texts, progress, *asked)
         except _IsText as found:  # noqa: PERF203  once more, with ids as the strings that they are
-            as_text |= {found.role}
+            texts |= {found.role}
 
 
 class _IsText(Exception):  # noqa: N818  nothing is wrong
@@ -324,7 +326,7 @@ class _IsText(Exception):  # noqa: N818  nothing is wrong
 def _evaluate(
     judged: Columns,
     batches: Batches,
-    as_text: frozenset[str],
+    texts: frozenset[str],
     progress: Progress | None,
     plans: Sequence[Plan],
     metrics: Any,
@@ -333,7 +335,7 @@ def _evaluate(
     threads: int,
     choices: dict[str, Any],
 ) -> Result:
-    judged = replace(judged, **{role: _text(getattr(judged, role)) for role in as_text})
+    judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
 
     def go(passed: int, passes: int) -> Iterator[Columns]:
         for rows, done in batches:
@@ -356,32 +358,12 @@ def _like(judged: Columns, rows: Columns) -> Columns:
     """The rows with ids as strings where the truth's are."""
     changed = {}
     for role in ("query", "item"):
-        ours, theirs = _is_text(getattr(judged, role)), _is_text(getattr(rows, role))
-        if theirs and not ours:
-            raise _IsText(role)
+        ours, theirs = is_whole(getattr(judged, role)), is_whole(getattr(rows, role))
         if ours and not theirs:
-            changed[role] = _text(getattr(rows, role))
+            raise _IsText(role)
+        if theirs and not ours:
+            changed[role] = as_text(getattr(rows, role))
     return replace(rows, **changed) if changed else rows
-
-
-def _is_text(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return False
-    import pyarrow
-    from pyarrow import types
-
-    kind = pyarrow.array(column).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return not types.is_integer(kind)
-
-
-def _text(column: Any) -> Any:
-    import pyarrow
-
-    found = pyarrow.array(column)
-    if pyarrow.types.is_dictionary(found.type):
-        found = found.dictionary_decode()
-    return found if _is_text(found) else found.cast(pyarrow.string())
 
 
 # -- the user's data -------------------------------------------------------------------------------------------
@@ -398,34 +380,17 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
 
 def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
     if isinstance(batch, Mapping) and not any(isinstance(one, Mapping) for one in batch.values()):
-        return _from_arrays(batch, roles_of(given, "run"))
+        found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
+        return by_role({role: batch[name] for role, name in found.items()})
     return as_columns(batch, "run", given)
-
-
-def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
-    names = list(batch)
-
-    def find(role: str, needed: bool) -> Any:
-        advice = f"name it: columns={{{role!r}: ...}}"
-        name = given.get(role) or find_name(names, role, "batch", needed=needed, otherwise=advice)
-        if name is not None and name not in batch:
-            raise ValueError(f"the batch has no column {name!r}; it has {', '.join(map(repr, names))}")
-        return None if name is None else batch[name]
-
-    query, item = find("query", True), find("item", True)
-    score = None if "rank" in given else find("score", False)
-    if score is None:
-        rank = find("rank", False)
-        score = None if rank is None else -np.asarray(as_column("rank", rank), dtype=np.float64)
-    return columns(query=query, item=item, score=score)
 
 
 # -- small things ----------------------------------------------------------------------------------------------
 
 
-def _core_of(how: Align) -> tuple[Any, ...]:
-    """Options that change what has to be counted; the others only change how counts are read."""
-    return how.float32, how.duplicates, how.truth_duplicates
+def _counted_by(how: Align) -> Align:
+    """What of it changes what has to be counted; the rest only changes how counts are read."""
+    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)
 
 
 def _refuse(one: Plan) -> None:
@@ -463,12 +428,10 @@ def _identity(truth: Columns, metrics: Sequence[Metric], named: Convention, choi
 
 def _content(column: Any) -> Iterator[Any]:
     """The ids' bytes, whatever type of column they are in."""
-    if not _is_text(column):
+    if is_whole(column):
         yield np.asarray(column).astype(np.int64).tobytes()
         return
-    import pyarrow
-
-    words = _text(column).cast(pyarrow.large_string())
+    words = as_text(column)
     offsets = np.frombuffer(words.buffers()[1], np.int64)[words.offset : words.offset + len(words) + 1]
     yield np.diff(offsets).tobytes()
     if offsets[-1] > offsets[0]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.align import extra as extra_module
 from rankstone.measure.stream import Stream
-from rankstone.metrics import rows
+from rankstone.metrics.registry import rows
 
 from .data import assert_same, cut, pair, streamed
 
