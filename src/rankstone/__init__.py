@@ -14,6 +14,7 @@ from rankstone.metrics.pairs import auc, bpref
 from rankstone.metrics.precision import ap, rr
 from rankstone.metrics.registry import Metric, Parameter, metric, metrics
 from rankstone.metrics.sets import f1, hit_rate, precision, r_precision, recall
+from rankstone.version import __version__ as __version__
 
 if _typing.TYPE_CHECKING:
     from rankstone import arrays as arrays
@@ -32,8 +33,6 @@ if _typing.TYPE_CHECKING:
     from rankstone.measure.accumulate import Accumulator
     from rankstone.measure.online import Online
     from rankstone.measure.stream import Stream
-
-__version__ = "0.1.0"
 
 choices = _CHOICES
 

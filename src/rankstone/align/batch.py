@@ -42,7 +42,6 @@ class Rows(Ranking):
     faults: list[Fault]
     width: int  # items of a row, real or not
     depth: int  # places that are looked at
-    inside: Array | None  # which places hold an item; None for all of them
     places_of: Array  # the rank at each place, (1, depth) or (rows, depth), as whole numbers
     _memo: dict[Any, Any]
 
@@ -59,6 +58,11 @@ class Rows(Ranking):
             _memo={},
         )
         return other
+
+    @cached_property
+    def inside(self) -> Array | None:
+        """Which places hold an item; None for all of them."""
+        return None
 
     # -- numbers ---------------------------------------------------------------------------------------------
 

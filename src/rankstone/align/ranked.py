@@ -210,6 +210,12 @@ class Ranked(_NumPy, Ranking):
             "tied": None if self.tied is None else self.tied[at],
         }
 
+    def with_truth(self, offsets: Ints, grades: Floats) -> Ranked:
+        """The same ranking beside other grades of the truth, where the list does not hold all of them."""
+        inside = grades[offsets[0] : offsets[-1]]
+        starts = np.asarray(offsets, dtype=np.int64) - offsets[0]
+        return self.replace(truth_offsets=starts, truth_grades=inside, _ideal_grades=-sorted_within(-inside, starts))
+
     def as_one_list(self) -> Ranked:
         """All queries as one: every placed item in a single list, by score."""
         return self.remember("as one list", self._one_list)

@@ -12,6 +12,7 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.metrics.registry import Metric, Row
+from rankstone.version import __version__
 
 _STAGES = ("metric", "align", "mean")
 
@@ -93,8 +94,6 @@ def define(metric: str | Metric, *, convention: str | Convention = "rankstone", 
 
 def definition_of(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
-    from rankstone import __version__
-
     row = plan.metric.row
     text, latex = row.formula or row.summary, row.latex
     said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]

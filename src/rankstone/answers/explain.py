@@ -17,9 +17,15 @@ from rankstone.answers.sweep import Sweep, changed, choice_of, differences
 from rankstone.answers.table import html_table, text_table, wrapped
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
+from rankstone.inputs.arrow import plain, plain_ids
+from rankstone.inputs.columns import ColumnPair, columns
+from rankstone.inputs.dicts import Dicts
+from rankstone.inputs.lists import ListPair
+from rankstone.inputs.matrices import Dense
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
 from rankstone.measure.values import ratio_of
+from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse
 
 _SHOWN = 30  # rows of a printed table
@@ -218,8 +224,6 @@ def _contributions(one: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
 
 def _worths(one: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], list[float | None]]:
     """Gain and discount of each hit, for metrics that have both. The gain is what the hit would earn alone."""
-    from rankstone.metrics.gains import DISCOUNTS, cg
-
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     count = hits.stop - hits.start
     discount = DISCOUNTS.get(one.arguments.get("discount", ""))
@@ -294,11 +298,6 @@ class _Lists(NamedTuple):
 
 
 def _lists_of(source: Any, query: Any, at: int) -> _Lists:
-    from rankstone.inputs.columns import ColumnPair, columns
-    from rankstone.inputs.dicts import Dicts
-    from rankstone.inputs.lists import ListPair
-    from rankstone.inputs.matrices import Dense
-
     if isinstance(source, Dense):
         mask = np.ones(source.labels.shape[1], dtype=bool) if source.mask is None else source.mask[at]
         judged = np.flatnonzero(mask).tolist()
@@ -326,15 +325,11 @@ def _lists_of(source: Any, query: Any, at: int) -> _Lists:
 
 
 def _list_at(side: Any, row: int) -> tuple[list[Any], list[float] | None]:
-    from rankstone.inputs.arrow import plain_ids
-
     inside = np.arange(int(side.offsets[row]), int(side.offsets[row + 1]))
     return plain_ids(side.items, inside), None if side.values is None else plain_ids(side.values, inside)
 
 
 def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] | None]:
-    from rankstone.inputs.arrow import plain, plain_ids
-
     if isinstance(side.query, np.ndarray):
         rows = np.flatnonzero(side.query == query)
     else:

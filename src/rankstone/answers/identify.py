@@ -11,6 +11,7 @@ from typing import Any
 
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.sweep import Sweep, changed, choice_of, presets, values_of
+from rankstone.answers.table import html_table, text_table
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.open import open_source
@@ -69,8 +70,6 @@ class Identified:
         return [[", ".join(one.conventions), _changes(one), f"{one.value:.6f}"] for one in shown]
 
     def __repr__(self) -> str:
-        from rankstone.answers.table import text_table
-
         told = f"{self.metric} = {self.reported}: "
         tried = f"{self.tried} definitions tried, {self.values} different values"
         if not self.matches:
@@ -83,8 +82,6 @@ class Identified:
         return "\n".join([*head, *table, *rest])
 
     def _repr_html_(self) -> str:
-        from rankstone.answers.table import html_table
-
         lines = repr(self).split("\n", 1)[0]
         return html_table([["convention", "but", "value"], *self.rows()], "<<>", [lines])
 

@@ -20,6 +20,7 @@ from rankstone.inputs.source import Aligned
 from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import view_for
 from rankstone.metrics.registry import Metric, parse
+from rankstone.version import __version__
 
 _ALIGN = "<>>>"
 
@@ -258,8 +259,6 @@ class Result(Means):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
-        from rankstone import __version__
-
         return {
             "convention": self.convention.name,
             "choices": dict(self.choices),
@@ -346,8 +345,6 @@ class Result(Means):
 
     def remarks(self) -> list[str]:
         """What a reader of the means should know: the convention, and what happened to the queries."""
-        from rankstone import __version__
-
         account = self.account
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
         judged = _count(account.judged, "judged query", "judged queries")

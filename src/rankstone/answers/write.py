@@ -11,10 +11,11 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from rankstone.answers.result import Result, Saved
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import is_whole, numbers, one_piece, plain
 from rankstone.inputs.columns import Columns
@@ -22,9 +23,6 @@ from rankstone.inputs.files import OnError, Path, read_run, read_truth
 from rankstone.inputs.formats import FORMATS, listed
 from rankstone.inputs.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
 from rankstone.metrics.registry import parse
-
-if TYPE_CHECKING:
-    from rankstone.answers.result import Result, Saved
 
 _LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
 _RESULTS = {
@@ -90,8 +88,6 @@ def _jsonable(data: Any) -> Any:
 
 def read_result(path: Path) -> Saved:
     """A result that was written as json: means, values a query, definitions; `compare` takes it as any other."""
-    from rankstone.answers.result import Saved
-
     text = open_text(os.fspath(path))
     try:
         data = json.loads(bytes(text.view()))

@@ -58,9 +58,9 @@ def _complain(error: Exception, code: int) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
-    from rankstone import __version__
     from rankstone.inputs.formats import FORMATS as FILE_FORMATS
     from rankstone.inputs.formats import listed
+    from rankstone.version import __version__
 
     titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
     top = argparse.ArgumentParser(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.ranked import Ranked
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import as_column, is_list, one_piece, plain, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
@@ -131,18 +130,7 @@ class GradeLists(ListPair):
 
     def align(self, how: Align) -> Aligned:
         aligned = super().align(how)
-        return replace(aligned, ranked=judged_as(aligned.ranked, *self.given))
-
-
-def judged_as(ranked: Ranked, offsets: Any, grades: Any) -> Ranked:
-    """The ranking with the truth's grades, where the list does not hold all of them."""
-    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    inside = grades[offsets[0] : offsets[-1]]
-    return ranked.replace(
-        truth_offsets=np.asarray(offsets, dtype=np.int64) - offsets[0],
-        truth_grades=inside,
-        _ideal_grades=inside[np.lexsort((-inside, query))],
-    )
+        return replace(aligned, ranked=aligned.ranked.with_truth(*self.given))
 
 
 def _matched(truth: Any, run: Any) -> tuple[Any, Any]:

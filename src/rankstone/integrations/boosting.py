@@ -12,7 +12,7 @@ from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.inputs.lists import ListPair, lists
-from rankstone.measure.evaluate import evaluate_source
+from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
 Metrics = str | Metric | Iterable[str | Metric]

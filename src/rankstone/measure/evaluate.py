@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, alignments, make_plans
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.inputs.open import open_source
-from rankstone.inputs.source import Align, Aligned, Source
-from rankstone.measure.sums import measure, outcome_of
-from rankstone.measure.values import refuse, weights_of
+from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
 
@@ -67,41 +64,3 @@ def evaluate(
             )
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     return evaluate_source(source, metrics, convention, weights, threads, choices)
-
-
-def evaluate_source(
-    source: Source,
-    metrics: Any,
-    convention: str | Convention,
-    weights: Any,
-    threads: int,
-    choices: dict[str, Any],
-) -> Result:
-    plans = make_plans(metrics, convention, choices)
-    aligned = align_all(source, alignments(plans, threads))
-    weighing = None if weights is None else weights_of(weights, aligned[plans[0].align])
-    outcomes = {}
-    for plan in plans:
-        found = aligned[plan.align]
-        refuse(plan, found)
-        with found.naming(plan.label):
-            outcomes[plan.label] = outcome_of(plan, measure(plan, found.ranked), weighing)
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing)
-
-
-def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:
-    """Each alignment once. Rules for what is there twice make no difference where nothing is."""
-    alike: dict[Align, list[Align]] = {}
-    for asked, how in wanted.items():
-        alike.setdefault(replace(how, duplicates="error", truth_duplicates="error", zeros=True), []).append(asked)
-    out: dict[Align, Aligned] = {}
-    for strict, several in alike.items():
-        if len(several) > 1 and source.repeatable:
-            try:
-                keep = any(wanted[asked].zeros for asked in several)
-                out.update(dict.fromkeys(several, source.align(replace(strict, zeros=keep))))
-                continue
-            except ValueError:  # something is there twice, or wrong in a way that is said below
-                pass
-        out.update({asked: source.align(wanted[asked]) for asked in several})
-    return {asked: out[asked] for asked in wanted}

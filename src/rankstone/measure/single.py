@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rankstone.errors import QueryError
-from rankstone.inputs.lists import judged_as
 from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, Source
-from rankstone.measure.evaluate import evaluate, evaluate_source
+from rankstone.measure.evaluate import evaluate
+from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
 
@@ -105,5 +105,5 @@ class _Labels:
         if self.ordered:
             ranked = ranked.replace(score=np.full(len(ranked.score), np.nan))
         if self.truth is not None:
-            ranked = judged_as(ranked, np.array([0, len(self.truth)]), self.truth)
+            ranked = ranked.with_truth(np.array([0, len(self.truth)]), self.truth)
         return replace(aligned, ranked=ranked)

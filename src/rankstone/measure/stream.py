@@ -26,7 +26,7 @@ from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.source import Align, Aligned, ranked_from
 from rankstone.inputs.tables import as_columns
-from rankstone.measure.evaluate import evaluate_source
+from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
 Progress = Callable[[int, int], None]

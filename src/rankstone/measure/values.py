@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def _short(plan: Plan, ranking: Ranking) -> Any:
 
 def counted_of(plan: Plan, ranking: Ranking) -> Any:
     """Which queries enter the mean, whatever their values; None for all."""
-    kept = {
+    kept: dict[str, Callable[[], Any]] = {
         "missing": lambda: ranking.present,
         "empty_list": lambda: ranking.retrieved > 0,
         "empty_truth": lambda: ranking.judged > 0,
