@@ -194,16 +194,20 @@ def is_table(one: Any) -> bool:
     return hasattr(one, "__arrow_c_stream__") or is_lazy(one)
 
 
+def is_a(one: Any, library: str, name: str) -> bool:
+    """Is it of a class of a library that may not even be installed."""
+    loaded = sys.modules.get(library)
+    return loaded is not None and isinstance(one, getattr(loaded, name))
+
+
 def is_lazy(one: Any) -> bool:
     """Is it a query of polars that was not run yet."""
-    polars = sys.modules.get("polars")
-    return polars is not None and isinstance(one, polars.LazyFrame)
+    return is_a(one, "polars", "LazyFrame")
 
 
 def is_pandas(one: Any) -> bool:
     """Is it a frame of pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(one, pandas.DataFrame)
+    return is_a(one, "pandas", "DataFrame")
 
 
 def arrow_table(table: Any) -> Any:
