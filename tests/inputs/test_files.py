@@ -611,3 +611,7 @@ def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.M
     read = read_run(file("a.csv", text))
     assert read.query.type == pa.large_string()
     assert rows(read)[-1] == ("q1999", "d1999", 1999.0)
+
+
+def test_a_brace_does_not_make_it_json(file: Any) -> None:
+    assert read_run(file("a.run", "{ Q0 d 1 0.5 tag\n")).query.to_pylist() == ["{"]

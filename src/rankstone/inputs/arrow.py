@@ -7,6 +7,7 @@ libraries are never imported: who has such a frame has its library loaded.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def plain_ids(column: Any, at: Any = None) -> list[Any]:
     return ids.tolist()
 
 
-def text_array(words: list[str]) -> Any:
+def text_array(words: Sequence[str]) -> Any:
     """Strings as an Arrow array, however long they are together."""
     import pyarrow
 
