@@ -41,10 +41,10 @@ def times(table: Any, repeats: int) -> Iterator[Row]:
         "a fifth at random": lambda: rs.split.random(table, 0.2, seed=1),
         "a fifth of each user at random": lambda: rs.split.per_user(table, share=0.2, seed=1),
         "the last fifth of each user": lambda: rs.split.per_user(table, share=0.2, by="time"),
-        "the last of each user": lambda: rs.split.last(table),
-        "one of each user at random": lambda: rs.split.one(table, seed=1),
-        "the last of users with 100 rows or more": lambda: rs.split.last(table, minimum=EACH),
-        "at a point in time": lambda: rs.split.at(table, middle),
+        "the last of each user": lambda: rs.split.leave_last_out(table),
+        "one of each user at random": lambda: rs.split.leave_one_out(table, seed=1),
+        "the last of users with 100 rows or more": lambda: rs.split.leave_last_out(table, minimum=EACH),
+        "at a point in time": lambda: rs.split.at_time(table, middle),
         "5 folds by row": lambda: _each(rs.split.folds(table, 5, seed=1)),
         "5 folds by user": lambda: _each(rs.split.folds(table, 5, by="user", seed=1)),
     }
@@ -62,7 +62,7 @@ def races(table: Any, repeats: int) -> Iterator[Row]:
     for n in (1, 5):
         yield from race(
             f"{shape}: the last {n} of each user",
-            lambda n=n: _last_numbers(*rs.split.last(frame, n)),
+            lambda n=n: _last_numbers(*rs.split.leave_last_out(frame, n)),
             [
                 invite("pandas", lambda n=n: pandas_last(frame, n)),
                 invite("rectools", lambda n=n: rectools_last(frame, n)),

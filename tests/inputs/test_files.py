@@ -620,3 +620,7 @@ def test_errors_can_be_sent_to_another_process():
         assert (str(again), again.path, again.problem, again.line) == (
             str(error), error.path, error.problem, error.line,
         )  # fmt: skip
+
+
+def test_a_brace_does_not_make_it_json(file: Any) -> None:
+    assert read_run(file("a.run", "{ Q0 d 1 0.5 tag\n")).query.to_pylist() == ["{"]

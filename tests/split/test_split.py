@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.split import _mixed
+from rankstone.split.draw import mixed
 
 from . import slow
 
@@ -32,9 +32,9 @@ SPLITS = {
     "per_user share": partial(rs.split.per_user, share=0.4, seed=5),
     "per_user count": partial(rs.split.per_user, count=2, seed=5),
     "per_user time": partial(rs.split.per_user, share=0.5, by="time"),
-    "last": partial(rs.split.last, n=1),
-    "one": partial(rs.split.one, seed=5),
-    "at": partial(rs.split.at, time=3),
+    "leave_last_out": partial(rs.split.leave_last_out, n=1),
+    "leave_one_out": partial(rs.split.leave_one_out, seed=5),
+    "at_time": partial(rs.split.at_time, time=3),
     "fold": lambda frame, **more: next(rs.split.folds(frame, 2, seed=5, **more)),
     "fold by user": lambda frame, **more: next(rs.split.folds(frame, 2, by="user", seed=5, **more)),
 }
@@ -121,7 +121,7 @@ broken = st.lists(st.tuples(small, small, st.floats(allow_nan=False)), min_size=
 @given(rows=whole | broken, n=st.integers(1, 3))
 def test_last_is_the_slow_definition_for_any_times(rows, n):
     """Times that leave no room for the user in 64 bits too."""
-    found = attempt(rs.split.last, frame(rows), n)
+    found = attempt(rs.split.leave_last_out, frame(rows), n)
     test = slow.per_user(rows, lambda size: n if size > n else 0, lambda row: row[2])
     if not test:
         assert "no user has rows enough" in found
@@ -132,7 +132,7 @@ def test_last_is_the_slow_definition_for_any_times(rows, n):
 def test_times_that_agree_in_their_high_bits():
     rows = [(user, item, 2**62 + (item * 7 + user) % 16) for user in range(64) for item in range(16)] + [(0, 99, 0)]
     test = slow.per_user(rows, lambda size: 3, lambda row: row[2])
-    assert rows_of(rs.split.last(frame(rows), 3).test) == [rows[at] for at in test]
+    assert rows_of(rs.split.leave_last_out(frame(rows), 3).test) == [rows[at] for at in test]
 
 
 def test_the_lots_are_splitmix64():
@@ -145,7 +145,7 @@ def test_the_lots_are_splitmix64():
         16408922859458223821,
     ]
     states = [(1234567 + step * slow.GAMMA) % 2**64 for step in range(5)]
-    assert _mixed(np.array(states, dtype=np.uint64)).tolist() == expected
+    assert mixed(np.array(states, dtype=np.uint64)).tolist() == expected
     assert [slow.mixed(state) for state in states] == expected
 
 
@@ -218,7 +218,7 @@ def test_every_kind_of_frame_is_split_alike_and_given_back(split):
 def test_pandas_keeps_its_index_and_types():
     data = pd.DataFrame({"user_id": [1, 1, 2, 2], "item_id": list("abab"), "date": pd.to_datetime(["2020-01-02"] * 4),
                          "rating": [1.5, None, 3, 4]}, index=[7, 5, 3, 1])  # fmt: skip
-    split = rs.split.last(data)
+    split = rs.split.leave_last_out(data)
     assert list(split.test.index) == [5, 1]  # equal times: the higher item is the later
     assert (split.train.dtypes == data.dtypes).all()
     train, test = split
@@ -229,10 +229,10 @@ def test_pandas_keeps_its_index_and_types():
 def test_lazy_frames_and_relations():
     duckdb = pytest.importorskip("duckdb")
     data = frame([(1, 2, 3), (1, 3, 4)], "polars")
-    assert isinstance(rs.split.last(data.lazy()).test, pl.DataFrame)
-    assert rows_of(rs.split.last(duckdb.sql("select * from data")).test) == [(1, 3, 4)]
+    assert isinstance(rs.split.leave_last_out(data.lazy()).test, pl.DataFrame)
+    assert rows_of(rs.split.leave_last_out(duckdb.sql("select * from data")).test) == [(1, 3, 4)]
     with pytest.raises(TypeError, match="a frame of pandas, polars or Arrow, not list"):
-        rs.split.last([1, 2])
+        rs.split.leave_last_out([1, 2])
 
 
 UUIDS = [uuid.UUID(int=at).bytes for at in range(4)]
@@ -262,9 +262,9 @@ def test_ids_of_every_type(ids):
     for split in (*SPLITS.values(), partial(rs.split.per_user, count=1, seed=8)):
         parts = [sorted(split(one).test["row"].to_pylist()) for one in (table, table.take(order))]
         assert parts[0] == parts[1]
-    last = rs.split.last(table)
+    last = rs.split.leave_last_out(table)
     assert last.test["row"].to_pylist() == [3, 7, 11, 15]
-    assert rs.split.one(table).report.test_users == 4
+    assert rs.split.leave_one_out(table).report.test_users == 4
 
 
 def test_texts_draw_the_same_however_they_are_stored():
@@ -273,7 +273,7 @@ def test_texts_draw_the_same_however_they_are_stored():
         column = pa.chunked_array([IDS[name], IDS[name], IDS[name]])
         table = pa.table({"user": column, "item": [0] * 4 + [1] * 4 + [2] * 4})
         frames += [table, pl.from_arrow(table), table.to_pandas()]
-    tests = [pa.array(rs.split.one(one, seed=4).test["item"]).to_pylist() for one in frames]
+    tests = [pa.array(rs.split.leave_one_out(one, seed=4).test["item"]).to_pylist() for one in frames]
     assert len(tests[0]) == 4
     assert tests == [tests[0]] * 9
 
@@ -311,7 +311,7 @@ OTHERS = [
 @pytest.mark.parametrize("other", OTHERS)
 def test_rows_that_draw_the_same_are_told_apart_by_their_other_columns(other):
     table = pa.table({"user": [1] * 4, "item": [1] * 4, "time": [1] * 4, "other": other})
-    for split in (rs.split.last, partial(rs.split.random, share=0.5), rs.split.one):
+    for split in (rs.split.leave_last_out, partial(rs.split.random, share=0.5), rs.split.leave_one_out):
         kept = {repr(sorted(map(str, split(table.take(order)).test["other"].to_pylist())))
                 for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1])}  # fmt: skip
         assert len(kept) == 1
@@ -320,18 +320,18 @@ def test_rows_that_draw_the_same_are_told_apart_by_their_other_columns(other):
 def test_columns_are_found_or_named():
     table = pa.table({"who": [1, 1], "what": [1, 2], "when": [2, 1]})
     names = {"query": "who", "item": "what", "time": "when"}
-    assert rs.split.last(table, columns=names).test.to_pylist() == [{"who": 1, "what": 1, "when": 2}]
+    assert rs.split.leave_last_out(table, columns=names).test.to_pylist() == [{"who": 1, "what": 1, "when": 2}]
     with pytest.raises(ValueError, match="the frame has no query column among 'who', 'what', 'when'"):
-        rs.split.last(table)
+        rs.split.leave_last_out(table)
     with pytest.raises(ValueError, match=r"the frame has no time column .*columns={'time': \.\.\.}"):
-        rs.split.last(table, columns={"query": "who", "item": "what"})
+        rs.split.leave_last_out(table, columns={"query": "who", "item": "what"})
     with pytest.raises(ValueError, match="the frame has no column 'whom'"):
-        rs.split.last(table, columns={**names, "query": "whom"})
+        rs.split.leave_last_out(table, columns={**names, "query": "whom"})
     with pytest.raises(ValueError, match="columns= names 'user'; the roles are query, item, time"):
-        rs.split.last(table, columns={"user": "who"})
+        rs.split.leave_last_out(table, columns={"user": "who"})
     twice = pd.DataFrame([[1, 2, 3]], columns=["user", "item", "item"])
     with pytest.raises(ValueError, match="2 columns called 'item'"):
-        rs.split.one(twice)
+        rs.split.leave_one_out(twice)
 
 
 # -- points in time ------------------------------------------------------------------------------------------
@@ -344,31 +344,31 @@ DAYS = pa.array([datetime.datetime(2020, 1, day) for day in (1, 2, 3)])
 @pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("s"), pa.date32(), pa.date64()], ids=str)
 def test_at_takes_times_as_people_write_them(cut, kind):
     table = pa.table({"user": [1, 1, 1], "item": [1, 2, 3], "time": DAYS.cast(kind)})
-    split = rs.split.at(table, cut)
+    split = rs.split.at_time(table, cut)
     assert split.test["item"].to_pylist() == [2, 3]
     assert split.report.later_rows == 0
 
 
 def test_at_does_not_cut_a_time_short():
     table = pa.table({"user": [1, 1, 1], "item": [1, 2, 3], "time": DAYS.cast(pa.date32())})
-    assert rs.split.at(table, datetime.datetime(2020, 1, 2, 12)).test["item"].to_pylist() == [3]
+    assert rs.split.at_time(table, datetime.datetime(2020, 1, 2, 12)).test["item"].to_pylist() == [3]
 
 
 def test_at_refuses_what_it_cannot_compare():
     table = pa.table({"user": [1, 1, 1], "item": [1, 2, 3], "time": DAYS})
     with pytest.raises(TypeError, match=r"'time' holds timestamp\[us\]; 5 cannot be compared"):
-        rs.split.at(table, 5)
+        rs.split.at_time(table, 5)
     zone = datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc)
     for cut in (zone, "2020-01-02T00:00Z", "soon"):
         with pytest.raises(TypeError, match="cannot be compared with it"):
-            rs.split.at(table, cut)
+            rs.split.at_time(table, cut)
     there = table.set_column(2, "time", DAYS.cast(pa.timestamp("us", "UTC")))
-    assert rs.split.at(there, zone).test["item"].to_pylist() == [2, 3]
+    assert rs.split.at_time(there, zone).test["item"].to_pylist() == [2, 3]
     with pytest.raises(TypeError, match="cannot be compared with it"):
-        rs.split.at(there, datetime.datetime(2020, 1, 2))
+        rs.split.at_time(there, datetime.datetime(2020, 1, 2))
     with pytest.raises(TypeError, match="'time' holds int64; '5' cannot be compared"):
-        rs.split.at(frame([(1, 1, 4), (1, 1, 6)]), "5")
-    assert rs.split.at(frame([(1, 1, 4), (1, 1, 6)]), 4.5).test["time"].to_pylist() == [6]
+        rs.split.at_time(frame([(1, 1, 4), (1, 1, 6)]), "5")
+    assert rs.split.at_time(frame([(1, 1, 4), (1, 1, 6)]), 4.5).test["time"].to_pylist() == [6]
 
 
 # -- bad input -----------------------------------------------------------------------------------------------
@@ -384,11 +384,11 @@ FEW = frame([(1, 1, 1), (1, 2, 2), (2, 1, 1)])
         (lambda: rs.split.random(FEW, 0.1), "a share of 0.1 of 3 rows leaves a part empty"),
         (lambda: rs.split.per_user(FEW, count=2), "no user has rows enough to give up 2; the most that one has is 2"),
         (lambda: rs.split.per_user(FEW, count=0), "count is 0; it must be a whole number from 1"),
-        (lambda: rs.split.last(FEW, 1.5), "count is 1.5; it must be a whole number"),
+        (lambda: rs.split.leave_last_out(FEW, 1.5), "count is 1.5; it must be a whole number"),
         (lambda: rs.split.per_user(FEW, count=1, by="date"), "by='date'; choose 'random' or 'time'"),
-        (lambda: rs.split.last(FEW, minimum=3), "no user has 3 rows; the most that one has is 2"),
-        (lambda: rs.split.at(FEW, 9), "no row is at or after 9; they go from 1 to 2"),
-        (lambda: rs.split.at(FEW, 0), "no row is before 0; they go from 1 to 2"),
+        (lambda: rs.split.leave_last_out(FEW, minimum=3), "no user has 3 rows; the most that one has is 2"),
+        (lambda: rs.split.at_time(FEW, 9), "no row is at or after 9; they go from 1 to 2"),
+        (lambda: rs.split.at_time(FEW, 0), "no row is before 0; they go from 1 to 2"),
         (lambda: rs.split.folds(FEW, 1), "k is 1; it must be 2 or more, and at most the 3 rows there are"),
         (lambda: rs.split.folds(FEW, 3, by="user"), "k is 3; it must be 2 or more, and at most the 2 users"),
         (lambda: rs.split.folds(FEW, by="item"), "by='item'; choose 'row' or 'user'"),
@@ -405,21 +405,21 @@ def test_wrong_types():
     with pytest.raises(TypeError, match=r"the seed is 1\.5; it must be a whole number"):
         rs.split.random(FEW, 0.5, seed=1.5)
     with pytest.raises(TypeError, match="column 'time' holds string, not numbers or times"):
-        rs.split.last(FEW.set_column(2, "time", [["a", "b", "c"]]))
+        rs.split.leave_last_out(FEW.set_column(2, "time", [["a", "b", "c"]]))
     mixed = pd.DataFrame({"user": [1, "a"], "item": [1, 2]})
     with pytest.raises(TypeError, match="column 'user': "):
-        rs.split.one(mixed)
+        rs.split.leave_one_out(mixed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_values_are_named(kind):
     gaps = frame([(1, 1, 1), (1, 2, None), (2, 3, 3), (2, 5, None)], kind)
-    for split in (rs.split.last, partial(rs.split.at, time=1)):
+    for split in (rs.split.leave_last_out, partial(rs.split.at_time, time=1)):
         with pytest.raises(ValueError, match=r"row 1 \(user 1\) has no time in column 'time', and 1 more; rows are"):
             split(gaps)
     lonely = frame([(9, 1, 1), (1, 1, 1), (1, 2, None)], kind)
     with pytest.raises(ValueError, match=r"row 2 \(user 1\) has no time"):  # counted with the rows that were dropped
-        rs.split.last(lonely, minimum=2)
+        rs.split.leave_last_out(lonely, minimum=2)
     report = rs.split.random(gaps, 0.5).report
     assert report.untimed_rows == 2
     assert "without a time" in str(report)
@@ -431,7 +431,7 @@ def test_missing_values_are_named(kind):
 
 def test_not_a_number_is_no_time():
     with pytest.raises(ValueError, match=r"row 1 \(user 1\) has no time"):
-        rs.split.last(frame([(1, 1, 1.0), (1, 2, float("nan"))]))
+        rs.split.leave_last_out(frame([(1, 1, 1.0), (1, 2, float("nan"))]))
 
 
 # -- the report ----------------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ def test_not_a_number_is_no_time():
 
 def test_report_is_printed():
     rows = [(1, 10, 1), (1, 11, 5), (2, 10, 2), (2, 12, 9), (3, 13, 3), (4, 10, 4), (4, 10, 6)]
-    split = rs.split.last(frame(rows), minimum=2)
+    split = rs.split.leave_last_out(frame(rows), minimum=2)
     assert repr(split) == "<Split: 3 rows to train on, 3 to test on>"
     assert str(split.report).splitlines() == [
         "the last 1 of each user's rows by time, then by item; 7 rows",
@@ -469,7 +469,7 @@ def ratings(shared):
 
 
 def test_movielens_last_is_what_pandas_finds(ratings):
-    split = rs.split.last(ratings, 5, columns=MOVIES)
+    split = rs.split.leave_last_out(ratings, 5, columns=MOVIES)
     ordered = ratings.sort_values(["userId", "timestamp", "movieId"])
     pd.testing.assert_frame_equal(split.test, ordered.groupby("userId").tail(5).sort_index())
     pd.testing.assert_frame_equal(split.train, ratings.drop(split.test.index))
@@ -478,7 +478,7 @@ def test_movielens_last_is_what_pandas_finds(ratings):
 
 
 def test_movielens_at_is_what_pandas_finds(ratings):
-    split = rs.split.at(ratings, 1_200_000_000, columns=MOVIES)
+    split = rs.split.at_time(ratings, 1_200_000_000, columns=MOVIES)
     test = ratings[ratings["timestamp"] >= 1_200_000_000]
     train = ratings[ratings["timestamp"] < 1_200_000_000]
     pd.testing.assert_frame_equal(split.test, test)

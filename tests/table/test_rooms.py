@@ -21,8 +21,7 @@ LATE = {
     ("metrics.registry", "measure.single"),  # a metric that is called measures a list
     ("metrics.registry", "conventions.convention"),  # and one that is given choices checks them
     ("answers.result", "answers.write"),  # the writers bring Arrow
-    ("measure.evaluate", "inputs.batches"),  # a quick start: most runs are in memory
-    ("measure.evaluate", "inputs.files"),
+    ("measure.evaluate", "inputs.files"),  # a quick start: most runs are in memory
     ("measure.evaluate", "inputs.tables"),
     ("measure.evaluate", "measure.stream"),
     ("inputs.open", "inputs.files"),

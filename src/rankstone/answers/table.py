@@ -7,8 +7,8 @@ from collections.abc import Sequence
 Rows = Sequence[Sequence[str]]
 
 
-def text_table(rows: Rows, align: str) -> list[str]:
-    """Lines of a table, its head first; `align` has < or > for each column. An empty row is a line across."""
+def aligned(rows: Rows, align: str) -> list[str]:
+    """A line for each row, with columns of equal width; `align` has < or > for each column."""
     widths = [max(len(row[at]) for row in rows if row) for at in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -17,6 +17,12 @@ def text_table(rows: Rows, align: str) -> list[str]:
             for cell, width, side in zip(row, widths, align, strict=False)
         ]
         lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def text_table(rows: Rows, align: str) -> list[str]:
+    """Lines of a table, its head first. An empty row is a line across."""
+    lines = aligned(rows, align)
     rule = "-" * max(map(len, lines))
     return [lines[0], rule, *(line or rule for line in lines[1:]), rule]
 

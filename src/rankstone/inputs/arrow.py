@@ -7,6 +7,7 @@ libraries are never imported: who has such a frame has its library loaded.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def plain_ids(column: Any, at: Any = None) -> list[Any]:
     return ids.tolist()
 
 
-def text_array(words: list[str]) -> Any:
+def text_array(words: Sequence[str]) -> Any:
     """Strings as an Arrow array, however long they are together."""
     import pyarrow
 
@@ -194,16 +195,20 @@ def is_table(one: Any) -> bool:
     return hasattr(one, "__arrow_c_stream__") or is_lazy(one)
 
 
+def is_a(one: Any, library: str, name: str) -> bool:
+    """Is it of a class of a library that may not even be installed."""
+    loaded = sys.modules.get(library)
+    return loaded is not None and isinstance(one, getattr(loaded, name))
+
+
 def is_lazy(one: Any) -> bool:
     """Is it a query of polars that was not run yet."""
-    polars = sys.modules.get("polars")
-    return polars is not None and isinstance(one, polars.LazyFrame)
+    return is_a(one, "polars", "LazyFrame")
 
 
 def is_pandas(one: Any) -> bool:
     """Is it a frame of pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(one, pandas.DataFrame)
+    return is_a(one, "pandas", "DataFrame")
 
 
 def arrow_table(table: Any) -> Any:

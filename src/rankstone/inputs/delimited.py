@@ -14,6 +14,7 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
     IrregularError,
+    Row,
     RowError,
     Rows,
     Text,
@@ -131,23 +132,17 @@ def _open_at_end(text: Text, separator: str, start: int) -> bool:
 
 def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Mapping[str, int], skip: bool) -> Columns:
     role = value_role(roles)
-    rows = Rows(text.name, role, skip)
-    for number, _, fields in records:
-        try:
-            if isinstance(fields, RowError):
-                raise fields
-            if len(fields) != width:
-                raise RowError(f"expected {width} fields, found {len(fields)}")
-            query, item = (to_id(fields[roles[one]], one) for one in ("query", "item"))
-            if role is not None:
-                rows.value.append(to_number(fields[roles[role]], role))
-        except RowError as problem:
-            rows.refuse(number, str(problem))
-            continue
-        rows.query.append(query)
-        rows.item.append(item)
-    query_ids, item_ids = as_ids(text_array(rows.query)), as_ids(text_array(rows.item))
-    return rows.columns(query_ids, item_ids, np.array(rows.value))
+
+    def parse(fields: list[str] | RowError) -> Row:
+        if isinstance(fields, RowError):
+            raise fields
+        if len(fields) != width:
+            raise RowError(f"expected {width} fields, found {len(fields)}")
+        value = None if role is None else to_number(fields[roles[role]], role)
+        return to_id(fields[roles["query"]], "query"), to_id(fields[roles["item"]], "item"), value
+
+    lines = ((number, fields) for number, _, fields in records)
+    return Rows(text.name, role, skip).read(lines, parse, lambda words: as_ids(text_array(words)))
 
 
 def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Record]:

@@ -54,78 +54,50 @@ class Format:
 
 def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
     return Format(
-        name,
-        name.upper(),
-        (name,),
-        lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
-        sure=True,
-        may=may,
-        columns=True,
+        name, name.upper(), (name,), lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
+        sure=True, may=may, columns=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"},
         batches=in_pieces(lambda given: Delimited("run", separator, given), quotes=True),
         write=lambda table, stream, *_: write_delimited(table, stream, separator),
-        bad_ids={"query": "^$", "item": "^$"},
-        sql="read_csv",
-    )
+    )  # fmt: skip
 
 
 _ROWS = (
     Format(
-        "trec",
-        "TREC",
-        ("trec", "qrels", "qrel", "run", "res"),
+        "trec", "TREC", ("trec", "qrels", "qrel", "run", "res"),
         lambda text, ask: read_trec(text, ask.kind, ask.skip),
-        borrowed=("tsv",),
-        looks=looks_trec,
+        borrowed=("tsv",), looks=looks_trec, write=write_trec,
         batches=in_pieces(lambda given: lambda text: read_trec(text, "run", False)),
-        write=write_trec,
         bad_ids={"query": NOT_TREC + "|^[#\ufeff]", "item": NOT_TREC},
     ),
     _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line),
     _delimited("tsv", "\t", lambda line: b"\t" in line),
     Format(
-        "jsonl",
-        "JSON lines",
-        ("jsonl", "ndjson"),
+        "jsonl", "JSON lines", ("jsonl", "ndjson"),
         lambda text, ask: read_jsonl(text, ask.kind, ask.given, ask.skip),
-        sure=True,
-        looks=lambda line, kind, name: line.startswith(b"{"),
-        columns=True,
+        sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith(b"{"),
         batches=in_pieces(lambda given: lambda text: read_jsonl(text, "run", given, False)),
         write=lambda table, stream, *_: write_jsonl(table, stream),
-        sql="read_json",
     ),
     Format(
-        "parquet",
-        "Parquet",
-        ("parquet", "pq"),
+        "parquet", "Parquet", ("parquet", "pq"),
         lambda text, ask: read_parquet(text.name, text.data, ask.kind, ask.given, ask.skip),
-        sure=True,
-        magic=MAGIC,
-        columns=True,
-        batches=open_parquet,
+        sure=True, columns=True, sql="read_parquet", magic=MAGIC, batches=open_parquet,
         several=lambda source, ask: read_parquet(ask.path, source, ask.kind, ask.given, ask.skip),
         write=lambda table, stream, *_: write_parquet(table, stream),
-        sql="read_parquet",
     ),
     Format(
-        "letor",
-        "LETOR",
-        ("letor", "svm", "svmlight", "libsvm"),
+        "letor", "LETOR", ("letor", "svm", "svmlight", "libsvm"),
         lambda text, ask: read_letor(text, ask.path, ask.skip),
         looks=lambda line, kind, name: looks_letor(line),
-        kinds=("truth",),
-        note="; a file of scores is the run that goes with it",
+        kinds=("truth",), note="; a file of scores is the run that goes with it",
     ),
     Format(
-        "scores",
-        "scores",
-        ("scores",),
+        "scores", "scores", ("scores",),
         lambda text, ask: read_scores(text, ask.path, ask.beside, ask.skip),
         looks=lambda line, kind, name: kind == "run" and is_number(line),
-        kinds=("run",),
-        note="; a LETOR file is the truth that goes with it",
+        kinds=("run",), note="; a LETOR file is the truth that goes with it",
     ),
-)
+)  # fmt: skip
 FORMATS: Mapping[str, Format] = {row.name: row for row in _ROWS}
 
 

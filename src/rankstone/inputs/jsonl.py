@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import one_piece, text_array, without_nan
@@ -13,6 +12,7 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
     IrregularError,
+    Row,
     RowError,
     Rows,
     Text,
@@ -20,6 +20,7 @@ from rankstone.inputs.lines import (
     check_number,
     count_lines,
     show,
+    valid,
 )
 from rankstone.inputs.roles import Given, by_name, value_role
 
@@ -74,34 +75,26 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns:
     if table.num_rows != count_lines(view) or any(table[name].null_count for name in names.values()):
         raise IrregularError
     found = {role: one_piece(table[name]) for role, name in names.items()}
-    query, item = found.pop("query"), found.pop("item")
-    for role, value in found.items():
-        if not pc.all(pc.is_finite(value)).as_py():
-            raise IrregularError
-        return as_read(query, item, value, role)
-    return as_read(query, item, None, None)
+    named = value_role(names)
+    value = None if named is None else found[named]
+    if value is not None and not pc.all(pc.is_finite(value)).as_py():
+        raise IrregularError
+    return as_read(found["query"], found["item"], value, named)
 
 
 def _line_by_line(text: Text, names: dict[str, str], skip: bool) -> Columns:
     role = value_role(names)
-    rows = Rows(text.name, role, skip)
-    for number, _, line in text.lines():
-        if not line.strip():
-            continue
-        try:
-            row = _object(line)
-            for name in names.values():
-                if name not in row:
-                    raise RowError(f"has no {name!r}")
-            query, item = (_id(row[names[one]], one) for one in ("query", "item"))
-            if role is not None:
-                rows.value.append(_number(row[names[role]], role))
-        except RowError as problem:
-            rows.refuse(number, str(problem))
-            continue
-        rows.query.append(query)
-        rows.item.append(item)
-    return rows.columns(_ids(rows.query), _ids(rows.item), np.array(rows.value))
+
+    def parse(line: bytes) -> Row:
+        row = _object(line)
+        for name in names.values():
+            if name not in row:
+                raise RowError(f"has no {name!r}")
+        value = None if role is None else _number(row[names[role]], role)
+        return _id(row[names["query"]], "query"), _id(row[names["item"]], "item"), value
+
+    lines = ((number, line) for number, _, line in text.lines() if line.strip())
+    return Rows(text.name, role, skip).read(lines, parse, _ids)
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -119,9 +112,7 @@ def _id(value: Any, role: str) -> int | str:
         return value
     if not isinstance(value, str):
         raise RowError(f"{role} {show(value)} is neither a whole number nor a string")
-    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise RowError(f"{role} {show(value.encode('utf-8', 'replace').decode())} is not valid UTF-8")
-    return value
+    return valid(value, role)
 
 
 def _number(value: Any, role: str) -> float:
@@ -133,7 +124,7 @@ def _number(value: Any, role: str) -> float:
         raise RowError(f"{role} {show(value)} is too large") from None
 
 
-def _ids(found: list[int | str]) -> Any:
+def _ids(found: Sequence[int | str]) -> Any:
     """Whole numbers if all of them are, else strings."""
     import pyarrow
 

@@ -9,8 +9,8 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -141,16 +141,28 @@ def count_lines(view: memoryview) -> int:
     return sum(int(np.count_nonzero(block == 10)) for block in blocks) + (len(view) > 0)
 
 
+Row = tuple[Any, Any, "float | None"]  # query, item and value
+T = TypeVar("T")
+
+
 class Rows:
     """Rows read one at a time, and the bad ones among them."""
 
     def __init__(self, name: str, role: str | None, skip: bool) -> None:
         self.name, self.role, self.skip = name, role, skip
-        self.query: list[Any] = []
-        self.item: list[Any] = []
-        self.value: list[float] = []
         self.skipped = 0
         self.bad: list[BadLine] = []
+
+    def read(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], Row], ids: Callable[[Any], Any]) -> Columns:
+        """Columns of the rows that `parse` makes of lines, their ids put together by `ids`."""
+        found: list[Row] = []
+        for number, line in lines:
+            try:
+                found.append(parse(line))
+            except RowError as problem:  # noqa: PERF203
+                self.refuse(number, str(problem))
+        query, item, value = ([row[at] for row in found] for at in range(3))
+        return self.columns(ids(query), ids(item), np.array(value))
 
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
@@ -229,12 +241,16 @@ def to_id(text: str | bytes, role: str) -> str:
         except UnicodeDecodeError:
             raise RowError(f"{role} {show(text.decode('utf-8', 'replace'))} is not valid UTF-8") from None
     else:
-        word = text
-        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
-            shown = word.encode("utf-8", "replace").decode()
-            raise RowError(f"{role} {show(shown)} is not valid UTF-8")
+        word = valid(text, role)
     if not word:
         raise RowError(f"{role} is missing")
+    return word
+
+
+def valid(word: str, role: str) -> str:
+    """The same text, if all of it could be decoded."""
+    if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+        raise RowError(f"{role} {show(word.encode('utf-8', 'replace').decode())} is not valid UTF-8")
     return word
 
 

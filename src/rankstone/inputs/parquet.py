@@ -66,7 +66,7 @@ def _checked(path: str, found: dict[str, Any], role: str | None, skip: bool, bef
     rows = Rows(path, role, skip)
     problems: dict[int, str] = {}
     for one, column in found.items():
-        if column.null_count or pyarrow.types.is_dictionary(column.type):
+        if column.null_count or stored(column.type) != column.type:  # a dictionary may hold null
             missing = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
             problems.update((int(row), f"{one} is null") for row in missing)
         if one == role and pyarrow.types.is_floating(column.type):

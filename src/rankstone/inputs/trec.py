@@ -16,6 +16,7 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
     IrregularError,
+    Row,
     RowError,
     Rows,
     Text,
@@ -62,23 +63,15 @@ def _strings(offsets: Any, text: Any) -> Any:
 def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
     names, value = FIELDS[kind], "grade" if kind == "truth" else "score"
     wanted, at = len(names), names.index(value)
-    rows = Rows(text.name, value, skip)
-    for number, _, line in text.lines():
+
+    def parse(line: bytes) -> Row:
         fields = line.split(None, wanted)
-        if not fields or fields[0].startswith(b"#"):
-            continue
-        try:
-            if len(fields) < wanted or (len(fields) > wanted and kind == "truth"):
-                found = len(line.split())
-                raise RowError(f"expected {wanted} fields ({' '.join(names)}), found {found}")
-            query, item, amount = to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value)
-        except RowError as problem:
-            rows.refuse(number, str(problem))
-            continue
-        rows.query.append(query)
-        rows.item.append(item)
-        rows.value.append(amount)
-    return rows.columns(text_array(rows.query), text_array(rows.item), np.array(rows.value))
+        if len(fields) < wanted or (len(fields) > wanted and kind == "truth"):
+            raise RowError(f"expected {wanted} fields ({' '.join(names)}), found {len(line.split())}")
+        return to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value)
+
+    lines = ((number, line) for number, _, line in text.lines() if line.strip() and not line.lstrip().startswith(b"#"))
+    return Rows(text.name, value, skip).read(lines, parse, text_array)
 
 
 def looks_trec(line: bytes, kind: str, name: str) -> bool:
