@@ -636,7 +636,7 @@ def evaluate(name, k, params, truth, run, choices):
         queries += [query for query in run if query not in truth]
     graded = {query: as_grades(truth.get(query, {})) for query in queries}
     if options["known"] == "returned" and name not in AGREEMENT:
-        graded = {query: {item: graded[query].get(item, 0) for item in run.get(query, ())} for query in queries}
+        graded = {query: _known_of(graded[query], run.get(query, ())) for query in queries}
         seen = graded
     else:
         seen = truth
@@ -693,6 +693,13 @@ def _mean_of_parts(k, options, truth, run, counted):
         means.append(sum(value for value, counts in zip(values, counted, strict=True) if counts) / sum(counted))
     square = options.get("beta", 1.0) ** 2
     return _divided("f", options, (1 + square) * means[0] * means[1], square * means[0] + means[1])
+
+
+def _known_of(grades, run):
+    """The items returned: as the truth has them, then with grade 0 those it does not have."""
+    return {item: grade for item, grade in grades.items() if item in run} | dict.fromkeys(
+        (item for item in run if item not in grades), 0
+    )
 
 
 def as_grades(truth):
