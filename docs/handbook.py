@@ -15,7 +15,7 @@ from typing import Any
 
 import rankstone as rs
 from rankstone.answers.definition import Definition
-from rankstone.conventions.convention import CHOICES
+from rankstone.conventions.choices import CHOICES
 from rankstone.metrics.registry import Row, is_built_in, rows
 
 K = 3

@@ -34,6 +34,7 @@ class Array(Protocol):
 Id: TypeAlias = Any  # of a query or an item: text, a whole number, or anything hashable
 Items: TypeAlias = Mapping[Id, float] | Sequence[Id] | Set[Id] | Array  # one list: {"a": 3, "b": 1}, or ["a", "b"]
 Numbers: TypeAlias = Sequence[float] | Array
+Weights: TypeAlias = Mapping[Id, float] | Numbers  # one a query
 Column: TypeAlias = Arrow | Array | Sequence[Any]
 Path: TypeAlias = "str | PathLike[str]"
 Truth: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 3, "b": 1}}

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.inputs.open import open_source
 from rankstone.measure.sources import evaluate_source
-from rankstone.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
 
 
 def evaluate(
-    truth: Any,
-    run: Any = None,
-    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    truth: Truth,
+    run: Run | None = None,
+    metrics: Metrics = DEFAULT_METRICS,
     *,
     convention: str | Convention = "rankstone",
-    weights: Any = None,
-    columns: Mapping[str, Any] | None = None,
-    mask: Any = None,
-    lengths: Any = None,
-    groups: Any = None,
+    weights: Weights | None = None,
+    columns: Roles | None = None,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Result:
     """Measure a run against a truth.
 

@@ -20,7 +20,7 @@ def evaluate_source(
     convention: str | Convention,
     weights: Any,
     threads: int,
-    choices: dict[str, Any],
+    choices: Mapping[str, Any],
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
     aligned = align_all(source, alignments(plans, threads))
