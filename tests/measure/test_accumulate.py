@@ -227,7 +227,7 @@ def test_pooled_and_highest_grade_look_at_all_queries():
     for query in (3, 1, 2):
         accumulator.update(*sides([query], queries))
     assert dict(accumulator.compute()) == near(dict(rs.evaluate(*sides(queries, queries), metrics)))
-    with pytest.raises(ValueError, match=r"r2: averaging='one_list' needs the rows of all .*; or choose keep=True"):
+    with pytest.raises(ValueError, match=r"r2: averaging='one_list' needs the rows of all .*, or choose keep=True"):
         rs.Accumulator("r2", keep=False)
     with pytest.raises(ValueError, match=r"err takes the highest grade of all queries; say it: max_grade="):
         rs.Accumulator("err", keep=False)

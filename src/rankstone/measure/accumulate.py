@@ -15,7 +15,7 @@ from rankstone.answers.definition import Definition, define
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.convention import convention as find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.dense import Dense
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.open import open_source
@@ -27,6 +27,8 @@ from rankstone.metrics.registry import Metric
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
+_SUMS = "only sums are kept"
+SUMS = Feeding(all_queries=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
 class Accumulator:
@@ -69,7 +71,8 @@ class Accumulator:
         self.keep = keep
         self.threads = threads
         if not keep:
-            self._summed = tuple(by_query(one, "; or choose keep=True") for one in self.plans)
+            refuse_unknown(self.plans, SUMS)
+            self._summed = tuple(map(by_query, self.plans))
         self.reset()
 
     def reset(self) -> None:
@@ -332,15 +335,11 @@ def _is_list(side: Any) -> bool:
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
-def by_query(one: Plan, advice: str = "") -> Plan:
-    """The plan for sums that are taken a few queries at a time, or an error if there are none."""
-    if wanted := one.metric.row.all_queries(one.arguments):
-        raise ValueError(f"{one.label} {wanted}{advice}")
-    if one.choices["averaging"] != "one_list":
-        return one
-    if not one.metric.row.additive:
-        raise ValueError(f"{one.label}: averaging='one_list' needs the rows of all queries{advice}")
-    return replace(one, choices={**one.choices, "averaging": "micro"})
+def by_query(plan: Plan) -> Plan:
+    """The plan for sums that are taken a few queries at a time. Those of one list, where they add up, are a micro mean's."""
+    if plan.choices["averaging"] != "one_list":
+        return plan
+    return replace(plan, choices={**plan.choices, "averaging": "micro"})
 
 
 def _sums(one: Plan, piece: Piece) -> tuple[Sums, Any]:

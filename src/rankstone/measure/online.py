@@ -16,7 +16,7 @@ from rankstone.answers.definition import Definition, define
 from rankstone.answers.table import text_table
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.convention import convention as find_convention
-from rankstone.conventions.plan import Plan, make_plans
+from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.accumulate import by_query
@@ -27,6 +27,10 @@ Time = float | datetime
 Span = float | timedelta
 
 _TOGETHER = 1024  # lists that are measured at a time
+_BY_LIST = "lists are measured as they are served"
+SERVED = Feeding(
+    all_queries=_BY_LIST, one_list=_BY_LIST, ratings=_BY_LIST, other_means="the interval is that of a ratio of sums"
+)
 _HALF_LIVES = 40  # after which a list weighs 1e-12
 _COUNTS = (
     "lists", "late lists", "outcomes", "late outcomes", "outcomes before their list", "outcomes without a list",
@@ -81,7 +85,8 @@ class Online:
         asked = make_plans(metrics, convention, choices)
         named = find_convention(convention).but(**choices)
         self.definitions: dict[str, Definition] = {one.label: define(one, named) for one in asked}
-        self._plans = tuple(map(_by_list, asked))
+        refuse_unknown(asked, SERVED)
+        self._plans = tuple(map(by_query, asked))
         self._finish = [measure(one, Dicts({}, {}).align(one.alignment).ranked).ratio.finish for one in self._plans]
         self.half_life = None if half_life is None else _span("half_life", half_life)
         if window is None and self.half_life is None:
@@ -397,17 +402,6 @@ class _Settled(NamedTuple):
             np.concatenate([one.bottoms for one in parts], axis=1),
             np.concatenate([one.counted for one in parts], axis=1),
         )
-
-
-def _by_list(one: Plan) -> Plan:
-    """The plan for sums that are taken list by list."""
-    if one.metric.row.kind == "ratings":
-        raise ValueError(f"{one.label} measures predicted ratings, not lists that were served")
-    summed = by_query(one)
-    averaging = summed.choices["averaging"]
-    if averaging not in ("macro", "micro"):
-        raise ValueError(f"{one.label}: averaging={averaging!r} has no interval here; choose macro or micro")
-    return summed
 
 
 def _estimate(

@@ -17,7 +17,7 @@ from rankstone.align.grouped import movable, one_pass
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.conventions.convention import convention as find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
 from rankstone.inputs.files import is_path, read_truth
@@ -30,6 +30,15 @@ from rankstone.metrics.registry import Metric
 Progress = Callable[[int, int], None]
 
 _ANY_ORDER = "a stream's rows come in any order"
+
+BATCHES = Feeding(extra_queries="only judged queries are kept")  # of a file where each query's rows lie together
+STREAM = replace(
+    BATCHES,
+    row_order=_ANY_ORDER,
+    ties_order=_ANY_ORDER,
+    together=_ANY_ORDER,
+    otherwise="or use a file where the rows of each query lie together",
+)
 
 
 class Stream:
@@ -79,8 +88,7 @@ class Stream:
     ) -> None:
         asked = (metrics,) if isinstance(metrics, (str, Metric)) else tuple(metrics)
         plans = make_plans(asked, convention, choices)
-        for one in plans:
-            _refuse(one)
+        refuse_unknown(plans, STREAM)
         self.threads = threads
         self._columns = columns
         self._choices = choices
@@ -132,7 +140,7 @@ class Stream:
     def _rows(self, batch: Any) -> Columns:
         rows = _returned(batch, self._columns)
         if rows.score is None:
-            raise ValueError(f"the batch has no score column; {_ANY_ORDER}, so only scores can rank them")
+            STREAM.refuse_no_scores("batch")
         return rows
 
     # -- sharing the work ------------------------------------------------------------------------------------
@@ -303,7 +311,7 @@ def evaluate_file(
     if weights is not None:
         choices.setdefault("averaging", "weighted")
     plans = make_plans(metrics, convention, choices)
-    _refuse_extra(plans)
+    refuse_unknown(plans, BATCHES)
     batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
     judged = _judged(truth, roles_of(columns, "truth") or None)
     asked = (plans, metrics, convention, weights, threads, choices)
@@ -427,28 +435,6 @@ def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
 def _core_of(how: Align) -> tuple[Any, ...]:
     """Options that change what has to be counted; the others only change how counts are read."""
     return how.float32, how.duplicates, how.truth_duplicates
-
-
-def _refuse(one: Plan) -> None:
-    """Stop at choices that need more than two passes over rows in any order can know."""
-    _refuse_extra([one])
-    ties, duplicates = one.choices["ties"], one.choices["duplicates"]
-    if ties in ("input", "reverse_input"):
-        raise ValueError(
-            f"{one.metric}: ties={ties!r} has no meaning here, as {_ANY_ORDER}; choose item_desc, item_asc, "
-            "optimistic, pessimistic or expected, or use a file where the rows of each query lie together"
-        )
-    if duplicates not in ("error", "count"):
-        raise ValueError(
-            f"{one.metric}: duplicates={duplicates!r} needs the rows of a query together, but {_ANY_ORDER}; choose "
-            "error or count, or use a file where the rows of each query lie together"
-        )
-
-
-def _refuse_extra(plans: Sequence[Plan]) -> None:
-    for one in plans:
-        if one.choices["extra"] == "zero":
-            raise ValueError(f"{one.metric}: extra='zero' keeps every query of the run in memory; choose skip or error")
 
 
 def _identity(truth: Columns, metrics: Sequence[Metric], named: Convention, choices: Mapping[str, Any]) -> bytes:

@@ -315,7 +315,7 @@ def test_nan_of_a_query_that_nobody_judged():
 
 
 def test_no_scores():
-    with pytest.raises(ValueError, match="has no score column; a stream's rows come in any order"):
+    with pytest.raises(ValueError, match="has no score or rank column, and a stream's rows come in any order"):
         Stream({"q": {"a": 1}}, "ap").find({"query": ["q"], "item": ["a"]})
 
 
