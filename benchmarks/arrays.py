@@ -54,7 +54,9 @@ def arrays_of(library: str, *arrays: Any) -> tuple[Any, ...]:
 
 
 def ours(arrays: tuple[Any, ...], convention: str, metrics: tuple[str, ...]) -> Numbers:
-    return means({name: getattr(rs.arrays, name)(*arrays, KS, convention=convention) for name in metrics})
+    scores, labels = arrays
+    given = {"scores": scores, "labels": labels, "k": KS, "convention": convention}
+    return means({name: getattr(rs.arrays, name)(**given) for name in metrics})
 
 
 def means(values: dict[str, Any]) -> Numbers:

@@ -1,5 +1,5 @@
 // Ranks by counting. An item's rank is one plus the number of items placed before it, so no list is ever sorted:
-// only the hits (judged items that the run returned) are looked at, against the bare scores of their query.
+// only the placements (judged items that the run returned) are looked at, against the bare scores of their query.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ struct Options {
     int threads = 0;             // 0: as many as there are cores
 };
 
-struct Hit {
+// A judged item that the run returned.
+struct Placement {
     int64_t row;    // its row among the query's rows of the run, from 0
     int64_t place;  // its position in the query's truth, from 1
     double grade;
@@ -37,8 +38,8 @@ struct Hit {
     int64_t tied = 1;   // rows with this score, itself included
 };
 
-// Sets `above` and `tied` of every hit. Rows whose score is NaN count nowhere: that is how rows are dropped.
-void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits);
+// Sets `above` and `tied` of every placement. Rows whose score is NaN count nowhere: that is how rows are dropped.
+void count_rows(const double* scores, int64_t rows, std::vector<Placement>& placements);
 
 // How many of the levels, which go from high to low, are above the score.
 inline size_t find_level(const std::vector<double>& levels, double score) {
@@ -50,38 +51,39 @@ inline size_t find_level(const std::vector<double>& levels, double score) {
 
 bool any_nan(const double* scores, int64_t rows);
 
-// Ranks the hits of one query. Keeps its buffers from one query to the next.
+// Ranks the placements of one query. Keeps its buffers from one query to the next.
 class Ranker {
 public:
-    // Counts, and ranks as if there were no ties. Returns whether some hit is tied with another row.
-    static bool count(const double* scores, int64_t rows, std::vector<Hit>& hits) {
-        count_rows(scores, rows, hits);
+    // Counts, and ranks as if there were no ties. Returns whether some placement is tied with another row.
+    static bool count(const double* scores, int64_t rows, std::vector<Placement>& placements) {
+        count_rows(scores, rows, placements);
         bool tied = false;
-        for (Hit& hit : hits) {
-            hit.rank = hit.above + 1;
-            tied |= hit.tied > 1;
+        for (Placement& placement : placements) {
+            placement.rank = placement.above + 1;
+            tied |= placement.tied > 1;
         }
         return tied;
     }
 
-    // Ranks tied hits. `compare(a, b)` says how the items in rows a and b compare: negative, 0 or positive.
+    // Ranks tied placements. `compare(a, b)` says how the items in rows a and b compare: negative, 0 or positive.
     template <class Compare>
-    void break_ties(const double* scores, int64_t rows, std::vector<Hit>& hits, Order order, Compare compare) {
-        collect_ties(scores, rows, hits);
-        rank_ties(hits, order, compare);
+    void break_ties(const double* scores, int64_t rows, std::vector<Placement>& placements, Order order,
+                    Compare compare) {
+        collect_ties(scores, rows, placements);
+        rank_ties(placements, order, compare);
     }
 
-    // The same in two steps, for who must look at the tied rows in between. The first sorts the hits by score.
-    void collect_ties(const double* scores, int64_t rows, std::vector<Hit>& hits) {
-        sort(hits, rows);
+    // The same in two steps, for who must look at the tied rows in between. The first sorts the placements by score.
+    void collect_ties(const double* scores, int64_t rows, std::vector<Placement>& placements) {
+        sort(placements, rows);
         levels_.clear();
         ends_.clear();
         int64_t count = 0;
-        for (const Hit& hit : hits)
-            if (hit.tied > 1 && (levels_.empty() || levels_.back() != hit.score)) {
-                levels_.push_back(hit.score);
+        for (const Placement& placement : placements)
+            if (placement.tied > 1 && (levels_.empty() || levels_.back() != placement.score)) {
+                levels_.push_back(placement.score);
                 ends_.push_back(count);
-                count += hit.tied;
+                count += placement.tied;
             }
         tied_rows_.resize(static_cast<size_t>(count));
         for (int64_t row = 0; row < rows; ++row) {
@@ -93,61 +95,63 @@ public:
     const std::vector<int64_t>& tied_rows() const { return tied_rows_; }
 
     template <class Compare>
-    void rank_ties(std::vector<Hit>& hits, Order order, Compare compare) {
+    void rank_ties(std::vector<Placement>& placements, Order order, Compare compare) {
         int64_t* rows = tied_rows_.data();
-        for (size_t first = 0, last = 0; first < hits.size(); first = last) {
-            while (last < hits.size() && hits[last].above == hits[first].above) ++last;
-            if (hits[first].tied == 1) continue;
-            rank_group(hits.data() + first, hits.data() + last, {rows, rows + hits[first].tied}, order, compare);
-            rows += hits[first].tied;
+        for (size_t first = 0, last = 0; first < placements.size(); first = last) {
+            while (last < placements.size() && placements[last].above == placements[first].above) ++last;
+            if (placements[first].tied == 1) continue;
+            rank_group(placements.data() + first, placements.data() + last, {rows, rows + placements[first].tied},
+                       order, compare);
+            rows += placements[first].tied;
         }
     }
 
-    void sort(std::vector<Hit>& hits, int64_t rows) {
-        if (std::is_sorted(hits.begin(), hits.end(), lower_rank)) return;
-        // Ranks are distinct once ties are broken, so many hits are put in order by writing each to its rank.
+    void sort(std::vector<Placement>& placements, int64_t rows) {
+        if (std::is_sorted(placements.begin(), placements.end(), lower_rank)) return;
+        // Ranks are distinct once ties are broken, so many placements are put in order by writing each to its rank.
         const auto many = int64_t{64};
-        if (std::ssize(hits) < many || std::ssize(hits) < rows / 4 || !scatter(hits, rows))
-            std::sort(hits.begin(), hits.end(), lower_rank);
+        if (std::ssize(placements) < many || std::ssize(placements) < rows / 4 || !scatter(placements, rows))
+            std::sort(placements.begin(), placements.end(), lower_rank);
     }
 
 private:
-    static bool lower_rank(const Hit& a, const Hit& b) { return a.rank < b.rank; }
+    static bool lower_rank(const Placement& a, const Placement& b) { return a.rank < b.rank; }
 
-    bool scatter(std::vector<Hit>& hits, int64_t rows) {
+    bool scatter(std::vector<Placement>& placements, int64_t rows) {
         slots_.assign(static_cast<size_t>(rows), -1);
-        for (size_t i = 0; i < hits.size(); ++i) {
-            int64_t& slot = slots_[static_cast<size_t>(hits[i].rank - 1)];
+        for (size_t i = 0; i < placements.size(); ++i) {
+            int64_t& slot = slots_[static_cast<size_t>(placements[i].rank - 1)];
             if (slot >= 0) return false;
             slot = static_cast<int64_t>(i);
         }
         sorted_.clear();
         for (int64_t slot : slots_)
-            if (slot >= 0) sorted_.push_back(hits[static_cast<size_t>(slot)]);
-        hits.swap(sorted_);
+            if (slot >= 0) sorted_.push_back(placements[static_cast<size_t>(slot)]);
+        placements.swap(sorted_);
         return true;
     }
 
-    // Ranks the hits of one score, given the rows with that score in input order.
+    // Ranks the placements of one score, given the rows with that score in input order.
     template <class Compare>
-    void rank_group(Hit* first, Hit* last, std::span<int64_t> rows, Order order, Compare compare) {
+    void rank_group(Placement* first, Placement* last, std::span<int64_t> rows, Order order, Compare compare) {
         const auto before = [&](int64_t a, int64_t b) {
             const int c = compare(a, b);
             return c ? (c < 0) == (order == Order::item_asc) : a < b;
         };
         const bool by_item = order == Order::item_asc || order == Order::item_desc;
         if (by_item && last - first <= static_cast<int64_t>(std::bit_width(rows.size()))) {
-            for (Hit* hit = first; hit != last; ++hit)
+            for (Placement* placement = first; placement != last; ++placement)
                 for (int64_t row : rows)
-                    if (row != hit->row) hit->rank += before(row, hit->row);
+                    if (row != placement->row) placement->rank += before(row, placement->row);
             return;
         }
-        std::sort(first, last, [](const Hit& a, const Hit& b) { return a.row < b.row; });
+        std::sort(first, last, [](const Placement& a, const Placement& b) { return a.row < b.row; });
         if (by_item) merge_sort(rows, before);
         for (size_t i = 0; i < rows.size(); ++i) {
-            Hit* hit = std::lower_bound(first, last, rows[i], [](const Hit& h, int64_t row) { return h.row < row; });
-            if (hit != last && hit->row == rows[i])
-                hit->rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
+            Placement* placement =
+                std::lower_bound(first, last, rows[i], [](const Placement& h, int64_t row) { return h.row < row; });
+            if (placement != last && placement->row == rows[i])
+                placement->rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
         }
     }
 
@@ -172,7 +176,7 @@ private:
     std::vector<double> levels_;  // the tied scores, high to low
     std::vector<int64_t> ends_;   // where the rows of each end in the next
     std::vector<int64_t> tied_rows_, merged_, slots_;
-    std::vector<Hit> sorted_;
+    std::vector<Placement> sorted_;
 };
 
 }  // namespace rankstone

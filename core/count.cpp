@@ -1,4 +1,4 @@
-// The one loop that everything rests on: how many scores are above a hit's score, and how many equal it.
+// The one loop that everything rests on: how many scores are above a placement's score, and how many equal it.
 #include "align.hpp"
 
 #include <cstdlib>
@@ -16,16 +16,16 @@ namespace rankstone {
 namespace {
 
 RANKSTONE_CLONES
-void count_each(const double* scores, int64_t rows, Hit* hits, int64_t count) {
+void count_each(const double* scores, int64_t rows, Placement* placements, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-        const double score = hits[i].score;
+        const double score = placements[i].score;
         int64_t above = 0, tied = 0;
         for (int64_t row = 0; row < rows; ++row) {
             above += scores[row] > score;
             tied += scores[row] == score;
         }
-        hits[i].above = above;
-        hits[i].tied = tied;
+        placements[i].above = above;
+        placements[i].tied = tied;
     }
 }
 
@@ -36,11 +36,11 @@ int64_t count_nan(const double* scores, int64_t rows) {
     return count;
 }
 
-// The other way round, for many hits: the hits' distinct scores, high to low, and one binary search a row.
-void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits) {
+// The other way round, for many placements: the placements' distinct scores, high to low, and one binary search a row.
+void count_by_search(const double* scores, int64_t rows, std::vector<Placement>& placements) {
     std::vector<double> levels;
-    levels.reserve(hits.size());
-    for (const Hit& hit : hits) levels.push_back(hit.score);
+    levels.reserve(placements.size());
+    for (const Placement& placement : placements) levels.push_back(placement.score);
     std::sort(levels.begin(), levels.end(), std::greater<>());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     const size_t count = levels.size();
@@ -53,11 +53,11 @@ void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits)
         above[at + equal] += score == score;  // the search takes a NaN for the highest score, which it is not
     }
     for (size_t i = 1; i < count; ++i) above[i] += above[i - 1];
-    for (Hit& hit : hits) {
+    for (Placement& placement : placements) {
         const auto at = static_cast<size_t>(
-            std::lower_bound(levels.begin(), levels.end(), hit.score, std::greater<>()) - levels.begin());
-        hit.above = above[at];
-        hit.tied = tied[at];
+            std::lower_bound(levels.begin(), levels.end(), placement.score, std::greater<>()) - levels.begin());
+        placement.above = above[at];
+        placement.tied = tied[at];
     }
 }
 
@@ -65,15 +65,15 @@ void count_by_search(const double* scores, int64_t rows, std::vector<Hit>& hits)
 
 bool any_nan(const double* scores, int64_t rows) { return count_nan(scores, rows) > 0; }
 
-void count_rows(const double* scores, int64_t rows, std::vector<Hit>& hits) {
-    // Measured with AVX-512, on fresh data for each call: passing over the rows costs 0.14 ns a hit and row, searching
-    // 10 ns a row and, for sorting the hits, 90 ns a hit. So few rows are passed over whatever the hits, many only for
-    // some 70 hits.
-    const auto count = static_cast<int64_t>(hits.size());
+void count_rows(const double* scores, int64_t rows, std::vector<Placement>& placements) {
+    // Measured with AVX-512, on fresh data for each call: passing over the rows costs 0.14 ns a placement and row,
+    // searching 10 ns a row and, for sorting the placements, 90 ns a placement. So few rows are passed over whatever
+    // the placements, many only for some 70 placements.
+    const auto count = static_cast<int64_t>(placements.size());
     if (count * rows < 70 * rows + 650 * count)
-        count_each(scores, rows, hits.data(), count);
+        count_each(scores, rows, placements.data(), count);
     else
-        count_by_search(scores, rows, hits);
+        count_by_search(scores, rows, placements);
 }
 
 }  // namespace rankstone

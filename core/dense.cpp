@@ -23,11 +23,11 @@ public:
                                                                  : options_.order;
         for (int64_t query = chunk.first; query < chunk.last; ++query) {
             read(query);
-            if (Ranker::count(scores_.data(), std::ssize(scores_), hits_))
-                ranker_.break_ties(scores_.data(), std::ssize(scores_), hits_, order,
+            if (Ranker::count(scores_.data(), std::ssize(scores_), placements_))
+                ranker_.break_ties(scores_.data(), std::ssize(scores_), placements_, order,
                                    [](int64_t, int64_t) { return 0; });
-            ranker_.sort(hits_, std::ssize(scores_));
-            output_.write(chunk, query, true, std::ssize(scores_), grades_, hits_);
+            ranker_.sort(placements_, std::ssize(scores_));
+            output_.write(chunk, query, true, std::ssize(scores_), grades_, placements_);
             team_.check();
         }
     }
@@ -39,7 +39,7 @@ private:
         if (input_.mask) copy(*input_.mask, query, mask_);
         scores_.clear();
         grades_.clear();
-        hits_.clear();
+        placements_.clear();
         for (size_t i = 0; i < cells_.size(); ++i) {
             if (mask_[i] == 0) continue;
             const auto column = static_cast<int64_t>(i);
@@ -50,7 +50,7 @@ private:
             scores_.push_back(score);
             if (!options_.zeros && labels_[i] == 0) continue;
             grades_.push_back(labels_[i]);
-            hits_.push_back({row, column + 1, labels_[i], score});
+            placements_.push_back({row, row + 1, labels_[i], score});
         }
     }
 
@@ -68,7 +68,7 @@ private:
     // Of the query being aligned: all cells, and those that the mask leaves.
     std::vector<double> cells_, labels_, mask_;
     std::vector<double> scores_, grades_;
-    std::vector<Hit> hits_;
+    std::vector<Placement> placements_;
     Ranker ranker_;
 };
 

@@ -13,99 +13,100 @@ namespace rankstone {
 // possibly can; Output::finish closes the gaps.
 struct Chunk {
     int64_t first = 0, last = 0;  // queries
-    int64_t truth_start = 0, hit_start = 0;
-    int64_t truth_rows = 0, hits = 0;  // written so far
+    int64_t truth_start = 0, placement_start = 0;
+    int64_t truth_rows = 0, placements = 0;  // written so far
     int64_t dropped = 0;
     bool tied = false;
 };
 
 struct Output {
-    int64_t queries = 0, truth_rows = 0, hits = 0, dropped = 0;
-    bool tied = false;
+    int64_t queries = 0, truth_rows = 0, placements = 0, dropped = 0;
+    bool any_tied = false;  // else `above` and `tied` are not filled
     Array<int64_t> retrieved;
     Array<bool> present;
     Array<int64_t> truth_offsets;
-    Array<double> grades, ideal;
-    Array<int64_t> hit_offsets, rank;
+    Array<double> truth_grades, ideal_grades;
+    Array<int64_t> placed_offsets, rank;
     Array<double> grade, score;
-    Array<int64_t> place, above, ties;
+    Array<int64_t> place, above, tied;
 
     void reserve_queries(int64_t count) {
         retrieved.grow(count);
         present.grow(count);
         truth_offsets.grow(count + 1);
-        hit_offsets.grow(count + 1);
+        placed_offsets.grow(count + 1);
     }
     void reserve_truth(int64_t count) {
-        grades.grow(count);
-        ideal.grow(count);
+        truth_grades.grow(count);
+        ideal_grades.grow(count);
     }
-    void reserve_hits(int64_t count) {
+    void reserve_placements(int64_t count) {
         rank.grow(count);
         grade.grow(count);
         score.grow(count);
         place.grow(count);
         above.grow(count);
-        ties.grow(count);
+        tied.grow(count);
     }
 
-    // Appends a query to its chunk. There must be room; the hits must be sorted by rank.
+    // Appends a query to its chunk. There must be room; the placements must be sorted by rank.
     void write(Chunk& chunk, int64_t query, bool is_present, int64_t retrieved_rows, std::span<const double> truth,
-               const std::vector<Hit>& found) {
+               const std::vector<Placement>& found) {
         retrieved[query] = retrieved_rows;
         present[query] = is_present;
 
         const auto rows = static_cast<int64_t>(truth.size());
         const int64_t truth_at = chunk.truth_start + chunk.truth_rows;
-        std::copy(truth.begin(), truth.end(), grades.data() + truth_at);
-        std::copy(truth.begin(), truth.end(), ideal.data() + truth_at);
-        const std::span best(ideal.data() + truth_at, truth.size());
+        std::copy(truth.begin(), truth.end(), truth_grades.data() + truth_at);
+        std::copy(truth.begin(), truth.end(), ideal_grades.data() + truth_at);
+        const std::span best(ideal_grades.data() + truth_at, truth.size());
         if (!std::is_sorted(best.begin(), best.end(), std::greater<>()))
             std::sort(best.begin(), best.end(), std::greater<>());
         truth_offsets[query + 1] = rows;
         chunk.truth_rows += rows;
 
-        if (!chunk.tied && std::any_of(found.begin(), found.end(), [](const Hit& hit) { return hit.tied > 1; })) {
+        if (!chunk.tied &&
+            std::any_of(found.begin(), found.end(), [](const Placement& placement) { return placement.tied > 1; })) {
             chunk.tied = true;
-            fill_untied(chunk.hit_start, chunk.hits);
+            fill_untied(chunk.placement_start, chunk.placements);
         }
-        int64_t at = chunk.hit_start + chunk.hits;
-        for (const Hit& hit : found) {
-            rank[at] = hit.rank;
-            grade[at] = hit.grade;
-            score[at] = hit.score;
-            place[at] = hit.place;
+        int64_t at = chunk.placement_start + chunk.placements;
+        for (const Placement& placement : found) {
+            rank[at] = placement.rank;
+            grade[at] = placement.grade;
+            score[at] = placement.score;
+            place[at] = placement.place;
             if (chunk.tied) {
-                above[at] = hit.above;
-                ties[at] = hit.tied;
+                above[at] = placement.above;
+                tied[at] = placement.tied;
             }
             ++at;
         }
-        hit_offsets[query + 1] = static_cast<int64_t>(found.size());
-        chunk.hits += static_cast<int64_t>(found.size());
+        placed_offsets[query + 1] = static_cast<int64_t>(found.size());
+        chunk.placements += static_cast<int64_t>(found.size());
     }
 
     // Closes the gaps between the chunks, turns the counts into offsets, and gives back the room that was not needed.
     void finish(std::span<const Chunk> chunks) {
         for (const Chunk& chunk : chunks) {
-            tied |= chunk.tied;
+            any_tied |= chunk.tied;
             dropped += chunk.dropped;
         }
         for (const Chunk& chunk : chunks) {
-            if (tied && !chunk.tied) fill_untied(chunk.hit_start, chunk.hits);
+            if (any_tied && !chunk.tied) fill_untied(chunk.placement_start, chunk.placements);
             const auto truth = [&](auto& array) { move(array, truth_rows, chunk.truth_start, chunk.truth_rows); };
-            truth(grades), truth(ideal);
+            truth(truth_grades), truth(ideal_grades);
             truth_rows += chunk.truth_rows;
-            const auto found = [&](auto& array) { move(array, hits, chunk.hit_start, chunk.hits); };
+            const auto found = [&](auto& array) { move(array, placements, chunk.placement_start, chunk.placements); };
             found(rank), found(grade), found(score), found(place);
-            if (tied) found(above), found(ties);
-            hits += chunk.hits;
+            if (any_tied) found(above), found(tied);
+            placements += chunk.placements;
             queries = chunk.last;
         }
-        truth_offsets[0] = hit_offsets[0] = 0;
+        truth_offsets[0] = placed_offsets[0] = 0;
         for (int64_t i = 0; i < queries; ++i) {
             truth_offsets[i + 1] += truth_offsets[i];
-            hit_offsets[i + 1] += hit_offsets[i];
+            placed_offsets[i + 1] += placed_offsets[i];
         }
     }
 
@@ -118,7 +119,7 @@ private:
     void fill_untied(int64_t start, int64_t count) {
         for (int64_t i = start; i < start + count; ++i) {
             above[i] = rank[i] - 1;
-            ties[i] = 1;
+            tied[i] = 1;
         }
     }
 };

@@ -37,15 +37,15 @@ public:
             in_run_ = run_.ranges[static_cast<size_t>(query)];
             judged_ = in_truth_.size();
             dropped_ = 0;
-            hits_.clear();
+            placements_.clear();
             read_truth();
             if (in_run_.present()) {
                 read_scores();
-                find_hits();
+                find_placements();
                 rank();
             }
             chunk.dropped += dropped_;
-            output_.write(chunk, query, in_run_.present(), in_run_.size() - dropped_, kept_grades_, hits_);
+            output_.write(chunk, query, in_run_.present(), in_run_.size() - dropped_, kept_grades_, placements_);
             team_.check();
         }
     }
@@ -67,7 +67,7 @@ private:
         gather_keys(truth_, in_truth_.first, judged_, judged_keys_.data());
         const Table::View table = table_.start(judged_ + in_run_.size());
         first_row_.assign(static_cast<size_t>(judged_), -1);
-        hit_at_.assign(static_cast<size_t>(judged_), -1);
+        placement_at_.assign(static_cast<size_t>(judged_), -1);
         kept_grades_.clear();
         for (int64_t i = 0; i < judged_; ++i) {
             const Key& key = judged_keys_[static_cast<size_t>(i)];
@@ -109,7 +109,7 @@ private:
         });
     }
 
-    void find_hits() {
+    void find_placements() {
         const Table::View table = table_.view();
         const bool counting = options_.duplicates == Duplicates::count;
         Key keys[block];
@@ -128,7 +128,7 @@ private:
                 };
                 if (counting) {
                     const int64_t number = table.find(Keys::tag(keys[i]), same);
-                    if (number >= 0) add_hit(start + i, number);
+                    if (number >= 0) add_placement(start + i, number);
                     continue;
                 }
                 Table::Slot& slot = table.find_or_add(Keys::tag(keys[i]), fresh, same);
@@ -147,18 +147,19 @@ private:
         const int64_t number = table_.view().number(slot);
         if (number >= judged_ || first_row_[static_cast<size_t>(number)] >= 0) return repeat(row, number, slot);
         first_row_[static_cast<size_t>(number)] = row;
-        add_hit(row, number);
+        add_placement(row, number);
     }
 
-    void add_hit(int64_t row, int64_t number) {
+    void add_placement(int64_t row, int64_t number) {
         const double grade = grades_[static_cast<size_t>(number)];
         if (!options_.zeros && grade == 0) return;
-        hit_at_[static_cast<size_t>(number)] = static_cast<int64_t>(hits_.size());
+        placement_at_[static_cast<size_t>(number)] = static_cast<int64_t>(placements_.size());
         if (scores_) {
-            hits_.push_back({row, number + 1, grade, scores_[row]});
+            placements_.push_back({row, number + 1, grade, scores_[row]});
         } else {
             const int64_t rank = row + 1 - dropped_;
-            hits_.push_back({row, number + 1, grade, std::numeric_limits<double>::quiet_NaN(), rank, rank - 1, 1});
+            placements_.push_back(
+                {row, number + 1, grade, std::numeric_limits<double>::quiet_NaN(), rank, rank - 1, 1});
         }
     }
 
@@ -181,9 +182,10 @@ private:
         if (!scores_ || scores_[row] <= scores_[kept]) return drop(row);
         if (judged) {
             first_row_[static_cast<size_t>(number)] = row;
-            const int64_t hit = hit_at_[static_cast<size_t>(number)];
-            if (hit >= 0)
-                hits_[static_cast<size_t>(hit)].row = row, hits_[static_cast<size_t>(hit)].score = scores_[row];
+            const int64_t placement = placement_at_[static_cast<size_t>(number)];
+            if (placement >= 0)
+                placements_[static_cast<size_t>(placement)].row = row,
+                placements_[static_cast<size_t>(placement)].score = scores_[row];
         } else {
             table_.view().renumber(slot, judged_ + row);
         }
@@ -204,10 +206,10 @@ private:
     void rank() {
         if (!scores_) return;  // the rows are the ranks
         const int64_t count = in_run_.size();
-        if (Ranker::count(scores_, count, hits_))
-            ranker_.break_ties(scores_, count, hits_, options_.order,
+        if (Ranker::count(scores_, count, placements_))
+            ranker_.break_ties(scores_, count, placements_, options_.order,
                                [&](int64_t a, int64_t b) { return Keys::compare(run_value(a), run_value(b)); });
-        ranker_.sort(hits_, count);
+        ranker_.sort(placements_, count);
     }
 
     const Side& truth_;
@@ -216,14 +218,14 @@ private:
     const Team& team_;
     Output& output_;
 
-    // Of the query being aligned. By place in the truth: the grade, the key, the row and the hit that showed it.
+    // Of the query being aligned. By place in the truth: the grade, the key, the row and the placement that showed it.
     int64_t query_ = 0, judged_ = 0, dropped_ = 0;
     Range in_truth_, in_run_;
     std::vector<double> grades_, kept_grades_, own_scores_;
     std::vector<Key> judged_keys_;
-    std::vector<int64_t> first_row_, hit_at_;
+    std::vector<int64_t> first_row_, placement_at_;
     const double* scores_ = nullptr;
-    std::vector<Hit> hits_;
+    std::vector<Placement> placements_;
     Table table_;
     Ranker ranker_;
 };
@@ -254,22 +256,22 @@ Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_
     for (int64_t query = 0; query < queries; ++query) total += cost(query).work;
     const int64_t size = std::max(Team::few_rows, total / (16 * team.threads()) + 1);
     std::vector<Chunk> chunks(1);
-    int64_t work = 0, truth_rows = 0, hits = 0;
+    int64_t work = 0, truth_rows = 0, placements = 0;
     for (int64_t query = 0; query < queries; ++query) {
         if (work >= size) {
-            chunks.push_back({query, query, truth_rows, hits});
+            chunks.push_back({query, query, truth_rows, placements});
             work = 0;
         }
         const Cost each = cost(query);
         work += each.work;
         truth_rows += each.truth_rows;
-        hits += each.hits;
+        placements += each.placements;
         chunks.back().last = query + 1;
     }
     Output output;
     output.reserve_queries(queries);
     output.reserve_truth(truth_rows);
-    output.reserve_hits(hits);
+    output.reserve_placements(placements);
     team.each(std::ssize(chunks), total, [&](int64_t i) { align(chunks[static_cast<size_t>(i)], output); });
     output.finish(chunks);
     return output;

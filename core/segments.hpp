@@ -52,7 +52,7 @@ void gather_numbers(const Column& column, const Permutation& rows, int64_t first
 
 // How much work a query is, and how many rows it can have at most in the output.
 struct Cost {
-    int64_t work, truth_rows, hits;
+    int64_t work, truth_rows, placements;
 };
 
 // Makes room in the output, cuts the queries into chunks of about the same work, and has `align` write each.

@@ -72,41 +72,41 @@ public:
     void seal(Team& team) override {
         sort_repeated();
         const auto queries = std::ssize(queries_);
-        hit_offsets_.assign(queries_.size() + 1, 0);
+        placed_offsets_.assign(queries_.size() + 1, 0);
         level_offsets_.assign(queries_.size() + 1, 0);
         for (int64_t query = 0; query < queries; ++query) {
             int64_t found = 0;
             for (int64_t i = truth_offsets_[at(query)]; i < truth_offsets_[at(query + 1)]; ++i)
                 found += !std::isnan(finds.scores[at(i)]);
-            hit_offsets_[at(query + 1)] = found + std::ssize(repeats_of(query));
+            placed_offsets_[at(query + 1)] = found + std::ssize(repeats_of(query));
         }
-        for (int64_t query = 0; query < queries; ++query) hit_offsets_[at(query + 1)] += hit_offsets_[at(query)];
-        const int64_t hits = hit_offsets_.back();
-        hits_.resize(at(hits));
-        std::vector<double> levels(at(hits));
-        std::vector<uint32_t> level_hits(at(hits));
+        for (int64_t query = 0; query < queries; ++query) placed_offsets_[at(query + 1)] += placed_offsets_[at(query)];
+        const int64_t placements = placed_offsets_.back();
+        placements_.resize(at(placements));
+        std::vector<double> levels(at(placements));
+        std::vector<uint32_t> level_placements(at(placements));
         // Sorted where they are, with gaps between the levels of one query and the next, which are closed afterwards.
         team.each_piece(queries, [&](int64_t first, int64_t last) {
             for (int64_t query = first; query < last; ++query) {
-                sort_hits(query, levels.data(), level_hits.data());
+                sort_placements(query, levels.data(), level_placements.data());
                 if (query % 1024 == 0) team.check();
             }
         });
         for (int64_t query = 0; query < queries; ++query) {
-            const int64_t from = hit_offsets_[at(query)], to = level_offsets_[at(query)],
+            const int64_t from = placed_offsets_[at(query)], to = level_offsets_[at(query)],
                           count = level_offsets_[at(query + 1)];
             std::copy_n(levels.begin() + from, count, levels.begin() + to);
-            std::copy_n(level_hits.begin() + from, count, level_hits.begin() + to);
+            std::copy_n(level_placements.begin() + from, count, level_placements.begin() + to);
             level_offsets_[at(query + 1)] = to + count;
         }
         levels.resize(at(level_offsets_.back()));
-        level_hits.resize(at(level_offsets_.back()));
+        level_placements.resize(at(level_offsets_.back()));
         levels.shrink_to_fit();
-        level_hits.shrink_to_fit();
+        level_placements.shrink_to_fit();
         levels_ = std::move(levels);
-        level_hits_ = std::move(level_hits);
+        level_placements_ = std::move(level_placements);
         counts.levels.assign(2 * levels_.size(), 0);
-        counts.before.assign(hits_.size(), 0);
+        counts.before.assign(placements_.size(), 0);
         sealed = true;
     }
 
@@ -121,17 +121,17 @@ public:
     Output result(Order order, bool zeros, Team& team) const override {
         const auto cost = [&](int64_t query) -> Cost {
             const int64_t judged = truth_offsets_[at(query + 1)] - truth_offsets_[at(query)];
-            const int64_t hits = hit_offsets_[at(query + 1)] - hit_offsets_[at(query)];
-            return {16 + 2 * judged + hits, judged, hits};
+            const int64_t placements = placed_offsets_[at(query + 1)] - placed_offsets_[at(query)];
+            return {16 + 2 * judged + placements, judged, placements};
         };
         return align_chunks(std::ssize(queries_), team, cost, [&](Chunk& chunk, Output& output) {
-            std::vector<Hit> hits;
+            std::vector<Placement> placements;
             std::vector<double> grades;
             for (int64_t query = chunk.first; query < chunk.last; ++query) {
                 read_grades(query, zeros, grades);
-                rank_hits(query, order, zeros, hits);
+                rank_placements(query, order, zeros, placements);
                 const int64_t rows = finds.retrieved[at(query)];
-                output.write(chunk, query, rows > 0, rows, grades, hits);
+                output.write(chunk, query, rows > 0, rows, grades, placements);
                 team.check();
             }
         });
@@ -346,7 +346,7 @@ private:
         if (rows.one_query) add(finds.retrieved[at(rows.numbers[0])], rows.count);
     }
 
-    // Remembers a hit's score.
+    // Remembers a placement's score.
     void keep(const Block& rows, int64_t i, int64_t item) {
         std::atomic_ref<double> score(finds.scores[at(item)]);
         double empty = score.load(std::memory_order_relaxed);
@@ -384,7 +384,7 @@ private:
         return fresh;
     }
 
-    // -- the hits
+    // -- the placements
     // ------------------------------------------------------------------------------------------------------
 
     // In one order, whatever the order in which they came.
@@ -412,7 +412,7 @@ private:
         int64_t item;
     };
 
-    void sort_hits(int64_t query, double* levels, uint32_t* level_hits) {
+    void sort_placements(int64_t query, double* levels, uint32_t* level_placements) {
         std::vector<Scored> found;
         for (int64_t i = truth_offsets_[at(query)]; i < truth_offsets_[at(query + 1)]; ++i)
             if (!std::isnan(finds.scores[at(i)])) found.push_back({finds.scores[at(i)], i});
@@ -425,26 +425,26 @@ private:
             const int order = a.item == b.item ? 0 : ItemKeys::compare(items_[at(a.item)], items_[at(b.item)]);
             return order > 0;
         });
-        const int64_t start = hit_offsets_[at(query)];
+        const int64_t start = placed_offsets_[at(query)];
         int64_t count = 0;
         for (size_t i = 0; i < found.size(); ++i) {
-            hits_[at(start) + i] = found[i].item;
+            placements_[at(start) + i] = found[i].item;
             if (i > 0 && found[i].score == found[i - 1].score) continue;
             levels[start + count] = found[i].score;
-            level_hits[start + count++] = static_cast<uint32_t>(i);
+            level_placements[start + count++] = static_cast<uint32_t>(i);
         }
         level_offsets_[at(query + 1)] = count;
     }
 
-    // The hits of one level, in the query's part of `hits_`.
-    struct LevelHits {
+    // The placements of one level, in the query's part of `placements_`.
+    struct LevelPlacements {
         int64_t first, last;
     };
-    LevelHits hits_at(int64_t query, int64_t level) const {
-        const int64_t start = hit_offsets_[at(query)];
+    LevelPlacements placements_at(int64_t query, int64_t level) const {
+        const int64_t start = placed_offsets_[at(query)];
         const bool lowest = level + 1 == level_offsets_[at(query + 1)];
-        return {start + level_hits_[at(level)],
-                lowest ? hit_offsets_[at(query + 1)] : start + level_hits_[at(level + 1)]};
+        return {start + level_placements_[at(level)],
+                lowest ? placed_offsets_[at(query + 1)] : start + level_placements_[at(level + 1)]};
     }
 
     // -- the second pass
@@ -493,11 +493,11 @@ private:
 
     void count_tie(const Block& rows, int64_t i, int64_t level) {
         const ItemValue value = value_at<ItemKeys>(rows.batch.items, rows.first + rows.rows[i]);
-        const LevelHits hits = hits_at(rows.query(i), level);
-        const auto first = hits_.begin() + hits.first, last = hits_.begin() + hits.last;
+        const LevelPlacements placements = placements_at(rows.query(i), level);
+        const auto first = placements_.begin() + placements.first, last = placements_.begin() + placements.last;
         const auto next = std::partition_point(
             first, last, [&](int64_t item) { return ItemKeys::compare(items_[at(item)], value) >= 0; });
-        if (next != last) add(counts.before[static_cast<size_t>(next - hits_.begin())], 1);
+        if (next != last) add(counts.before[static_cast<size_t>(next - placements_.begin())], 1);
     }
 
     // -- the result
@@ -511,30 +511,32 @@ private:
         }
     }
 
-    void rank_hits(int64_t query, Order order, bool zeros, std::vector<Hit>& hits) const {
-        hits.clear();
+    void rank_placements(int64_t query, Order order, bool zeros, std::vector<Placement>& placements) const {
+        placements.clear();
         int64_t above = 0;
         for (int64_t level = level_offsets_[at(query)]; level < level_offsets_[at(query + 1)]; ++level) {
             above += counts.levels[at(2 * level)];
             const int64_t tied = counts.levels[at(2 * level + 1)];
-            const LevelHits range = hits_at(query, level);
+            const LevelPlacements range = placements_at(query, level);
             if (tied < range.last - range.first)
                 throw ColumnValueError("count() has not seen all the rows that find() saw");
             int64_t before = 0;
             for (int64_t first = range.first, last = first; first < range.last; first = last) {
-                // The same item more than once is so many hits, one after the other.
-                while (last < range.last && hits_[at(last)] == hits_[at(first)]) before += counts.before[at(last++)];
-                const int64_t item = hits_[at(first)];
+                // The same item more than once is so many placements, one after the other.
+                while (last < range.last && placements_[at(last)] == placements_[at(first)])
+                    before += counts.before[at(last++)];
+                const int64_t item = placements_[at(first)];
                 if (!zeros && grades_[at(item)] == 0) continue;
                 const int64_t ahead = order == Order::item_asc ? tied - before - (last - first) : before;
                 for (int64_t i = first; i < last; ++i)
-                    hits.push_back({0, item - truth_offsets_[at(query)] + 1, grades_[at(item)], levels_[at(level)],
-                                    above + ahead + 1 + (i - first), above, tied});
+                    placements.push_back({0, item - truth_offsets_[at(query)] + 1, grades_[at(item)],
+                                          levels_[at(level)], above + ahead + 1 + (i - first), above, tied});
             }
             above += tied;
         }
         if (order == Order::item_asc)
-            std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.rank < b.rank; });
+            std::sort(placements.begin(), placements.end(),
+                      [](const Placement& a, const Placement& b) { return a.rank < b.rank; });
     }
 
     const Options options_;
@@ -543,7 +545,7 @@ private:
     std::vector<QueryKey> queries_;
     Table table_;
     std::vector<ItemTable> tables_;
-    std::vector<int64_t> hit_offsets_, level_offsets_;
+    std::vector<int64_t> placed_offsets_, level_offsets_;
 
     // By judged item, each query's together.
     std::vector<ItemValue> items_;
@@ -554,9 +556,9 @@ private:
     std::vector<uint8_t> bytes_;  // 0: free
     std::vector<uint32_t> places_;
 
-    std::vector<int64_t> hits_;         // judged items, by query, level and item
-    std::vector<double> levels_;        // scores, by query
-    std::vector<uint32_t> level_hits_;  // the first hit of each level, counted from the query's first
+    std::vector<int64_t> placements_;         // judged items, by query, level and item
+    std::vector<double> levels_;              // scores, by query
+    std::vector<uint32_t> level_placements_;  // the first placement of each level, counted from the query's first
 
     std::mutex repeated_mutex_;
     Table extra_;

@@ -1,6 +1,6 @@
 // The door for a run that does not fit in memory: batches of rows in any order, seen twice. The first time finds the
-// hits, the second counts, for each row, the hits that it precedes. What is kept grows with the truth, never with the
-// run.
+// placements, the second counts, for each row, the placements that it precedes. What is kept grows with the truth,
+// never with the run.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace rankstone {
 struct Finds {
     std::vector<double> scores;      // one a judged item: NaN while the run has not returned it
     std::vector<int64_t> retrieved;  // one a query: rows of the run
-    std::vector<int64_t> repeated;   // judged items that were returned again, where those count as hits too
+    std::vector<int64_t> repeated;   // judged items that were returned again, where those count as placements too
     std::vector<double> repeated_scores;
     int64_t rows = 0;      // of the run, whatever their query
     int64_t unjudged = 0;  // of them, rows of queries that nobody judged
@@ -21,11 +21,11 @@ struct Finds {
 
 // What the second pass has counted.
 struct Counts {
-    // A level is a score that some hit of a query has; a query's levels go from high to low. Two numbers a level: how
-    // many rows lie between it and the level above, and how many have this very score.
+    // A level is a score that some placement of a query has; a query's levels go from high to low. Two numbers a level:
+    // how many rows lie between it and the level above, and how many have this very score.
     std::vector<int64_t> levels;
-    // One number a hit, the hits of a level by item, descending: how many rows of the level come before it, but not
-    // before the hit in front of it.
+    // One number a placement, the placements of a level by item, descending: how many rows of the level come before it,
+    // but not before the placement in front of it.
     std::vector<int64_t> before;
     int64_t rows = 0;
 };
@@ -47,7 +47,7 @@ public:
 
     // Returns the first rows of queries that the truth does not have, each once, as long as there are not too many.
     virtual std::vector<int64_t> find(const Rows& batch, Team& team) = 0;
-    // Ends the first pass: sorts the hits and makes room for the counts.
+    // Ends the first pass: sorts the placements and makes room for the counts.
     virtual void seal(Team& team) = 0;
     virtual void count(const Rows& batch, Team& team) = 0;
     virtual Output result(Order order, bool zeros, Team& team) const = 0;

@@ -40,7 +40,7 @@ def pages() -> dict[str, str]:
         "metrics/index.md": _metrics_index(known),
         **{f"metrics/{name}.md": _metric(row) for name, row in known.items()},
         "conventions/index.md": _conventions_index(),
-        **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions().items()},
+        **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions.items()},
         "same-name.md": _same_name(),
     }
 
@@ -50,15 +50,14 @@ def pages() -> dict[str, str]:
 
 def _metrics_index(known: Mapping[str, Row]) -> str:
     lines = [
-        f"| [`{name}`]({name}.md) | {row.summary} | `{rs.definition(row.name).formula}` |"
-        for name, row in known.items()
+        f"| [`{name}`]({name}.md) | {row.summary} | `{rs.define(row.name).formula}` |" for name, row in known.items()
     ]
     return "\n".join(["# Metrics", "", "| metric | what | formula |", "|---|---|---|", *map(_cell_safe, lines), ""])
 
 
 def _metric(row: Row) -> str:
     named = f"{row.name}@{K}" if row.takes_k else row.name
-    told = rs.definition(named)
+    told = rs.define(named)
     paragraphs = (row.function.__doc__ or "").split(">>>", 1)[0].strip().split("\n\n")[1:]
     return "\n".join(
         [
@@ -119,13 +118,13 @@ def _words(row: Row, name: str) -> str:
 
 def _who(row: Row, named: str) -> list[str]:
     """Conventions by what they make of the example, with the choices that set them apart."""
-    ours = rs.definition(named)
+    ours = rs.define(named)
     namespace: dict[str, Any] = {}
     exec(EXAMPLE, namespace)
     groups: dict[tuple[str, str], list[str]] = {}
-    for name, one in rs.conventions().items():
+    for name, one in rs.conventions.items():
         try:
-            theirs = rs.definition(named, convention=one)
+            theirs = rs.define(named, convention=one)
             value = f"{rs.evaluate(namespace['truth'], namespace['run'], named, convention=one)[named]:.4f}"
         except (ValueError, TypeError) as error:
             groups.setdefault((f"error: {error}", ""), []).append(name)
@@ -147,7 +146,7 @@ def _apart(ours: Definition, theirs: Definition) -> str:
 
 
 def _conventions_index() -> str:
-    lines = [f"| [`{name}`]({name}.md) | {one.summary} |" for name, one in rs.conventions().items()]
+    lines = [f"| [`{name}`]({name}.md) | {one.summary} |" for name, one in rs.conventions.items()]
     choices = [f"| `{name}` | {choice.meaning} | `{choice.default!r}` |" for name, choice in CHOICES.items()]
     return "\n".join(
         [
@@ -231,7 +230,7 @@ def _same_name() -> str:
         out += ["| convention | " + " | ".join(COMPARED) + " |", "|---" * (len(COMPARED) + 1) + "|"]
         usual = [_value(truth, run, metric, "rankstone") for metric in COMPARED]
         alike: dict[tuple[str, ...], list[str]] = {}
-        for name in rs.conventions():
+        for name in rs.conventions:
             alike.setdefault(tuple(_value(truth, run, metric, name) for metric in COMPARED), []).append(name)
         for found, names in alike.items():
             cells = [one if one == two else f"**{one}**" for one, two in zip(found, usual, strict=True)]
@@ -349,7 +348,7 @@ def _chart(title: str, xs: Sequence[int], series: Mapping[str, Sequence[float]])
 def on_config(config: Any) -> Any:
     """Name the generated pages in the navigation."""
     metrics = [{name: f"metrics/{name}.md"} for name in sorted(rows()) if is_built_in(rows()[name])]
-    conventions = [{name: f"conventions/{name}.md"} for name in rs.conventions()]
+    conventions = [{name: f"conventions/{name}.md"} for name in rs.conventions]
     generated = {
         "Metrics": ["metrics/index.md", *metrics],
         "Conventions": ["conventions/index.md", *conventions],

@@ -20,4 +20,4 @@ model = CatBoost(
 model.fit(data, eval_set=check, verbose=10)
 best, record = model.get_best_iteration(), model.get_evals_result()["validation"]
 theirs = next(values for name, values in record.items() if name.startswith("NDCG:top=10"))
-print(f"iteration {best}: rankstone {record['rs.ndcg@10'][best]:.6f}, CatBoost {theirs[best]:.6f}")
+print(f"iteration {best}: rankstone {record['rs.ndcg@10 (catboost)'][best]:.6f}, CatBoost {theirs[best]:.6f}")

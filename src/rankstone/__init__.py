@@ -2,36 +2,26 @@
 
 import typing as _typing
 
-from rankstone.align.ranked import Ranked
-from rankstone.align.ranking import Ratio
-from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, convention, conventions
-from rankstone.errors import NoExpectedValue
+from rankstone import errors
+from rankstone.align.ranking import Ranking, Ratio
+from rankstone.conventions.choices import CHOICES as _CHOICES
+from rankstone.conventions.convention import Convention, conventions
 from rankstone.measure.evaluate import evaluate
-from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
-from rankstone.metrics.cascade import err, nerr, rbp
-from rankstone.metrics.errors import logloss, mae, mse, pearson, r2, rmse
-from rankstone.metrics.gains import cg, dcg, ndcg
-from rankstone.metrics.judged import judged
-from rankstone.metrics.pairs import auc, bpref, infap
-from rankstone.metrics.precision import ap, gmap, iprec, iprec11, rr
-from rankstone.metrics.registry import Metric, metric, parse
-from rankstone.metrics.sets import (
-    f,
-    f1,
-    fallout,
-    hit_rate,
-    num_rel,
-    num_rel_ret,
-    num_ret,
-    precision,
-    r_precision,
-    recall,
-)
+from rankstone.metrics.cascade import err, rbp
+from rankstone.metrics.errors import mae, rmse
+from rankstone.metrics.gains import dcg, ndcg
+from rankstone.metrics.pairs import auc, bpref
+from rankstone.metrics.precision import ap, rr
+from rankstone.metrics.registry import Metric, Parameter, metric, metrics
+from rankstone.metrics.sets import f1, hit_rate, precision, r_precision, recall
 
 if _typing.TYPE_CHECKING:
-    from rankstone import arrays, integrations, spark, split, sql
-    from rankstone.answers.definition import Definition, definition
+    from rankstone import arrays as arrays
+    from rankstone import integrations as integrations
+    from rankstone import spark as spark
+    from rankstone import split as split
+    from rankstone import sql as sql
+    from rankstone.answers.definition import Definition, define
     from rankstone.answers.explain import explain
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
@@ -45,94 +35,74 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+choices = _CHOICES
+
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
-    "Accumulator": "rankstone.measure.accumulate",
-    "Definition": "rankstone.answers.definition",
-    "Online": "rankstone.measure.online",
-    "Result": "rankstone.answers.result",
-    "Stream": "rankstone.measure.stream",
-    "columns": "rankstone.inputs.columns",
-    "definition": "rankstone.answers.definition",
-    "explain": "rankstone.answers.explain",
-    "identify": "rankstone.answers.identify",
-    "lists": "rankstone.inputs.lists",
-    "read_result": "rankstone.answers.write",
-    "read_run": "rankstone.inputs.files",
-    "read_truth": "rankstone.inputs.files",
+    "Accumulator": "measure.accumulate",
+    "Definition": "answers.definition",
+    "Online": "measure.online",
+    "Result": "answers.result",
+    "Stream": "measure.stream",
+    "columns": "inputs.columns",
+    "define": "answers.definition",
+    "explain": "answers.explain",
+    "identify": "answers.identify",
+    "lists": "inputs.lists",
+    "read_result": "answers.write",
+    "read_run": "inputs.files",
+    "read_truth": "inputs.files",
 }
-
-
-_MODULES = ("arrays", "integrations", "spark", "split", "sql")
+_DOORS = ("arrays", "integrations", "spark", "split", "sql")  # some need a library of their own
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name not in _LATER and name not in _MODULES:
+    if name not in _LATER and name not in _DOORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    if name in _MODULES:
+    if name in _DOORS:
         return import_module(f"{__name__}.{name}")
-    return getattr(import_module(_LATER[name]), name)
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_DOORS})
 
 
 __all__ = [
-    "CHOICES",
     "Accumulator",
     "Convention",
     "Definition",
     "Metric",
-    "NoExpectedValue",
     "Online",
-    "Ranked",
+    "Parameter",
+    "Ranking",
     "Ratio",
     "Result",
     "Stream",
     "ap",
-    "arrays",
     "auc",
     "bpref",
-    "cg",
+    "choices",
     "columns",
-    "convention",
     "conventions",
     "dcg",
-    "definition",
+    "define",
     "err",
+    "errors",
     "evaluate",
     "explain",
-    "f",
     "f1",
-    "fallout",
-    "gmap",
     "hit_rate",
     "identify",
-    "infap",
-    "integrations",
-    "iprec",
-    "iprec11",
-    "judged",
-    "kendall",
     "lists",
-    "logloss",
     "mae",
     "metric",
-    "mse",
+    "metrics",
     "ndcg",
-    "nerr",
-    "num_rel",
-    "num_rel_ret",
-    "num_ret",
-    "parse",
-    "pearson",
     "precision",
-    "r2",
     "r_precision",
-    "rbo",
     "rbp",
     "read_result",
     "read_run",
@@ -140,9 +110,4 @@ __all__ = [
     "recall",
     "rmse",
     "rr",
-    "spark",
-    "spearman",
-    "split",
-    "sql",
-    "tau_ap",
 ]

@@ -1,7 +1,7 @@
 """Metrics of batches of arrays, (rows, items), in the library and on the device where they live.
 
-`rs.arrays.ndcg(scores, labels, k=10)` takes arrays of NumPy, torch, JAX or CuPy and gives an array of the same kind,
-one value a row, by the definitions of `rs.evaluate`: the same functions, over a `Batch`.
+`rs.arrays.ndcg(scores=scores, labels=labels, k=10)` takes arrays of NumPy, torch, JAX or CuPy and gives an array of the
+same kind, one value a row, by the definitions of `rs.evaluate`: the same functions, over a `Batch`.
 """
 
 from __future__ import annotations
@@ -42,17 +42,19 @@ class BatchMetric:
 
     def __call__(
         self,
+        *swapped: Array,
         scores: Array = None,
         labels: Array = None,
         k: int | Iterable[int] | None = None,
         mask: Array = None,
-        *,
         lengths: Array = None,
         labels_by_rank: Array = None,
         convention: str | Convention = "rankstone",
         check: bool = True,
         **choices: Any,
     ) -> Array:
+        if swapped:
+            raise TypeError(f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)")
         several = isinstance(k, Iterable)
         ks = [depth(one) for one in k] if isinstance(k, Iterable) else [k]
         if not ks:

@@ -6,7 +6,6 @@ import re
 import pytest
 
 import rankstone as rs
-
 from tests.table.cases import built_in
 
 
@@ -15,7 +14,7 @@ def test_every_metric_has_its_formula(name):
     row = built_in()[name]
     for said in (row.formula, row.latex, row.use, row.beware, *(about.meaning for about in row.about.values())):
         assert said, "it stands in the metric's row"
-    found = rs.definition(rs.Metric(name))
+    found = rs.define(rs.Metric(name))
     assert found.sentence == built_in()[name].summary
     for text in (found.formula, found.latex):
         assert text
@@ -26,7 +25,12 @@ def test_every_metric_has_its_formula(name):
 @pytest.mark.parametrize(
     ("metric", "choices", "text", "latex"),
     [
-        ("ap", {}, "sum of the precision at each relevant item, over relevant", r"\frac{1}{\mathrm{relevant}} \sum_{i} "),
+        (
+            "ap",
+            {},
+            "sum of the precision at each relevant item, over relevant",
+            r"\frac{1}{\mathrm{relevant}} \sum_{i} ",
+        ),
         ("ap@10", {"divisor": "min(relevant,k)"}, "over min(relevant, k)", r"\min(\mathrm{relevant}, k)"),
         ("ap", {"divisor": "min(relevant,k)"}, "over relevant", r"\frac{1}{\mathrm{relevant}}"),
         ("precision@5", {}, "hits(k) / k", r"\frac{\mathrm{hits}(k)}{k}"),
@@ -40,18 +44,18 @@ def test_every_metric_has_its_formula(name):
     ],
 )
 def test_the_formula_follows_the_choices(metric, choices, text, latex):
-    found = rs.definition(metric, **choices)
+    found = rs.define(metric, **choices)
     assert text in found.formula
     assert latex in found.latex
 
 
 def test_a_line_to_cite():
-    found = rs.definition("ap@10", convention="hivemall-0.5", ties="input")
+    found = rs.define("ap@10", convention="hivemall-0.5", ties="input")
     for words in (
-        "ap@10: sum over relevant hits of nth / rank, over found",
+        "ap@10: sum of the precision at each relevant item, over found",
         "equal scores in input order",
         "0 where nothing could be earned",
-        f". rankstone {rs.__version__}, convention hivemall-0.5 but ties='input'",
+        f". rankstone {rs.__version__}, convention hivemall-0.5 with ties='input'",
     ):
         assert words in found.cite
     assert "\n" not in found.cite
@@ -63,24 +67,24 @@ def test_a_line_to_cite():
 def test_it_is_what_a_result_says():
     result = rs.evaluate({"q": ["a"]}, {"q": ["a"]}, ["ap@10", "ndcg(gain='exp2')@5"], missing="skip")
     for label in result:
-        assert result.definitions[label] == rs.definition(label, missing="skip")
-        assert result.define(label) == rs.definition(label, missing="skip").cite
+        assert result.definitions[label] == rs.define(label, missing="skip")
+        assert result.define(label).cite == rs.define(label, missing="skip").cite
 
 
 def test_reads_back():
-    found = rs.definition("ndcg@10", gain={0: 0, 1: 3})
+    found = rs.define("ndcg@10", gain={0: 0, 1: 3})
     again = rs.Definition.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.cite == found.cite
     assert not found.differences(again)
-    assert found.differences(rs.definition("ndcg@10", gain={0: 0, 1: 2}))["gain"] == (
+    assert found.differences(rs.define("ndcg@10", gain={0: 0, 1: 2}))["gain"] == (
         [[0, 0], [1, 3]],
         [[0, 0], [1, 2]],
     )
-    assert found.differences(rs.definition("ndcg@10", ties="input"))["ties"] == ("item_desc", "input")
+    assert found.differences(rs.define("ndcg@10", ties="input"))["ties"] == ("item_desc", "input")
 
 
 def test_looks():
-    found = rs.definition("recall@5")
+    found = rs.define("recall@5")
     lines = str(found).splitlines()
     assert lines[:3] == [
         "recall@5: Share of the relevant items that the first k places hold.",
@@ -94,19 +98,19 @@ def test_looks():
 
 def test_one_metric_at_a_time():
     with pytest.raises(ValueError, match="names 2 metrics; ask for one: recall@5, recall@10"):
-        rs.definition("recall@{5,10}")
+        rs.define("recall@{5,10}")
 
 
 def test_a_users_metric_has_a_definition():
     from rankstone.metrics import registry
 
     @rs.metric("second_place", formula="")
-    def second_place(ranked: rs.Ranked, *, bonus: float = 2.0) -> rs.Ratio:
+    def second_place(ranked: rs.Ranking, *, bonus: float = 2.0) -> rs.Ratio:
         """1 if the second item is relevant."""
         return rs.Ratio(ranked.hits(2) - ranked.hits(1), ranked.relevant)
 
     try:
-        found = rs.definition("second_place")
+        found = rs.define("second_place")
         assert found.formula == "1 if the second item is relevant."
         assert found.latex == r"\text{1 if the second item is relevant.}"
         assert "bonus 2.0" in found.rules

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
-
 from tests.table.cases import built_in, fitting, metrics
 
 TRUTH = {"u1": {"i1": 3, "i2": 1, "i4": 2}, "u2": {"i2": 1}}
@@ -79,7 +78,7 @@ def test_contributions_by_hand(metric, choices, earned, ideal, possible):
 def test_contributions_add_up_to_the_numerator(name, data):
     truth, run = data.draw(fitting(built_in()[name].kind))
     metric, _, _ = data.draw(metrics(name))
-    ties = data.draw(st.sampled_from([one for one in rs.CHOICES["ties"].allowed if built_in()[name].expected or one in (
+    ties = data.draw(st.sampled_from([one for one in rs.choices["ties"].allowed if built_in()[name].expected or one in (
         "item_desc", "item_asc", "input", "optimistic", "pessimistic")]))  # fmt: skip
     choices = {"ties": ties, "duplicates": "first", "averaging": "macro"}
     try:
@@ -169,6 +168,8 @@ def test_matrices():
     told = rs.explain(labels, scores, "ndcg", query=0, mask=mask)
     assert [(row.item, row.grade) for row in told.ranking] == [(1, 0), (2, 2), (0, 3)]
     assert told.value == pytest.approx((2 / LOG3 + 3 / 2) / (3 + 2 / LOG3))
+    told = rs.explain(labels, scores, "ndcg", query=0, mask=np.array([[False, True, True, True], [True] * 4]))
+    assert [(row.item, row.grade) for row in told.ranking] == [(1, 0), (3, 9), (2, 2)]
 
 
 def test_the_division_in_words():
@@ -215,7 +216,7 @@ def test_as_data():
     data = told.to_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["ranking"][0]["item"] == "i1"
-    assert data["definition"]["cite"] == rs.definition("ndcg@10").cite
+    assert data["definition"]["cite"] == rs.define("ndcg@10").cite
     table = told.to_arrow()
     assert table.column_names == ["rank", "item", "score", "grade", "gain", "discount", "earned"]
     assert table["earned"].to_pylist() == [3, 0, 1 / 2]
@@ -271,7 +272,7 @@ def test_another_denominator_has_a_line_of_its_own():
     st.data(), st.sampled_from(["ndcg@3", "ap", "recall@2", "precision@3", "rr", "err", "rbp", "bpref", "auc", "rmse"])
 )
 def test_moves_add_up_to_the_difference(data, metric):
-    kind = rs.parse(metric)[0].row.kind
+    kind = rs.Metric.parse(metric)[0].row.kind
     truth, run = data.draw(fitting(kind))
     _, other = data.draw(fitting(kind))
     choices = {"undefined": 0, "missing": "zero", "averaging": "macro"}
@@ -298,7 +299,7 @@ def test_which_choice_makes_the_difference():
 
 def test_shares_that_depend_on_the_order():
     """Gain and discount both change: each alone, each after the other, and the mean of the two."""
-    conventions = rs.convention("rankstone"), rs.convention("rankstone").but(gain="exp2", discount="rank")
+    conventions = rs.conventions["rankstone"], rs.conventions["rankstone"].with_choices(gain="exp2", discount="rank")
     told = rs.explain(TRUTH, RUN, "ndcg@10", query="u1", convention=conventions)
     value = {
         (gain, discount): rs.evaluate(TRUTH, RUN, "ndcg@10", gain=gain, discount=discount).per_query["ndcg@10"][0]
@@ -317,8 +318,8 @@ def test_on_the_whole_set():
     truth = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 0}}
     run = {"a": {"x": 1.0, "y": 1.0}, "c": {"x": 1.0}}
     one, other = (
-        rs.convention("rankstone"),
-        rs.convention("rankstone").but(ties="item_asc", missing="skip", undefined=1),
+        rs.conventions["rankstone"],
+        rs.conventions["rankstone"].with_choices(ties="item_asc", missing="skip", undefined=1),
     )
     told = rs.explain(truth, run, "rr(threshold=1)", convention=(one, other))
     assert told.query is None
@@ -336,7 +337,7 @@ def test_on_the_whole_set():
 )
 def test_shares_add_up_to_the_difference(pair, metric, data):
     truth, run = pair
-    names = tuple(data.draw(st.sampled_from(list(rs.conventions()))) for _ in range(2))
+    names = tuple(data.draw(st.sampled_from(list(rs.conventions))) for _ in range(2))
     query = data.draw(st.sampled_from([None, *truth]))
     try:
         told = rs.explain(truth, run, metric, query=query, convention=names)

@@ -14,7 +14,6 @@ from rankstone.answers.identify import interval
 from rankstone.answers.sweep import Sweep
 from rankstone.conventions.plan import make_plans
 from rankstone.inputs.open import open_source
-
 from tests.table.cases import built_in, fitting, metrics
 
 # One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.
@@ -119,7 +118,7 @@ def test_finds_the_conventions_that_made_it(metric, pair):
     """Every preset that has a number for the data is among those that make it, and no other."""
     truth, run = pair
     values: dict[str, float] = {}
-    for name in rs.conventions():
+    for name in rs.conventions:
         with contextlib.suppress(ValueError):  # it has no number
             values[name] = rs.evaluate(truth, run, metric, convention=name)[metric]
     for reported in {f"{value:.6f}" for value in values.values() if math.isfinite(value)}:
@@ -136,8 +135,8 @@ def test_every_metric(metric):
     value = rs.evaluate(truth, run, metric)[metric]
     found = rs.identify(truth, run, metric, repr(value))
     assert names(found)[0] == "rankstone"
-    assert found.matches[0].definition.cite == rs.definition(metric).cite
-    assert found.tried >= len(rs.conventions()) / 2
+    assert found.matches[0].definition.cite == rs.define(metric).cite
+    assert found.tried >= len(rs.conventions) / 2
 
 
 def test_what_it_looks_like():
@@ -166,7 +165,7 @@ def test_data_that_some_definitions_refuse():
 def test_what_definitions_share_is_shared_rightly(name, data, pair):
     """Measured one after the other on the same data, definitions make the numbers that they make alone."""
     truth, run = pair
-    allowed = {name: st.sampled_from(choice.allowed) for name, choice in rs.CHOICES.items() if choice.allowed}
+    allowed = {name: st.sampled_from(choice.allowed) for name, choice in rs.choices.items() if choice.allowed}
     allowed |= {
         "threshold": st.sampled_from((1, 2, ">0", "all")),
         "averaging": st.sampled_from(("macro", "micro", "sum")),

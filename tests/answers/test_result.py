@@ -34,7 +34,7 @@ def test_by_any_name(result, name):
     assert result[name] == result["ap"]
     assert name in result
     assert result.per_query[name] is result.per_query["ap"]
-    assert result.define(name) == result.define("ap")
+    assert result.define(name).cite == result.define("ap").cite
 
 
 def test_by_value(result):
@@ -199,7 +199,7 @@ def test_to_dict(result):
     assert data["per_query"]["ap"] == result.per_query["ap"].tolist()
     assert data["convention"] == "rankstone"
     assert data["account"]["missing"] == 1
-    assert data["definitions"]["ap"]["cite"] == result.define("ap")
+    assert data["definitions"]["ap"]["cite"] == result.define("ap").cite
     assert data["definitions"]["ap"]["choices"]["divisor"] == "relevant"
     assert data["versions"] == {"rankstone": rs.__version__, "numpy": np.__version__}
     assert json.loads(json.dumps(data)) == data
@@ -223,7 +223,7 @@ def test_repr():
             "1 in the run but not judged (left out of the mean)",
             "1 decided by the order of tied items",
             "lowest and highest are the means that other orders of the tied items would give",
-            "ap: sum over relevant hits of nth / rank, over relevant; mean of the queries' values",
+            "ap: sum of the precision at each relevant item, over relevant; mean of the queries' values",
             "num_ret: retrieved; sum over the queries",
             "all: relevant from grade 1; 0 where nothing could be earned; equal scores in descending order of",
             "  item id; a judged query missing from the run counts as an empty list; queries nobody judged are",
@@ -253,7 +253,7 @@ def test_html_escapes_names():
 
 
 def test_define(result):
-    text = result.define("ndcg(gain='exp2')@10")
+    text = result.define("ndcg(gain='exp2')@10").cite
     for words in (
         "sum of (2^grade - 1) / log2(rank+1), over that of the ideal list",
         "negative grades count 0",
@@ -287,12 +287,12 @@ def test_saved_and_read(tmp_path, name):
     assert list(saved.queries) == list(result.queries)
     for label in result:
         np.testing.assert_array_equal(saved.per_query[label], result.per_query[label])
-        assert saved.define(label) == result.define(label)
+        assert saved.define(label).cite == result.define(label).cite
     assert saved.account == result.account
     assert saved.versions["rankstone"] == rs.__version__
     assert saved["AP"] == result["ap"]
     assert f"{result['ap']:.4f}" in repr(saved)
-    assert "rankstone but missing='skip', undefined='skip'" in repr(saved)
+    assert "rankstone with missing='skip', undefined='skip'" in repr(saved)
     assert saved.compare(result)["ap"] == result.compare(saved)["ap"] == 0
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import rankstone as rs
 from rankstone import arrays
+from rankstone.align import batch
 from rankstone.metrics import rows
 
 from ..golden.recorded import read
@@ -30,7 +31,7 @@ PARAMETERS = {  # those that are not one of a few words
     "term_digits": (None, 6),
 }  # fmt: skip
 CHOICES = {
-    "ties": rs.CHOICES["ties"].allowed,
+    "ties": rs.choices["ties"].allowed,
     "threshold": (1, 2, ">0", 0, -1, "all"),
     "undefined": (0, 0.5, "nan", "skip", "error"),
     "no_relevant": (None, 0, 1, "nan", "skip", "error"),
@@ -63,7 +64,7 @@ class Library:
 def library(request, monkeypatch):
     """A library; "elsewhere" is as on a device whose memory NumPy does not reach."""
     if request.param == "torch elsewhere":
-        monkeypatch.setattr(arrays.batch, "_in_numpys_reach", lambda array: False)
+        monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
     return Library(request.param)
 
 
@@ -97,7 +98,7 @@ def engine(metric, ks, scores, labels, mask, convention, choices):
     """Values of `rs.evaluate`, row by cutoff. It may have none for the mean, which is not asked for."""
     asked = [rs.Metric(metric, k) for k in ks]
     means = {"missing": "zero", "no_queries": "nan", "averaging": "macro"}
-    kept = rows()[metric].choices.get("averaging") == "one_list" or "micro" in str(rs.convention(convention).choices)
+    kept = rows()[metric].choices.get("averaging") == "one_list" or "micro" in str(rs.conventions[convention].choices)
     result = rs.evaluate(labels, scores, asked, mask=mask, convention=convention, **choices, **({} if kept else means))
     return np.stack([result.per_query[str(one)] for one in asked], axis=1)
 
@@ -111,7 +112,7 @@ def test_same_values_as_the_engine(metric, precision, library):
     seed = zlib.crc32(metric.encode())
     random_, numbers = random.Random(seed), np.random.default_rng(seed)
     compared = 0
-    for convention in rs.conventions():
+    for convention in rs.conventions:
         scores, labels, mask = some_batch(random_, numbers, precision, row.kind)
         choices = some_choices(random_, row)
         ks = [None] if not row.takes_k or random_.random() < 0.3 else KS
@@ -120,12 +121,15 @@ def test_same_values_as_the_engine(metric, precision, library):
             expected = engine(metric, ks, scores, labels, mask, convention, choices)
         except (ValueError, TypeError) as error:
             with pytest.raises((ValueError, TypeError)):
-                raise_for(error, getattr(arrays, metric)(library(scores), library(labels), ks[0] and ks, **given))
+                raise_for(
+                    error,
+                    getattr(arrays, metric)(scores=library(scores), labels=library(labels), k=ks[0] and ks, **given),
+                )
             continue
         try:
-            found = getattr(arrays, metric)(library(scores), library(labels), ks[0] and ks, **given)
-        except rs.NoExpectedValue:  # the engine computes it if no scores happen to be tied
-            assert "expected" in (choices.get("ties"), rs.convention(convention).choices.get(f"{metric}_ties"))
+            found = getattr(arrays, metric)(scores=library(scores), labels=library(labels), k=ks[0] and ks, **given)
+        except rs.errors.NoExpectedValue:  # the engine computes it if no scores happen to be tied
+            assert "expected" in (choices.get("ties"), rs.conventions[convention].choices.get(f"{metric}_ties"))
             continue
         assert type(found) is type(library(scores))
         assert str(found.dtype).endswith(precision)
@@ -191,28 +195,30 @@ SCORED = np.array([[0.1, 0.9, 0.8, 0.3], [0.4, 0.2, 0.6, 0.1]], dtype=np.float32
 def test_by_hand(library):
     """In ranked order the labels are 0 2 0 3, and 0 0 1 0."""
     scores, labels = library(SCORED), library(LABELS)
-    found = arrays.ap(scores, labels, k=[2, 4])
+    found = arrays.ap(scores=scores, labels=labels, k=[2, 4])
     np.testing.assert_allclose(found, [[(1 / 2) / 2, (1 / 2 + 2 / 4) / 2], [0, 1 / 3]], rtol=1e-6)
-    np.testing.assert_allclose(arrays.rr(scores, labels), [1 / 2, 1 / 3], rtol=1e-6)
+    np.testing.assert_allclose(arrays.rr(scores=scores, labels=labels), [1 / 2, 1 / 3], rtol=1e-6)
     best = 3 + 2 / math.log2(3)
-    np.testing.assert_allclose(arrays.ndcg(scores, labels, 3)[0], 2 / math.log2(3) / best, rtol=1e-6)
+    np.testing.assert_allclose(arrays.ndcg(scores=scores, labels=labels, k=3)[0], 2 / math.log2(3) / best, rtol=1e-6)
 
 
 def test_shapes(library):
     scores, labels = library(SCORED), library(LABELS)
-    assert arrays.ndcg(scores, labels).shape == (2,)
-    assert arrays.ndcg(scores, labels, 2).shape == (2,)
-    assert arrays.ndcg(scores, labels, (2, 9, 2)).shape == (2, 3)
-    assert arrays.ndcg(scores[0], labels[0], 2).shape == ()
-    assert arrays.ndcg(scores[0], labels[0], (2, 3)).shape == (2,)
-    assert float(arrays.ndcg(scores[0], labels[0], 2)) == float(arrays.ndcg(scores, labels, 2)[0])
-    assert arrays.err(scores[:0], labels[:0], (2, 3)).shape == (0, 2)
+    assert arrays.ndcg(scores=scores, labels=labels).shape == (2,)
+    assert arrays.ndcg(scores=scores, labels=labels, k=2).shape == (2,)
+    assert arrays.ndcg(scores=scores, labels=labels, k=(2, 9, 2)).shape == (2, 3)
+    assert arrays.ndcg(scores=scores[0], labels=labels[0], k=2).shape == ()
+    assert arrays.ndcg(scores=scores[0], labels=labels[0], k=(2, 3)).shape == (2,)
+    assert float(arrays.ndcg(scores=scores[0], labels=labels[0], k=2)) == float(
+        arrays.ndcg(scores=scores, labels=labels, k=2)[0]
+    )
+    assert arrays.err(scores=scores[:0], labels=labels[:0], k=(2, 3)).shape == (0, 2)
 
 
 def test_lists_of_nothing(library):
     none = library(np.zeros((3, 0), dtype=np.float32))
-    assert np.asarray(arrays.recall(none, none, 5)).tolist() == [0, 0, 0]
-    assert np.isnan(np.asarray(arrays.recall(none, none, 5, undefined="skip"))).all()
+    assert np.asarray(arrays.recall(scores=none, labels=none, k=5)).tolist() == [0, 0, 0]
+    assert np.isnan(np.asarray(arrays.recall(scores=none, labels=none, k=5, undefined="skip"))).all()
     assert np.asarray(arrays.ap(labels_by_rank=none, k=(1, 2), convention="hivemall")).tolist() == [[1, 1]] * 3
 
 
@@ -224,11 +230,14 @@ def test_labels_by_rank_are_in_order(library):
     for name in ("precision", "ap", "rr", "ndcg", "err", "auc", "r_precision", "bpref", "judged"):
         metric = getattr(arrays, name)
         np.testing.assert_allclose(
-            metric(labels_by_rank=by_rank), metric(library(SCORED), library(LABELS)), rtol=1e-6, err_msg=name
+            metric(labels_by_rank=by_rank),
+            metric(scores=library(SCORED), labels=library(LABELS)),
+            rtol=1e-6,
+            err_msg=name,
         )
         np.testing.assert_allclose(
             metric(labels_by_rank=by_rank, mask=masked),
-            metric(library(SCORED), library(LABELS), mask=library(mask)),
+            metric(scores=library(SCORED), labels=library(LABELS), mask=library(mask)),
             rtol=1e-6,
             err_msg=name,
         )
@@ -236,8 +245,8 @@ def test_labels_by_rank_are_in_order(library):
 
 def test_lengths_are_masks(library):
     lengths, mask = np.array([3, 0]), np.array([[True, True, True, False], [False] * 4])
-    given = [library(SCORED), library(LABELS), 2]
-    assert equal(arrays.ndcg(*given, lengths=library(lengths)), arrays.ndcg(*given, mask=library(mask)))
+    given = {"scores": library(SCORED), "labels": library(LABELS), "k": 2}
+    assert equal(arrays.ndcg(**given, lengths=library(lengths)), arrays.ndcg(**given, mask=library(mask)))
     by_rank = {"labels_by_rank": library(LABELS), "k": (2, 4)}
     assert equal(arrays.ap(**by_rank, lengths=library(lengths)), arrays.ap(**by_rank, mask=library(mask)))
 
@@ -250,40 +259,42 @@ def test_what_is_masked_is_not_read():
     mask = np.array([[True, True, False], [True, True, True]])
     for name in BATCHED:
         scores, labels = np.array([[0.5, 0.25, math.nan], [0.5, 0.25, 0.75]]), np.array([[1, 0, math.nan], [1, 0, 0.0]])
-        found = getattr(arrays, name)(scores, labels, mask=mask)
+        found = getattr(arrays, name)(scores=scores, labels=labels, mask=mask)
         scores[0, 2], labels[0, 2] = 0.1, 0
-        assert equal(found, getattr(arrays, name)(scores, labels, mask=mask)), name
+        assert equal(found, getattr(arrays, name)(scores=scores, labels=labels, mask=mask)), name
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
 def test_half_precision_is_computed_in_single(kind):
     torch = pytest.importorskip("torch")
     scores, labels = torch.from_numpy(SCORED).to(getattr(torch, kind)), torch.from_numpy(LABELS)
-    found = arrays.ndcg(scores, labels.to(scores.dtype), 3)
+    found = arrays.ndcg(scores=scores, labels=labels.to(scores.dtype), k=3)
     assert found.dtype == torch.float32
-    assert torch.equal(found, arrays.ndcg(scores.float(), labels, 3))
+    assert torch.equal(found, arrays.ndcg(scores=scores.float(), labels=labels, k=3))
 
 
 @pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint8", "bool"])
 def test_labels_and_scores_of_whole_numbers(kind, library):
     scores = np.array([[3, 1, 2, 2]])
     labels = np.array([[1, 0, 0, 1]]).astype(kind)
-    found = arrays.ap(library(scores), library(labels), ties="input")  # ranked, the labels are 1 0 1 0
+    found = arrays.ap(scores=library(scores), labels=library(labels), ties="input")  # ranked, the labels are 1 0 1 0
     np.testing.assert_allclose(found, [(1 / 1 + 2 / 3) / 2], rtol=1e-6)
 
 
 def test_gradients_stop_here():
     torch = pytest.importorskip("torch")
     scores = torch.from_numpy(SCORED.copy()).requires_grad_()
-    assert not arrays.ndcg(scores, torch.from_numpy(LABELS)).requires_grad
+    assert not arrays.ndcg(scores=scores, labels=torch.from_numpy(LABELS)).requires_grad
 
 
 def test_in_a_compiled_function():
     jax = pytest.importorskip("jax")
     for name in BATCHED:
         metric = getattr(arrays, name)
-        compiled = jax.jit(lambda s, y, metric=metric: metric(s, y, check=False))
-        np.testing.assert_allclose(compiled(SCORED, LABELS), metric(SCORED, LABELS), rtol=1e-5, err_msg=name)
+        compiled = jax.jit(lambda s, y, metric=metric: metric(scores=s, labels=y, check=False))
+        np.testing.assert_allclose(
+            compiled(SCORED, LABELS), metric(scores=SCORED, labels=LABELS), rtol=1e-5, err_msg=name
+        )
 
 
 def test_an_ideal_list_of_less_than_nothing(library):
@@ -296,7 +307,7 @@ def test_an_ideal_list_of_less_than_nothing(library):
 def test_what_is_given_stays_as_it_is(library):
     scores, labels = library(SCORED.copy()), library(LABELS.astype(np.float32))
     for name in BATCHED:
-        getattr(arrays, name)(scores, labels)
+        getattr(arrays, name)(scores=scores, labels=labels)
     assert equal(scores, SCORED)
     assert equal(labels, LABELS)
 
@@ -308,8 +319,8 @@ def test_what_is_given_stays_as_it_is(library):
 def test_nothing_is_copied_to_the_host(metric, monkeypatch):
     torch = pytest.importorskip("torch")
     scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
-    expected = getattr(arrays, metric)(scores, labels)
-    monkeypatch.setattr(arrays.batch, "_in_numpys_reach", lambda array: False)
+    expected = getattr(arrays, metric)(scores=scores, labels=labels)
+    monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
 
     def no(*_, **__):
         pytest.fail("an array leaves its device")
@@ -327,7 +338,7 @@ def test_nothing_is_copied_to_the_host(metric, monkeypatch):
         "__iter__",
     ):
         monkeypatch.setattr(torch.Tensor, way, no)
-    found = getattr(arrays, metric)(scores, labels, check=False)
+    found = getattr(arrays, metric)(scores=scores, labels=labels, check=False)
     monkeypatch.undo()
     torch.testing.assert_close(found, expected, equal_nan=True)
 
@@ -335,10 +346,8 @@ def test_nothing_is_copied_to_the_host(metric, monkeypatch):
 def test_in_the_hosts_memory_nothing_is_copied_either(monkeypatch):
     torch = pytest.importorskip("torch")
     scores, lent = torch.from_numpy(SCORED), []
-    monkeypatch.setattr(
-        arrays.batch, "_lent", lambda xp, one, lend=arrays.batch._lent: lent.append(lend(xp, one)) or lent[-1]
-    )
-    arrays.ndcg(scores, torch.from_numpy(LABELS), 3)
+    monkeypatch.setattr(batch, "_lent", lambda xp, one, lend=batch._lent: lent.append(lend(xp, one)) or lent[-1])
+    arrays.ndcg(scores=scores, labels=torch.from_numpy(LABELS), k=3)
     assert np.shares_memory(lent[1], SCORED)
     assert np.shares_memory(lent[0], LABELS)
 
@@ -356,7 +365,7 @@ def test_no_loop_over_rows(metric):
 
         sys.setprofile(count_one)
         try:
-            getattr(arrays, metric)(scores, labels)
+            getattr(arrays, metric)(scores=scores, labels=labels)
         finally:
             sys.setprofile(None)
         return found
@@ -367,9 +376,9 @@ def test_no_loop_over_rows(metric):
 
 @pytest.mark.parametrize("metric", ["rr", "hit_rate", "num_rel", "num_ret", "mae"])
 def test_nothing_is_sorted_that_need_not_be(metric, monkeypatch):
-    expected = getattr(arrays, metric)(SCORED, LABELS)
-    monkeypatch.setattr(arrays.batch, "_largest", lambda *_: pytest.fail("sorted"))
-    assert equal(getattr(arrays, metric)(SCORED, LABELS), expected)
+    expected = getattr(arrays, metric)(scores=SCORED, labels=LABELS)
+    monkeypatch.setattr(batch, "_largest", lambda *_: pytest.fail("sorted"))
+    assert equal(getattr(arrays, metric)(scores=SCORED, labels=LABELS), expected)
 
 
 # -- errors ------------------------------------------------------------------------------------------------------
@@ -379,13 +388,13 @@ def test_what_is_wrong_is_named_or_nan(library):
     scores = SCORED.copy()
     scores[1, 2] = math.nan
     with pytest.raises(ValueError, match="ndcg@3: a score is NaN in row 1"):
-        arrays.ndcg(library(scores), library(LABELS), 3)
-    found = np.asarray(arrays.ndcg(library(scores), library(LABELS), 3, check=False))
+        arrays.ndcg(scores=library(scores), labels=library(LABELS), k=3)
+    found = np.asarray(arrays.ndcg(scores=library(scores), labels=library(LABELS), k=3, check=False))
     assert np.isnan(found).tolist() == [False, True]
     labels = LABELS.astype(np.float32)
     labels[1, 0] = math.inf
     with pytest.raises(ValueError, match="a label is not finite in row 1"):
-        arrays.recall(library(SCORED), library(labels))
+        arrays.recall(scores=library(SCORED), labels=library(labels))
 
 
 @pytest.mark.parametrize(
@@ -414,12 +423,15 @@ def test_what_is_wrong_is_named_or_nan(library):
 def test_errors(metric, choices, message):
     scores, labels = SCORED.round(), np.array([[3, 0, 2, 0], [0, 1, -1, 0]])  # with ties
     with pytest.raises(ValueError, match=message):
-        getattr(arrays, metric)(scores, labels, **choices)
+        getattr(arrays, metric)(scores=scores, labels=labels, **choices)
 
 
 def test_without_ties_there_is_one_order():
     ks = [1, 3]
-    assert equal(arrays.auc(SCORED, LABELS, ks, ties="expected"), arrays.auc(SCORED, LABELS, ks, ties="input"))
+    assert equal(
+        arrays.auc(scores=SCORED, labels=LABELS, k=ks, ties="expected"),
+        arrays.auc(scores=SCORED, labels=LABELS, k=ks, ties="input"),
+    )
 
 
 @pytest.mark.parametrize(

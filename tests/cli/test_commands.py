@@ -184,7 +184,7 @@ def test_words_about_metrics_and_conventions(capsys):
     assert main(["define", "ndcg@10", "-c", "hivemall", "-s", "gain=linear"]) == 0
     told = capsys.readouterr().out
     assert "sum of grade / log2(rank+1)" in told
-    assert "convention hivemall but gain='linear'" in told
+    assert "convention hivemall with gain='linear'" in told
 
 
 def test_help_fits_a_screen(files):

@@ -12,28 +12,30 @@ RUN = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
 
 
 def test_default_is_rankstone():
-    assert rs.evaluate(TRUTH, RUN, "ap").convention == rs.convention("rankstone")
-    assert dict(rs.convention("rankstone").choices) == {}
+    assert rs.evaluate(TRUTH, RUN, "ap").convention == rs.conventions["rankstone"]
+    assert dict(rs.conventions["rankstone"].choices) == {}
 
 
 def test_by_name_or_value():
     one = rs.evaluate(TRUTH, RUN, "ap", convention="trec_eval-9")
-    other = rs.evaluate(TRUTH, RUN, "ap", convention=rs.convention("trec_eval-9"))
+    other = rs.evaluate(TRUTH, RUN, "ap", convention=rs.conventions["trec_eval-9"])
     assert one["ap"] == other["ap"] == pytest.approx((1 / 1 + 2 / 3) / 3)  # r is missing and left out
     assert rs.evaluate(TRUTH, RUN, "ap")["ap"] == pytest.approx((1 / 1 + 2 / 3) / 3 / 2)
 
 
 def test_all_of_them_are_listed_and_work():
-    known = rs.conventions()
+    known = rs.conventions
     assert {"rankstone", "trec_eval", "hivemall", "python-recsys"} <= set(known)
     for name, convention in known.items():
-        assert rs.convention(name) is convention
+        assert rs.conventions[name] is convention
         result = rs.evaluate(
             {"q": {"a": 1, "b": 2}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, ["ap@2", "ndcg@2"], convention=name
         )
-        assert result.define("ap@2").endswith(f"convention {name}")
-    known.clear()
-    assert rs.conventions()
+        assert result.define("ap@2").cite.endswith(f"convention {name}")
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        known["mine"] = known["ranx"]
+    with pytest.raises(KeyError, match="did you mean 'trec_eval'"):
+        known["treceval"]
 
 
 def test_the_callers_words_come_first():
@@ -48,22 +50,22 @@ def test_the_callers_words_come_first():
     ] == pytest.approx(1 / 3)
 
 
-def test_but():
+def test_with_choices():
     """The same convention with some choices made otherwise."""
-    changed = rs.convention("trec_eval-9").but(missing="zero", threshold=2)
-    assert changed.name == "trec_eval-9 but missing='zero', threshold=2"
+    changed = rs.conventions["trec_eval-9"].with_choices(missing="zero", threshold=2)
+    assert changed.name == "trec_eval-9 with missing='zero', threshold=2"
     assert changed.choices["score_precision"] == "float32"
     assert rs.evaluate(TRUTH, RUN, "ap", convention=changed)["ap"] == pytest.approx((1 / 3) / 1 / 2)
-    assert rs.convention("trec_eval-9").choices["missing"] == "skip"
-    assert rs.convention("trec_eval-9").but() is rs.convention("trec_eval-9")
+    assert rs.conventions["trec_eval-9"].choices["missing"] == "skip"
+    assert rs.conventions["trec_eval-9"].with_choices() is rs.conventions["trec_eval-9"]
     with pytest.raises(ValueError, match="unknown choice 'colour'"):
-        changed.but(colour=1)
+        changed.with_choices(colour=1)
     with pytest.raises(ValueError, match="missing='x'; choose from"):
-        changed.but(missing="x")
+        changed.with_choices(missing="x")
 
 
 def test_two_changed_conventions_are_not_mixed_up():
-    one, other = (rs.convention("rankstone").but(threshold=threshold) for threshold in (1, 2))
+    one, other = (rs.conventions["rankstone"].with_choices(threshold=threshold) for threshold in (1, 2))
     assert one != other
     values = [rs.evaluate(TRUTH, RUN, "recall", convention=each).per_query["recall"][0] for each in (one, other, one)]
     assert values == pytest.approx([2 / 3, 1 / 1, 2 / 3])
@@ -71,14 +73,14 @@ def test_two_changed_conventions_are_not_mixed_up():
 
 def test_choices_cannot_be_changed():
     with pytest.raises(TypeError):
-        rs.convention("rankstone").choices["ties"] = "input"
+        rs.conventions["rankstone"].choices["ties"] = "input"
     with pytest.raises(TypeError):
-        rs.CHOICES["ties"] = None
+        rs.choices["ties"] = None
 
 
 def test_a_metrics_own_way_stands_before_a_conventions_general_word():
     """Ratings are pooled, and queries without any are skipped, whatever a convention says of queries in general."""
-    convention = rs.convention("rankstone").but(undefined=1, averaging="macro")
+    convention = rs.conventions["rankstone"].with_choices(undefined=1, averaging="macro")
     run = {"q": {"a": 2.0}, "r": {"x": 1.0}}
     assert rs.evaluate(TRUTH, run, "mae", convention=convention)["mae"] == pytest.approx(1 / 1)
     assert rs.evaluate(TRUTH, run, "mae", convention=convention, averaging="macro", undefined=1)[
@@ -86,20 +88,20 @@ def test_a_metrics_own_way_stands_before_a_conventions_general_word():
     ] == pytest.approx((1 / 1 + 1) / 2)
 
 
-@pytest.mark.parametrize("name", list(rs.CHOICES))
+@pytest.mark.parametrize("name", list(rs.choices))
 def test_every_choice_says_what_it_is(name):
-    choice = rs.CHOICES[name]
+    choice = rs.choices[name]
     assert choice.stage in ("align", "metric", "mean")
     assert choice.meaning
     if choice.allowed:
-        assert choice.default in choice.allowed
+        assert choice.default in choice.allowed or choice.numbers
         for value in choice.allowed:
-            rs.convention("rankstone").but(**{name: value})
+            rs.conventions["rankstone"].with_choices(**{name: value})
 
 
-@pytest.mark.parametrize("name", list(rs.conventions()))
+@pytest.mark.parametrize("name", list(rs.conventions))
 def test_every_preset_is_made_of_choices(name):
-    convention = rs.convention(name)
+    convention = rs.conventions[name]
     assert check_choices(convention.choices) == dict(convention.choices)
     assert convention.summary
     assert pickle.loads(pickle.dumps(convention)) == convention

@@ -133,7 +133,7 @@ class TestHandbook:
 
     def test_pages_run(self, handbook: Any, own_registry: None) -> None:
         pages = handbook.pages()
-        assert len(pages) > len(registry.rows()) + len(rs.conventions())
+        assert len(pages) > len(registry.rows()) + len(rs.conventions)
         for name, text in pages.items():
             run_page(name, text)
 
@@ -153,7 +153,7 @@ def test_readme_lists_every_metric_and_convention() -> None:
     table = readme.partition("## Metrics")[2].partition("`@10`")[0]
     assert set(re.findall(r"`(\w+)`", table)) == set(registry.rows())
     names = readme.partition("A convention is")[2].partition("```")[0]
-    assert set(re.findall(r"`([^`]+)`", names)) == set(rs.conventions())
+    assert set(re.findall(r"`([^`]+)`", names)) == set(rs.conventions)
 
 
 @pytest.mark.parametrize(

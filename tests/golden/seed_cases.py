@@ -40,7 +40,7 @@ def f_of(beta, impl, inputs, params):
     retrieved, relevant = (int(hits / share) if hits else bool(precision or recall) for share in (precision, recall))
     items = [*range(hits), *(("retrieved only", at) for at in range(retrieved - hits))]
     truth = [*range(hits), *(("relevant only", at) for at in range(relevant - hits))]
-    return rs.f(items, truth, beta=params.get(beta, 1), undefined="error")
+    return rs.metrics.f(items, truth=truth, beta=params.get(beta, 1), undefined="error")
 
 
 # -- 000: Hivemall, in SQL ---------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def of_rows(name, left, right, impl, inputs, params):
 def auc(impl, inputs, params):
     """Of ranked lists, or of rows with a probability and a label, however they were spread over machines."""
     if None in (inputs.get("rec") or []):  # an item in Python, an error in SQL
-        return rs.auc(inputs["rec"], inputs["truth"], k=params.get("k"), convention=hivemall(impl))
+        return rs.auc(inputs["rec"], truth=inputs["truth"], k=params.get("k"), convention=hivemall(impl))
     if "scores" not in inputs:
         return of_lists("auc", impl, inputs, params)
     if "bins" in params:
@@ -153,7 +153,7 @@ def today(metric, impl, inputs, params):
     """PT-Ranking's functions since: a value for each k, or one at k or the end of the list; of a list or a batch."""
     labels, ideal = inputs["labels"], inputs.get("ideal")
     choices = {"convention": "ptranking-head" if impl.startswith("ptranking HEAD") else "ptranking"}
-    if metric == rs.nerr:
+    if metric == rs.metrics.nerr:
         choices["max_grade"] = params.get("max_label") or max(np.ravel(ideal).tolist())
     if metric == rs.ndcg:
         choices["ideal"] = "given"
@@ -180,7 +180,9 @@ def today_of_one(metric, labels, ideal, params, choices):
 def kendall_tau(impl, inputs, params):
     """Agreement of a list of values with ascending order, or with descending order."""
     ascending = params.get("natural_ascending_as_reference", True)
-    return rs.kendall(labels=[-one if ascending else one for one in inputs["labels"]], convention="ptranking-head")
+    return rs.metrics.kendall(
+        labels=[-one if ascending else one for one in inputs["labels"]], convention="ptranking-head"
+    )
 
 
 def gain_formula(metric, impl, inputs, params):
@@ -290,7 +292,7 @@ def relevance_threshold(impl, inputs, params):
 
 HIVEMALL = ("recall_at", "precision_at", "average_precision", "mrr", "hitrate", "ndcg")
 ERRORS = ("mae", "mse", "rmse", "r2", "logloss")
-TODAY = {"precision": rs.precision, "ap": rs.ap, "ndcg": rs.ndcg, "nerr": rs.nerr}
+TODAY = {"precision": rs.precision, "ap": rs.ap, "ndcg": rs.ndcg, "nerr": rs.metrics.nerr}
 DOCUMENTS = {
     "000": {
         **{name: partial(of_lists, name) for name in HIVEMALL},
@@ -318,7 +320,7 @@ DOCUMENTS = {
         "dcg_at_ks": partial(of_labels, ptranking.tor_discounted_cumu_gain_at_ks),
         "rele_gain": partial(of_labels, ptranking.rele_gain),
         "torch_kendall_tau": kendall_tau,
-        "cg": partial(gain_formula, rs.cg),
+        "cg": partial(gain_formula, rs.metrics.cg),
         "dcg_linear": partial(gain_formula, rs.dcg),
         "f_measure": partial(f_of, "a"),
         "f_measure_as_printed": partial(f_of, "a"),
@@ -342,11 +344,11 @@ DOCUMENTS = {
         "mean_reciprocal_rank": partial(of_class, recsys.MeanReciprocalRank),
         "average_precision": partial(of_class, recsys.AveragePrecision),
         "mean_average_precision": partial(of_class, recsys.MeanAveragePrecision),
-        "kendall_tau_a": partial(of_two, rs.kendall, variant="a"),
-        "spearman_ratings_as_printed": partial(of_two, rs.pearson),
-        "mse": partial(of_two, rs.mse, undefined="error"),
+        "kendall_tau_a": partial(of_two, rs.metrics.kendall, variant="a"),
+        "spearman_ratings_as_printed": partial(of_two, rs.metrics.pearson),
+        "mse": partial(of_two, rs.metrics.mse, undefined="error"),
         "average_precision_formula": lambda impl, inputs, params: rs.ap(
-            inputs["test"], inputs["ground_truth"], undefined="error"
+            inputs["test"], truth=inputs["ground_truth"], undefined="error"
         ),
         "f_beta": partial(f_of, "beta"),
     },
@@ -358,7 +360,7 @@ DOCUMENTS = {
         "hit_rate_at_k": partial(of_marks, rs.hit_rate),
         "ndcg_at_k": ndcg_of_post,
         **dict.fromkeys(("dcg_at_k", "dcg_as_printed", "idcg_as_printed"), dcg_of_post),
-        "mse": partial(error_of_post, rs.mse),
+        "mse": partial(error_of_post, rs.metrics.mse),
         "rmse": partial(error_of_post, rs.rmse),
         "relevance_threshold": relevance_threshold,
     },

@@ -85,7 +85,7 @@ def test_library(recorded, library):
 @pytest.mark.recorded("rosetta.json")
 def test_every_library_is_asked(recorded):
     assert set(rosetta.LIBRARIES) == set(recorded["libraries"]) - {"surprise"}  # it has no ranking metric
-    assert {convention for convention, _ in rosetta.LIBRARIES.values()} <= set(rs.conventions())
+    assert {convention for convention, _ in rosetta.LIBRARIES.values()} <= set(rs.conventions)
 
 
 @pytest.mark.recorded("rosetta.json")

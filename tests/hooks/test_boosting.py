@@ -53,15 +53,15 @@ def test_lightgbm(data, weights):
     assert moves(record["valid"]["ndcg@10"])
     for part in ("train", "valid"):
         for k in ks:
-            same(record[part][f"rs.ndcg@{k}"], record[part][f"ndcg@{k}"])
-            same(record[part][f"rs.ap@{k}"], record[part][f"map@{k}"])
+            same(record[part][f"rs.ndcg@{k} (lightgbm)"], record[part][f"ndcg@{k}"])
+            same(record[part][f"rs.ap@{k} (lightgbm)"], record[part][f"map@{k}"])
 
 
 def test_lightgbm_label_gain(data):
     hook = rs.integrations.lightgbm("ndcg@5", gain="linear")
     params = {"metric": "ndcg", "eval_at": [5], "label_gain": [0, 1, 2, 3, 4]}
     _, record = lightgbm_trained(data, params, hook)
-    same(record["valid"]["rs.ndcg@5"], record["valid"]["ndcg@5"])
+    same(record["valid"]["rs.ndcg@5 (lightgbm)"], record["valid"]["ndcg@5"])
 
 
 def test_lightgbm_weights_are_of_queries(data):
@@ -76,8 +76,8 @@ def test_lightgbm_stops_early_on_our_metric(data):
     # The training set is looked at too, so that both are given; early stopping leaves it out.
     ours, record = lightgbm_trained(data, {"metric": "None"}, rs.integrations.lightgbm("ndcg@3"), callbacks=[stop])
     theirs, _ = lightgbm_trained(data, {"metric": "ndcg", "eval_at": [3]}, None, callbacks=[stop])
-    assert ours.best_iteration == theirs.best_iteration == 1 + int(np.argmax(record["valid"]["rs.ndcg@3"]))
-    assert len(record["valid"]["rs.ndcg@3"]) < ROUNDS
+    assert ours.best_iteration == theirs.best_iteration == 1 + int(np.argmax(record["valid"]["rs.ndcg@3 (lightgbm)"]))
+    assert len(record["valid"]["rs.ndcg@3 (lightgbm)"]) < ROUNDS
 
 
 def test_lightgbm_without_groups(data):
@@ -94,7 +94,7 @@ def test_lightgbm_error_of_predictions(data):
     stop = lgb.early_stopping(ROUNDS, first_metric_only=True, verbose=False)
     params = {"objective": "regression", "metric": "l1"}
     _, record = lightgbm_trained(data, params, rs.integrations.lightgbm("mae"))
-    same(record["valid"]["rs.mae"], record["valid"]["l1"])
+    same(record["valid"]["rs.mae (lightgbm)"], record["valid"]["l1"])
     model, _ = lightgbm_trained(data, {**params, "metric": "None"}, rs.integrations.lightgbm("mae"), callbacks=[stop])
     assert model.best_iteration == 1 + int(np.argmin(record["valid"]["l1"])) > 1
 
@@ -139,14 +139,16 @@ def test_xgboost_ndcg(data, weights):
     assert moves(theirs["valid"]["ndcg@10"])
     for part in ("train", "valid"):
         for name in names:
-            same(ours[part][f"rs.{name}"], theirs[part][name])
-            np.testing.assert_allclose(theirs[part][f"rs.{name}"], theirs[part][name], atol=6e-7)  # as it prints them
+            same(ours[part][f"rs.{name} (xgboost)"], theirs[part][name])
+            np.testing.assert_allclose(
+                theirs[part][f"rs.{name} (xgboost)"], theirs[part][name], atol=6e-7
+            )  # as it prints them
 
 
 def test_xgboost_ndcg_with_linear_gain(data):
     params = {"objective": "rank:ndcg", "eval_metric": ["ndcg@5"], "ndcg_exp_gain": False}
     _, ours, theirs = xgboost_trained(data, params, rs.integrations.xgboost("ndcg@5", gain="linear"))
-    same(ours["valid"]["rs.ndcg@5"], theirs["valid"]["ndcg@5"])
+    same(ours["valid"]["rs.ndcg@5 (xgboost)"], theirs["valid"]["ndcg@5"])
 
 
 @with_weights
@@ -166,7 +168,7 @@ def test_xgboost_map_and_precision(data, weights):
     assert moves(theirs["valid"]["map"])
     for part in ("train", "valid"):
         for their_name, our_name in names.items():
-            same(ours[part][f"rs.{our_name}"], theirs[part][their_name])
+            same(ours[part][f"rs.{our_name} (xgboost)"], theirs[part][their_name])
 
 
 def test_xgboost_stops_early_on_our_metric(data):
@@ -177,7 +179,7 @@ def test_xgboost_stops_early_on_our_metric(data):
         params = {"objective": "rank:ndcg", "eval_metric": ["ndcg@3"]}
         return xgboost_trained(data, params, rs.integrations.xgboost("ndcg@3"), callbacks=[stop])[0]
 
-    ours, theirs = trained("rs.ndcg@3"), trained("ndcg@3")
+    ours, theirs = trained("rs.ndcg@3 (xgboost)"), trained("ndcg@3")
     assert ours.best_iteration == theirs.best_iteration
     assert ours.num_boosted_rounds() < ROUNDS
 
@@ -238,7 +240,7 @@ def test_catboost(data, theirs, ours, choices, grade):
     asked = f"{theirs}{';' if ':' in theirs else ':'}hints=skip_train~false"
     _, record = catboost_trained(pools, rs.integrations.catboost(ours, *pools, **choices), [asked])
     for part in ("learn", "validation"):
-        same(record[part][f"rs.{ours}"], record[part][theirs])
+        same(record[part][f"rs.{ours} (catboost)"], record[part][theirs])
     assert moves(record["validation"][theirs]) or ours != "ndcg"
 
 
@@ -248,7 +250,7 @@ def test_catboost_weights(data):
     _, record = catboost_trained(pools, hook, ["NDCG:top=5;type=Base;hints=skip_train~false"])
     name = next(one for one in record["learn"] if one.startswith("NDCG"))
     for part in ("learn", "validation"):
-        same(record[part]["rs.ndcg@5"], record[part][name])
+        same(record[part]["rs.ndcg@5 (catboost)"], record[part][name])
 
 
 def test_catboost_stops_early_on_our_metric(data):

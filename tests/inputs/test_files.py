@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FORMATS, FileError, read_run, read_truth, same_ids
+from rankstone.inputs.files import FORMATS, read_run, read_truth, same_ids
 
 Row = tuple[Any, Any, Any]
 
@@ -248,7 +249,7 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
         ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, user, "
          "user_id, userid, qid, query_id, q_id, topic; or name it: columns={'query': ...}"),
-        ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: has 2 columns called 'item'"),
+        ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: the run has 2 columns called 'item'"),
         ("user,qid,item,score\nq,q,d,1\n", "run.csv:1: the run's query could be 'user' or 'qid'; rename one, "
          "or name it: columns={'query': ...}"),
         ("1,2,3,4\n", "run.csv:1: expected 3 columns (query item score) or 2 in a file without a header line, found 4; "
@@ -519,8 +520,10 @@ def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
 
 def test_columns_are_checked(file: Any) -> None:
     path = file("a.csv", CSV_RUN)
-    assert "has no column 'x'; there are 'query', 'item', 'score'" in problem(read_run, path, columns={"query": "x"})
-    with pytest.raises(ValueError, match="columns names 'grade'; the columns of a run are query, item, score, rank"):
+    assert "the run has no column 'x'; it has 'query', 'item', 'score'" in problem(
+        read_run, path, columns={"query": "x"}
+    )
+    with pytest.raises(ValueError, match="columns= names 'grade'; the roles are query, item, score, rank"):
         read_run(path, columns={"grade": "score"})
     with pytest.raises(ValueError, match="columns mixes names and positions"):
         read_run(path, columns={"query": 0, "item": "item"})
@@ -602,9 +605,18 @@ def test_numbers_in_one_file_and_strings_in_the_other_can_be_compared(file: Any)
 
 
 def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankstone.inputs.lines._TEXT_LIMIT", 10)
+    monkeypatch.setattr("rankstone.inputs.arrow._TEXT_LIMIT", 10)
     monkeypatch.setattr("rankstone.inputs.delimited._BLOCK", 1 << 12)
     text = "query,item,score\n" + "".join(f"q{i},d{i},{i}\n" for i in range(2000))
     read = read_run(file("a.csv", text))
     assert read.query.type == pa.large_string()
     assert rows(read)[-1] == ("q1999", "d1999", 1999.0)
+
+
+def test_errors_can_be_sent_to_another_process():
+    for error in (FileError("a.csv", "is bad", 3), FileError("a.csv", "is bad"), NoRowsError("a.csv")):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert (str(again), again.path, again.problem, again.line) == (
+            str(error), error.path, error.problem, error.line,
+        )  # fmt: skip

@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone import write as writing
+from rankstone.answers import write as writing
 from rankstone.answers.write import convert, replacing, write
+from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FileError, read_run, read_truth
+from rankstone.inputs.files import read_run, read_truth
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 
@@ -51,14 +52,14 @@ def test_parquet(result: rs.Result, tmp_path: Path) -> None:
     write(result, tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
     assert table.equals(result.to_arrow())
-    assert json.loads(table.schema.metadata[b"rankstone"])["definitions"]["rr"]["cite"] == result.define("rr")
+    assert json.loads(table.schema.metadata[b"rankstone"])["definitions"]["rr"]["cite"] == result.define("rr").cite
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.txt"])
 def test_definitions_go_beside_what_has_no_room_for_them(result: rs.Result, tmp_path: Path, name: str) -> None:
     write(result, tmp_path / name)
     beside = json.loads((tmp_path / f"{name}.json").read_text())
-    assert beside["definitions"]["rr"]["cite"] == result.define("rr")
+    assert beside["definitions"]["rr"]["cite"] == result.define("rr").cite
     assert beside["inputs"] == result.inputs
     assert "per_query" not in beside
 

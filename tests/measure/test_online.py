@@ -487,7 +487,7 @@ def test_it_prints_a_table():
     assert lines[0].split() == ["segment", "metric", "mean", "low", "high", "lists"]
     assert lines[2].split() == ["all", "hit_rate@2", "1.0000", "nan", "nan", "1"]
     assert lines[6].split() == ["FI", "hit_rate@2", "1.0000", "nan", "nan", "1"]
-    assert online.compute().definitions["rr"] == rs.definition("rr")
+    assert online.compute().definitions["rr"] == rs.define("rr")
     assert online.compute()[rs.rr].mean == 1
     assert list(online.compute()) == METRICS
 

@@ -11,8 +11,8 @@ import rankstone as rs
 
 def test_kendall():
     """Of three pairs two agree and one does not."""
-    assert rs.kendall(["a", "b", "c"], ["a", "c", "b"]) == pytest.approx((2 - 1) / 3)
-    assert rs.kendall(["c", "b", "a"], ["a", "b", "c"]) == pytest.approx(-3 / 3)
+    assert rs.metrics.kendall(["a", "b", "c"], truth=["a", "c", "b"]) == pytest.approx((2 - 1) / 3)
+    assert rs.metrics.kendall(["c", "b", "a"], truth=["a", "b", "c"]) == pytest.approx(-3 / 3)
 
 
 @pytest.mark.parametrize(
@@ -20,23 +20,29 @@ def test_kendall():
 )
 def test_kendall_with_ties(variant, expected):
     """Scores 4, 3, 2, 1 beside grades 3, 1, 1, 2: ab, ac and ad agree, bc is tied, bd and cd are opposed."""
-    found = rs.kendall({"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, {"a": 3, "b": 1, "c": 1, "d": 2}, variant=variant)
+    found = rs.metrics.kendall(
+        {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, truth={"a": 3, "b": 1, "c": 1, "d": 2}, variant=variant
+    )
     assert found == pytest.approx(expected)
 
 
 def test_spearman():
     """Rank differences 0, 1, 1: 1 - 6 * 2 / (3 * 8)."""
-    assert rs.spearman(["a", "b", "c"], ["a", "c", "b"]) == pytest.approx(1 - 6 * (0 + 1 + 1) / (3 * (9 - 1)))
+    assert rs.metrics.spearman(["a", "b", "c"], truth=["a", "c", "b"]) == pytest.approx(
+        1 - 6 * (0 + 1 + 1) / (3 * (9 - 1))
+    )
 
 
 def test_spearman_shares_ranks():
     """Grades 1, 1, 2 have ranks 1.5, 1.5, 3; scores 1, 2, 3 have 1, 2, 3. Centred: -.5, -.5, 1 and -1, 0, 1."""
     expected = (0.5 + 0 + 1) / sqrt((0.25 + 0.25 + 1) * (1 + 0 + 1))
-    assert rs.spearman({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1, "b": 1, "c": 2}) == pytest.approx(expected)
+    assert rs.metrics.spearman({"a": 1.0, "b": 2.0, "c": 3.0}, truth={"a": 1, "b": 1, "c": 2}) == pytest.approx(
+        expected
+    )
 
 
 def test_only_common_items_count():
-    assert rs.kendall(["x", "a", "y", "b"], ["a", "z", "b"]) == pytest.approx(1 / 1)
+    assert rs.metrics.kendall(["x", "a", "y", "b"], truth=["a", "z", "b"]) == pytest.approx(1 / 1)
 
 
 def test_lists_and_grades_in_one_truth():
@@ -46,12 +52,12 @@ def test_lists_and_grades_in_one_truth():
     assert rs.evaluate({"q": truth["q"]}, run, "kendall")["kendall"] == 1
 
 
-@pytest.mark.parametrize("metric", [rs.kendall, rs.spearman, rs.tau_ap])
+@pytest.mark.parametrize("metric", [rs.metrics.kendall, rs.metrics.spearman, rs.metrics.tau_ap])
 @pytest.mark.parametrize("ranked", [[], ["a"], ["x", "y"]])
 def test_fewer_than_two_common_items(metric, ranked):
     """Nothing can agree, so the query does not count."""
-    assert isnan(metric(ranked, ["a", "b"]))
-    assert metric(ranked, ["a", "b"], undefined=0) == 0
+    assert isnan(metric(ranked, truth=["a", "b"]))
+    assert metric(ranked, truth=["a", "b"], undefined=0) == 0
 
 
 def tau_ap_of_the_paper(ranked, truth):
@@ -63,21 +69,23 @@ def tau_ap_of_the_paper(ranked, truth):
 
 def test_tau_ap():
     """a, c, b: above c stands a, right; above b stand a, right, and c, wrong."""
-    assert rs.tau_ap(["a", "c", "b"], ["a", "b", "c"]) == pytest.approx(2 / 2 * (1 / 1 + 1 / 2) - 1)
+    assert rs.metrics.tau_ap(["a", "c", "b"], truth=["a", "b", "c"]) == pytest.approx(2 / 2 * (1 / 1 + 1 / 2) - 1)
     for ranked in itertools.permutations("abcd"):
-        assert rs.tau_ap(list(ranked), list("abcd")) == pytest.approx(tau_ap_of_the_paper(ranked, list("abcd")))
+        assert rs.metrics.tau_ap(list(ranked), truth=list("abcd")) == pytest.approx(
+            tau_ap_of_the_paper(ranked, list("abcd"))
+        )
 
 
 def test_tau_ap_weighs_the_top():
     """The same swap costs more at the top of the list, and the measure is not symmetric."""
     items = list("abcdef")
     top, bottom = ["b", "a", *items[2:]], [*items[:4], "f", "e"]
-    assert rs.kendall(top, items) == pytest.approx(rs.kendall(bottom, items))
-    assert rs.tau_ap(top, items) < rs.tau_ap(bottom, items)
+    assert rs.metrics.kendall(top, truth=items) == pytest.approx(rs.metrics.kendall(bottom, truth=items))
+    assert rs.metrics.tau_ap(top, truth=items) < rs.metrics.tau_ap(bottom, truth=items)
 
 
 def test_tau_ap_items_equal_in_the_truth_count_half():
-    assert rs.tau_ap(["a", "b"], {"a": 1, "b": 1}) == pytest.approx(2 * (1 / 2) - 1)
+    assert rs.metrics.tau_ap(["a", "b"], truth={"a": 1, "b": 1}) == pytest.approx(2 * (1 / 2) - 1)
 
 
 def rbo_by_definition(one, other, p, depth=4000):
@@ -103,30 +111,32 @@ def test_rbo_by_definition(p):
     for _ in range(60):
         one = rng.sample("abcdefghij", rng.randint(1, 8))
         other = rng.sample("abcdefghij", rng.randint(1, 8))
-        assert rs.rbo(one, other, p=p) == pytest.approx(rbo_by_definition(one, other, p), abs=1e-9)
-        assert rs.rbo(one, other, p=p) == pytest.approx(rs.rbo(other, one, p=p))
-        assert rs.rbo(one, other, p=p, k=3) == pytest.approx(rbo_by_definition(one[:3], other[:3], p), abs=1e-9)
+        assert rs.metrics.rbo(one, truth=other, p=p) == pytest.approx(rbo_by_definition(one, other, p), abs=1e-9)
+        assert rs.metrics.rbo(one, truth=other, p=p) == pytest.approx(rs.metrics.rbo(other, truth=one, p=p))
+        assert rs.metrics.rbo(one, truth=other, p=p, k=3) == pytest.approx(
+            rbo_by_definition(one[:3], other[:3], p), abs=1e-9
+        )
 
 
 def test_rbo_by_hand():
     """a, b against b, a: no agreement at depth 1, full agreement from depth 2 on."""
     p = 0.9
-    assert rs.rbo(["a", "b"], ["b", "a"], p=p) == pytest.approx((1 - p) * 0 + p)
+    assert rs.metrics.rbo(["a", "b"], truth=["b", "a"], p=p) == pytest.approx((1 - p) * 0 + p)
     # a, b against a, c: 1 at depth 1, 1/2 from depth 2 on.
-    assert rs.rbo(["a", "b"], ["a", "c"], p=p) == pytest.approx((1 - p) * 1 + p * 1 / 2)
+    assert rs.metrics.rbo(["a", "b"], truth=["a", "c"], p=p) == pytest.approx((1 - p) * 1 + p * 1 / 2)
 
 
 def test_rbo_ends():
-    assert rs.rbo(["a", "b"], ["a", "b"]) == pytest.approx(1)
-    assert rs.rbo(["a", "b"], ["c", "d"]) == 0
-    assert rs.rbo([], ["a"]) == 0
-    assert rs.rbo(["a"], []) == 0
-    assert rs.rbo([], []) == 1
+    assert rs.metrics.rbo(["a", "b"], truth=["a", "b"]) == pytest.approx(1)
+    assert rs.metrics.rbo(["a", "b"], truth=["c", "d"]) == 0
+    assert rs.metrics.rbo([], truth=["a"]) == 0
+    assert rs.metrics.rbo(["a"], truth=[]) == 0
+    assert rs.metrics.rbo([], truth=[]) == 1
 
 
 def test_rbo_reads_grades_as_an_order():
-    assert rs.rbo(["a", "b"], {"b": 1, "a": 2}) == pytest.approx(1)
-    assert rs.rbo({"a": 2.0, "b": 1.0}, {"b": 1, "a": 2}) == pytest.approx(1)
+    assert rs.metrics.rbo(["a", "b"], truth={"b": 1, "a": 2}) == pytest.approx(1)
+    assert rs.metrics.rbo({"a": 2.0, "b": 1.0}, truth={"b": 1, "a": 2}) == pytest.approx(1)
 
 
 def test_share_of_the_first_ranks():
@@ -136,7 +146,7 @@ def test_share_of_the_first_ranks():
     assert weight == pytest.approx(0.8556, abs=5e-4)
     same = [f"same-{n}" for n in range(d)]
     one, other = ([f"{side}-{n}" for n in range(5000)] for side in ("one", "other"))
-    assert rs.rbo([*same, *one], [*same, *other], p=p) == pytest.approx(weight, abs=1e-6)
+    assert rs.metrics.rbo([*same, *one], truth=[*same, *other], p=p) == pytest.approx(weight, abs=1e-6)
 
 
 def test_rbo_needs_an_order_without_gaps():

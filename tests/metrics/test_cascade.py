@@ -21,7 +21,7 @@ def test_err_prefers_one_perfect_item_to_many_good_ones():
 
 
 def test_unjudged_items_take_a_place():
-    assert rs.err(["x", "a"], {"a": 1}, max_grade=1) == pytest.approx((1 / 2) / 2)
+    assert rs.err(["x", "a"], truth={"a": 1}, max_grade=1) == pytest.approx((1 / 2) / 2)
 
 
 def test_highest_grade_is_that_of_the_whole_truth():
@@ -36,16 +36,16 @@ def test_negative_and_zero_grades_satisfy_nobody():
 
 
 def test_grade_above_the_highest():
-    with pytest.raises(ValueError, match="grade 5, above max_grade=4"):
+    with pytest.raises(ValueError, match="grade 5 is above max_grade=4"):
         rs.err(labels=[5, 1], max_grade=4)
 
 
 def test_nerr():
     """Grades 1 and 2 in the wrong order; R = 1/4 and 3/4."""
     found, best = 1 / 4 + (1 - 1 / 4) * (3 / 4) / 2, 3 / 4 + (1 - 3 / 4) * (1 / 4) / 2
-    assert rs.nerr(labels=[1, 2]) == pytest.approx(found / best)
-    assert rs.nerr(labels=[1, 2], k=1) == pytest.approx((1 / 4) / (3 / 4))
-    assert rs.nerr(labels=[0, 0]) == 0
+    assert rs.metrics.nerr(labels=[1, 2]) == pytest.approx(found / best)
+    assert rs.metrics.nerr(labels=[1, 2], k=1) == pytest.approx((1 / 4) / (3 / 4))
+    assert rs.metrics.nerr(labels=[0, 0]) == 0
 
 
 def test_rbp():
@@ -53,9 +53,9 @@ def test_rbp():
 
     Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", ACM TOIS 27(1), 2008.
     """
-    assert rs.rbp([1, 3, 2], [1, 2], p=0.5) == pytest.approx((1 - 0.5) * (0.5**0 + 0.5**2))
-    assert rs.rbp([1, 3, 2], [1, 2]) == pytest.approx((1 - 0.8) * (0.8**0 + 0.8**2))
-    assert rs.rbp([1, 3, 2], [1, 2], p=0.95, k=2) == pytest.approx((1 - 0.95) * 0.95**0)
+    assert rs.rbp([1, 3, 2], truth=[1, 2], p=0.5) == pytest.approx((1 - 0.5) * (0.5**0 + 0.5**2))
+    assert rs.rbp([1, 3, 2], truth=[1, 2]) == pytest.approx((1 - 0.8) * (0.8**0 + 0.8**2))
+    assert rs.rbp([1, 3, 2], truth=[1, 2], p=0.95, k=2) == pytest.approx((1 - 0.95) * 0.95**0)
 
 
 def test_rbp_weighed_by_grade():
@@ -64,7 +64,7 @@ def test_rbp_weighed_by_grade():
 
 def test_rbp_over_all_orders_of_tied_items():
     run = dict.fromkeys("abc", 1.0)
-    assert rs.rbp(run, ["a"], p=0.5, ties="expected") == pytest.approx(0.5 * (0.5**0 + 0.5**1 + 0.5**2) / 3)
+    assert rs.rbp(run, truth=["a"], p=0.5, ties="expected") == pytest.approx(0.5 * (0.5**0 + 0.5**1 + 0.5**2) / 3)
 
 
 @pytest.mark.parametrize("p", [0, 1, -0.5, 2, float("nan")])

@@ -17,20 +17,20 @@ def test_equal_scores_are_half_a_pair():
 def test_items_out_of_sight_share_the_end():
     """a is seen above everything; b and y are not returned, which is half a pair."""
     truth = {"a": 1, "b": 1, "x": 0, "y": 0}
-    assert rs.auc(["a", "x"], truth) == pytest.approx((1 + 1 + 0 + 1 / 2) / 4)
-    assert rs.auc(["x", "a"], truth, k=1) == pytest.approx((0 + 1 / 2 + 0 + 1 / 2) / 4)  # only x is seen
+    assert rs.auc(["a", "x"], truth=truth) == pytest.approx((1 + 1 + 0 + 1 / 2) / 4)
+    assert rs.auc(["x", "a"], truth=truth, k=1) == pytest.approx((0 + 1 / 2 + 0 + 1 / 2) / 4)  # only x is seen
 
 
 def test_auc_of_a_list_counts_everything_that_is_not_relevant():
     """Hits at 1 and 3 of 4 places: pairs (1,2), (1,4), (3,4) are right, (3,2) is wrong."""
-    assert rs.auc([1, 3, 2, 6], [1, 2, 4], k=4, pairs="list") == pytest.approx(3 / 4)
-    assert rs.auc([1, 3, 2, 6], [1, 2, 4], k=2, pairs="list") == pytest.approx(1 / 1)
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], k=4, pairs="list") == pytest.approx(3 / 4)
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], k=2, pairs="list") == pytest.approx(1 / 1)
 
 
 def test_places_that_a_short_list_leaves_empty():
     """One hit in a list of two; at k = 4 there are 1 * (4 - 1) pairs."""
-    assert rs.auc(["a", "x"], ["a"], k=4, pairs="list", divisor="k") == pytest.approx(1 / 3)
-    assert rs.auc(["a", "x"], ["a"], k=4, pairs="list") == pytest.approx(1 / 1)
+    assert rs.auc(["a", "x"], truth=["a"], k=4, pairs="list", divisor="k") == pytest.approx(1 / 3)
+    assert rs.auc(["a", "x"], truth=["a"], k=4, pairs="list") == pytest.approx(1 / 1)
 
 
 def test_auc_without_pairs_is_a_coin():
@@ -41,7 +41,7 @@ def test_auc_without_pairs_is_a_coin():
 def test_auc_of_a_list_over_all_orders_of_tied_items():
     """One relevant among three tied: above both, one or none of the others."""
     run = dict.fromkeys("abc", 1.0)
-    assert rs.auc(run, ["a"], pairs="list", ties="expected") == pytest.approx((2 + 1 + 0) / 3 / 2)
+    assert rs.auc(run, truth=["a"], pairs="list", ties="expected") == pytest.approx((2 + 1 + 0) / 3 / 2)
 
 
 def test_bpref():
@@ -51,24 +51,24 @@ def test_bpref():
     min(relevant, nonrelevant) of trec_eval.
     """
     truth = {"a": 1, "d": 1, "b": 0, "c": 0}
-    assert rs.bpref(["a", "b", "c", "d"], truth) == pytest.approx((1 + (1 - 2 / 2)) / 2)
-    assert rs.bpref(["b", "a", "c", "d"], truth) == pytest.approx(((1 - 1 / 2) + (1 - 2 / 2)) / 2)
+    assert rs.bpref(["a", "b", "c", "d"], truth=truth) == pytest.approx((1 + (1 - 2 / 2)) / 2)
+    assert rs.bpref(["b", "a", "c", "d"], truth=truth) == pytest.approx(((1 - 1 / 2) + (1 - 2 / 2)) / 2)
 
 
 def test_bpref_does_not_see_unjudged_items():
     truth = {"a": 1, "b": 0, "e": -1}
-    assert rs.bpref(["x", "y", "e", "a", "b"], truth) == pytest.approx(1 / 1)
+    assert rs.bpref(["x", "y", "e", "a", "b"], truth=truth) == pytest.approx(1 / 1)
 
 
 def test_bpref_bound():
     """Only the first R = 1 of three non-relevant items counts, and it costs everything."""
-    assert rs.bpref(["b", "c", "d", "a"], {"a": 1, "b": 0, "c": 0, "d": 0}) == pytest.approx(1 - 1 / 1)
+    assert rs.bpref(["b", "c", "d", "a"], truth={"a": 1, "b": 0, "c": 0, "d": 0}) == pytest.approx(1 - 1 / 1)
     # Three relevant, one not: the bound is 1.
-    assert rs.bpref(["a", "z", "b", "c"], {"a": 1, "b": 1, "c": 1, "z": 0}) == pytest.approx((1 + 0 + 0) / 3)
+    assert rs.bpref(["a", "z", "b", "c"], truth={"a": 1, "b": 1, "c": 1, "z": 0}) == pytest.approx((1 + 0 + 0) / 3)
 
 
 def test_bpref_without_anything_judged_bad():
-    assert rs.bpref(["x", "a", "y"], ["a", "b"]) == pytest.approx(1 / 2)
+    assert rs.bpref(["x", "a", "y"], truth=["a", "b"]) == pytest.approx(1 / 2)
 
 
 EPSILON = 0.00001
@@ -81,11 +81,11 @@ def test_infap():
     the expected precision at rank k is 1/k + (k-1)/k * pooled/(k-1) * (R + e) / (R + N + 2e).
     """
     below = 1 / 3 + 2 / 3 * (2 / 2) * (1 + EPSILON) / (1 + 1 + 2 * EPSILON)
-    assert rs.infap(["a", "b", "c"], {"a": 1, "b": 0, "c": 1}) == pytest.approx((1 + below) / 2)
+    assert rs.metrics.infap(["a", "b", "c"], truth={"a": 1, "b": 0, "c": 1}) == pytest.approx((1 + below) / 2)
 
 
 def test_infap_of_pooled_and_unpooled_items():
     """Above c: p was pooled but not judged, x was not even pooled, a is relevant."""
     truth = {"a": 1, "c": 1, "p": -1}
     below = 1 / 4 + 3 / 4 * (2 / 3) * (1 + EPSILON) / (1 + 2 * EPSILON)
-    assert rs.infap(["a", "p", "x", "c"], truth) == pytest.approx((1 + below) / 2)
+    assert rs.metrics.infap(["a", "p", "x", "c"], truth=truth) == pytest.approx((1 + below) / 2)

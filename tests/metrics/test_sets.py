@@ -15,30 +15,30 @@ TRUTH = {"a": 1, "c": 2, "e": 1, "x": 1, "b": 0}  # a, c, e found at ranks 1, 3,
     ("k", "expected"), [(1, 1 / 1), (2, 1 / 2), (3, 2 / 3), (5, 3 / 5), (10, 3 / 10), (None, 3 / 5)]
 )
 def test_precision(k, expected):
-    assert rs.precision(LIST, TRUTH, k=k) == pytest.approx(expected)
+    assert rs.precision(LIST, truth=TRUTH, k=k) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     ("divisor", "expected"), [("k", 3 / 10), ("min(k,retrieved)", 3 / 5), ("min(k,relevant)", 3 / 4)]
 )
 def test_precision_divisor(divisor, expected):
-    assert rs.precision(LIST, TRUTH, k=10, divisor=divisor) == pytest.approx(expected)
+    assert rs.precision(LIST, truth=TRUTH, k=10, divisor=divisor) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("k", "expected"), [(1, 1 / 4), (2, 1 / 4), (3, 2 / 4), (10, 3 / 4), (None, 3 / 4)])
 def test_recall(k, expected):
-    assert rs.recall(LIST, TRUTH, k=k) == pytest.approx(expected)
+    assert rs.recall(LIST, truth=TRUTH, k=k) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("divisor", "expected"), [("relevant", 2 / 4), ("min(relevant,k)", 2 / 3), ("grades", 2 / 5)])
 def test_recall_divisor(divisor, expected):
-    assert rs.recall(LIST, TRUTH, k=3, divisor=divisor) == pytest.approx(expected)
+    assert rs.recall(LIST, truth=TRUTH, k=3, divisor=divisor) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("threshold", [2, ">1", ">=2", " > 1 "])
 def test_threshold(threshold):
-    assert rs.precision(LIST, TRUTH, k=3, threshold=threshold) == pytest.approx(1 / 3)
-    assert rs.recall(LIST, TRUTH, k=3, threshold=threshold) == pytest.approx(1 / 1)
+    assert rs.precision(LIST, truth=TRUTH, k=3, threshold=threshold) == pytest.approx(1 / 3)
+    assert rs.recall(LIST, truth=TRUTH, k=3, threshold=threshold) == pytest.approx(1 / 1)
 
 
 def test_grades_count_in_part():
@@ -49,64 +49,64 @@ def test_grades_count_in_part():
 
 def test_only_the_head_of_the_truth_is_relevant():
     """Of the truth's first 2 items, the first 2 places hold one: b, but not c, which is third in the truth."""
-    assert rs.precision(["b", "c", "a"], ["a", "b", "c"], k=2, truth_depth="k") == pytest.approx(1 / 2)
-    assert rs.precision(["b", "c", "a"], ["a", "b", "c"], k=2) == pytest.approx(2 / 2)
+    assert rs.precision(["b", "c", "a"], truth=["a", "b", "c"], k=2, truth_depth="k") == pytest.approx(1 / 2)
+    assert rs.precision(["b", "c", "a"], truth=["a", "b", "c"], k=2) == pytest.approx(2 / 2)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("beta", [0.5, 1, 2])
 def test_f_is_the_harmonic_mean(k, beta):
-    precision, recall = rs.precision(LIST, TRUTH, k=k), rs.recall(LIST, TRUTH, k=k)
+    precision, recall = rs.precision(LIST, truth=TRUTH, k=k), rs.recall(LIST, truth=TRUTH, k=k)
     expected = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
-    assert rs.f(LIST, TRUTH, k=k, beta=beta) == pytest.approx(expected)
+    assert rs.metrics.f(LIST, truth=TRUTH, k=k, beta=beta) == pytest.approx(expected)
     if beta == 1:
-        assert rs.f1(LIST, TRUTH, k=k) == pytest.approx(expected)
+        assert rs.f1(LIST, truth=TRUTH, k=k) == pytest.approx(expected)
 
 
 def test_f1_divisors():
     """Hits 3, list 5 long, 4 relevant, k 10."""
-    assert rs.f1(LIST, TRUTH, k=10) == pytest.approx(2 * 3 / (4 + 10))
-    assert rs.f1(LIST, TRUTH, k=10, precision_divisor="min(k,retrieved)") == pytest.approx(2 * 3 / (4 + 5))
-    assert rs.f1(LIST, TRUTH, k=3, recall_divisor="min(relevant,k)") == pytest.approx(2 * 2 / (3 + 3))
+    assert rs.f1(LIST, truth=TRUTH, k=10) == pytest.approx(2 * 3 / (4 + 10))
+    assert rs.f1(LIST, truth=TRUTH, k=10, precision_divisor="min(k,retrieved)") == pytest.approx(2 * 3 / (4 + 5))
+    assert rs.f1(LIST, truth=TRUTH, k=3, recall_divisor="min(relevant,k)") == pytest.approx(2 * 2 / (3 + 3))
 
 
 @pytest.mark.parametrize(("k", "expected"), [(1, 0), (2, 0), (3, 1), (None, 1)])
 def test_hit_rate(k, expected):
-    assert rs.hit_rate(["x", "y", "a"], ["a"], k=k) == expected
+    assert rs.hit_rate(["x", "y", "a"], truth=["a"], k=k) == expected
 
 
 def test_hit_rate_over_all_orders_of_tied_items():
     """Four tied items, two relevant, two drawn: the chance of no hit is (2/4) * (1/3)."""
     run = dict.fromkeys("abcd", 1.0)
-    assert rs.hit_rate(run, ["a", "b"], k=2, ties="expected") == pytest.approx(1 - (2 / 4) * (1 / 3))
+    assert rs.hit_rate(run, truth=["a", "b"], k=2, ties="expected") == pytest.approx(1 - (2 / 4) * (1 / 3))
 
 
 def test_hit_rate_over_all_orders_counts_items_that_are_relevant_in_part():
     """An item that counts a quarter is still a hit."""
     run = dict.fromkeys("abcd", 1.0)
     truth = {"a": 0.25, "b": 0.25}
-    assert rs.hit_rate(run, truth, k=2, ties="expected", credit="clamp") == pytest.approx(1 - (2 / 4) * (1 / 3))
-    assert rs.rr(run, truth, ties="expected", credit="clamp") == pytest.approx(
+    assert rs.hit_rate(run, truth=truth, k=2, ties="expected", credit="clamp") == pytest.approx(1 - (2 / 4) * (1 / 3))
+    assert rs.rr(run, truth=truth, ties="expected", credit="clamp") == pytest.approx(
         2 / 4 + 2 / 4 * 2 / 3 / 2 + 2 / 4 * 1 / 3 / 3
     )
 
 
 def test_r_precision():
     """Four relevant, two of them in the first four places."""
-    assert rs.r_precision(LIST, TRUTH) == pytest.approx(2 / 4)
-    assert rs.r_precision(["a"], ["a", "b", "c"]) == pytest.approx(1 / 3)
+    assert rs.r_precision(LIST, truth=TRUTH) == pytest.approx(2 / 4)
+    assert rs.r_precision(["a"], truth=["a", "b", "c"]) == pytest.approx(1 / 3)
 
 
 def test_fallout():
     """Three items judged not relevant, two of them in the first three places; y is not judged."""
     truth = {"a": 1, "b": 0, "c": 0, "d": 0, "e": -1}
-    assert rs.fallout(["b", "y", "c", "a", "e"], truth, k=3) == pytest.approx(2 / 3)
-    assert rs.fallout(["b", "y", "c", "a", "e"], truth, k=3, catalogue=101) == pytest.approx(3 / 100)
+    assert rs.metrics.fallout(["b", "y", "c", "a", "e"], truth=truth, k=3) == pytest.approx(2 / 3)
+    assert rs.metrics.fallout(["b", "y", "c", "a", "e"], truth=truth, k=3, catalogue=101) == pytest.approx(3 / 100)
 
 
 def test_fallout_of_a_catalogue_smaller_than_a_list():
-    with pytest.raises(ValueError, match="catalogue of 2 items cannot hold the 3"):
-        rs.fallout(["a", "b", "c"], ["a"], catalogue=2)
+    with pytest.raises(ValueError, match="catalogue of 2 items cannot hold the items"):
+        rs.metrics.fallout(["a", "b", "c"], truth=["a"], catalogue=2)
 
 
 def test_counts_are_summed_over_queries():
@@ -123,27 +123,27 @@ def test_counts_are_summed_over_queries():
 
 def test_judged():
     truth = {"a": 1, "c": 0, "d": -1}
-    assert rs.judged(["a", "b", "c", "d", "e"], truth, k=3) == pytest.approx(2 / 3)
-    assert rs.judged(["a", "b"], truth, k=4) == pytest.approx(1 / 2)
-    assert rs.judged(["a", "b"], truth, k=4, divisor="k") == pytest.approx(1 / 4)
-    assert rs.judged(["a", "b", "c", "d", "e"], truth) == pytest.approx(3 / 5)
+    assert rs.metrics.judged(["a", "b", "c", "d", "e"], truth=truth, k=3) == pytest.approx(2 / 3)
+    assert rs.metrics.judged(["a", "b"], truth=truth, k=4) == pytest.approx(1 / 2)
+    assert rs.metrics.judged(["a", "b"], truth=truth, k=4, divisor="k") == pytest.approx(1 / 4)
+    assert rs.metrics.judged(["a", "b", "c", "d", "e"], truth=truth) == pytest.approx(3 / 5)
 
 
 def test_precision_over_all_orders_of_tied_items():
     """One place left for three tied items, one of them relevant."""
     run = {"a": 3.0, "b": 2.0, "c": 2.0, "d": 2.0}
-    assert rs.precision(run, ["a", "c"], k=2, ties="expected") == pytest.approx((1 + 1 / 3) / 2)
-    assert rs.precision(run, ["a", "c"], k=2, ties="optimistic") == pytest.approx(2 / 2)
-    assert rs.precision(run, ["a", "c"], k=2, ties="pessimistic") == pytest.approx(1 / 2)
-    assert rs.precision(run, ["a", "c"], k=2, ties="item_desc") == pytest.approx(1 / 2)  # d first
-    assert rs.precision(run, ["a", "b"], k=2, ties="item_asc") == pytest.approx(2 / 2)
+    assert rs.precision(run, truth=["a", "c"], k=2, ties="expected") == pytest.approx((1 + 1 / 3) / 2)
+    assert rs.precision(run, truth=["a", "c"], k=2, ties="optimistic") == pytest.approx(2 / 2)
+    assert rs.precision(run, truth=["a", "c"], k=2, ties="pessimistic") == pytest.approx(1 / 2)
+    assert rs.precision(run, truth=["a", "c"], k=2, ties="item_desc") == pytest.approx(1 / 2)  # d first
+    assert rs.precision(run, truth=["a", "b"], k=2, ties="item_asc") == pytest.approx(2 / 2)
 
 
 def test_nothing_to_divide():
-    assert rs.recall(["a"], []) == 0
-    assert rs.recall(["a"], [], undefined=1) == 1
-    assert math.isnan(rs.recall(["a"], [], undefined="nan"))
-    assert math.isnan(rs.recall(["a"], [], undefined="skip"))
-    assert rs.precision([], ["a"]) == 0
-    assert rs.precision([], [], both_empty=1) == 1
-    assert rs.precision([], ["a"], both_empty=1) == 0
+    assert rs.recall(["a"], truth=[]) == 0
+    assert rs.recall(["a"], truth=[], undefined=1) == 1
+    assert math.isnan(rs.recall(["a"], truth=[], undefined="nan"))
+    assert math.isnan(rs.recall(["a"], truth=[], undefined="skip"))
+    assert rs.precision([], truth=["a"]) == 0
+    assert rs.precision([], truth=[], both_empty=1) == 1
+    assert rs.precision([], truth=["a"], both_empty=1) == 0

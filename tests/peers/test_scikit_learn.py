@@ -77,9 +77,9 @@ def test_prediction_errors(seed):
     actual, predicted = random.uniform(1, 5, 50), random.uniform(1, 5, 50)
     for ours, theirs in [
         (rs.mae, sklearn_metrics.mean_absolute_error),
-        (rs.mse, sklearn_metrics.mean_squared_error),
+        (rs.metrics.mse, sklearn_metrics.mean_squared_error),
         (rs.rmse, sklearn_metrics.root_mean_squared_error),
-        (rs.r2, sklearn_metrics.r2_score),
+        (rs.metrics.r2, sklearn_metrics.r2_score),
     ]:
         assert ours(predicted, actual) == pytest.approx(theirs(actual, predicted), rel=1e-12), ours
 
@@ -89,7 +89,9 @@ def test_logloss(seed):
     random = np.random.default_rng(seed)
     actual, predicted = random.integers(0, 2, 50), random.uniform(0.001, 0.999, 50)
     actual[:2] = 0, 1
-    assert rs.logloss(predicted, actual) == pytest.approx(sklearn_metrics.log_loss(actual, predicted), rel=1e-12)
+    assert rs.metrics.logloss(predicted, truth=actual) == pytest.approx(
+        sklearn_metrics.log_loss(actual, predicted), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

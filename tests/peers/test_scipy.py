@@ -34,7 +34,7 @@ def test_order_of_tied_scores_does_not_move_a_correlation(seed):
     run = {"q": {f"i{n}": float(score) for n, score in enumerate(random.integers(0, 3, 20))}}
     first, *others = [
         dict(rs.evaluate(truth, run, ["kendall", "spearman", "pearson"], ties=ties))
-        for ties in rs.CHOICES["ties"].allowed
+        for ties in rs.choices["ties"].allowed
     ]
     for other in others:
         assert other == pytest.approx(first, rel=1e-12)

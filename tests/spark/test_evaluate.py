@@ -145,7 +145,7 @@ def test_a_metric_of_ones_own(spark: Any, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
 
     @rs.metric("twice", bounds=(0, 2))
-    def twice(ranked: rs.Ranked, *, k: int | None = None) -> rs.Ratio:
+    def twice(ranked: rs.Ranking, *, k: int | None = None) -> rs.Ratio:
         """Twice the recall."""
         return rs.Ratio(2 * ranked.hits(k), ranked.relevant)
 

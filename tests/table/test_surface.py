@@ -1,6 +1,8 @@
 """The public names, the version, and the words for every choice."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -17,16 +19,29 @@ every_metric = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
 def test_public_names_are_sorted_and_exist():
-    assert rs.__all__ == sorted(rs.__all__, key=lambda name: (not name.isupper(), name))  # constants first
+    assert rs.__all__ == sorted(rs.__all__)
     assert len(set(rs.__all__)) == len(rs.__all__)
     for name in rs.__all__:
         assert getattr(rs, name) is not None
 
 
-def test_every_metric_is_exported():
+def test_every_metric_can_be_had():
     for row in ROWS:
-        assert row.name in rs.__all__
-        assert getattr(rs, row.name) == rs.Metric(row.name)
+        assert getattr(rs.metrics, row.name) == rs.metrics[row.name] == rs.Metric(row.name)
+        if row.name in rs.__all__:
+            assert getattr(rs, row.name) == rs.Metric(row.name)
+    assert {row.name for row in ROWS} <= set(rs.metrics)
+    with pytest.raises(KeyError, match="unknown metric 'ndgc'; did you mean 'ndcg'"):
+        rs.metrics["ndgc"]
+    with pytest.raises(AttributeError, match="unknown metric 'ndgc'; did you mean 'ndcg'"):
+        _ = rs.metrics.ndgc
+
+
+def test_star_import_needs_no_optional_library():
+    """What needs a library of its own is a door, and not in `__all__`."""
+    absent = "import sys; sys.modules.update(dict.fromkeys(('pyspark', 'duckdb', 'torch', 'sklearn')))"
+    code = f"{absent}; from rankstone import *"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_every_public_name_is_exported():
@@ -49,7 +64,7 @@ DATA = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.75, "b": 0.5, "c": 0.25}}
 def definition(metric, **choices):
     choices = {"averaging": "macro", **choices}
     weights = {"q": 1.0} if choices["averaging"] == "weighted" else None
-    return rs.evaluate(*DATA, metric, weights=weights, **choices).define(metric)
+    return rs.evaluate(*DATA, metric, weights=weights, **choices).define(metric).cite
 
 
 @every_metric
@@ -71,9 +86,9 @@ IDLE = {  # choices that cannot move a metric of this kind, and are not spoken o
 
 
 @every_metric
-@pytest.mark.parametrize("name", list(rs.CHOICES))
+@pytest.mark.parametrize("name", list(rs.choices))
 def test_every_value_of_a_choice_has_words(row, name):
-    values = FREE.get(name) or rs.CHOICES[name].allowed
+    values = FREE.get(name) or rs.choices[name].allowed
     if name == "ties" and not row.expected:
         values = [value for value in values if value not in ("expected", "group_end", "group_mean")]
     if name == "averaging":  # pooled rows need another order of ties, and a grade each
@@ -89,17 +104,17 @@ def test_every_value_of_a_choice_has_words(row, name):
 
 
 def test_convention_and_version_are_named():
-    text = rs.evaluate(*DATA, "ap", convention="trec_eval").define("ap")
+    text = rs.evaluate(*DATA, "ap", convention="trec_eval").define("ap").cite
     assert text.endswith(f"rankstone {rs.__version__}, convention trec_eval")
 
 
-@pytest.mark.parametrize("name", list(rs.conventions()))
+@pytest.mark.parametrize("name", list(rs.conventions))
 def test_every_convention_names_choices_that_exist(name):
     """A preset's misspelt choice would be ignored in silence."""
-    convention = rs.convention(name)
+    convention = rs.conventions[name]
     assert convention.name == name
     assert convention.summary
-    convention.but(**convention.choices)  # checks each of them
+    convention.with_choices(**convention.choices)  # checks each of them
 
 
 def test_arrays_are_the_callers_own():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
@@ -24,13 +24,22 @@ T = TypeVar("T")
 _REVERSED = ("item_desc", "reverse_input")  # the columns are the items: of tied ones the last goes first
 
 
+class Fault(NamedTuple):
+    """Rows that cannot be measured, and why; {} in it is the value of the row's first item that is at fault."""
+
+    rows: Array
+    problem: str
+    items: Array = None
+    values: Array = None
+
+
 class Rows(Ranking):
     """Lists of items, one a row, from the top; beyond the end of a list stands nothing that counts."""
 
     dtype: Any  # what is computed in
     whole: Any  # the type of whole numbers
     device: Any
-    faults: list[tuple[Array, str]]  # rows that cannot be measured, and why
+    faults: list[Fault]
     width: int  # items of a row, real or not
     depth: int  # places that are looked at
     inside: Array | None  # which places hold an item; None for all of them
@@ -79,7 +88,7 @@ class Rows(Ranking):
     # -- places ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def rank(self) -> Array:  # type: ignore[override]
+    def rank(self) -> Array:
         """The rank of the item at each place: the place, or what tied items share."""
         return self.number(self.places_of)
 
@@ -145,7 +154,7 @@ class Rows(Ranking):
         values, known = self.xp.zeros_like(grades), grades != grades
         for grade, worth in table:
             values, known = self.xp.where(grades == grade, worth, values), known | (grades == grade)
-        self.refuse_items(~known, "the gain table has no entry for a grade")
+        self.refuse_items(~known, "the gain table has no entry for grade {:g}", grades)
         return values
 
     def by_count(self, of: Callable[[Functions, Any], Any]) -> Array:
@@ -160,10 +169,11 @@ class Rows(Ranking):
     # -- what cannot be measured -----------------------------------------------------------------------------
 
     def refuse(self, queries: Array, problem: str) -> None:
-        self.faults.append((queries[:, 0], problem))
+        self.faults.append(Fault(queries[:, 0], problem))
 
-    def refuse_items(self, items: Array, problem: str) -> None:
-        self.faults.append((self.xp.any(items if self.inside is None else items & self.inside, axis=-1), problem))
+    def refuse_items(self, items: Array, problem: str, values: Array) -> None:
+        items = items if self.inside is None else items & self.inside
+        self.faults.append(Fault(self.xp.any(items, axis=-1), problem, items, values))
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         if key in self._memo:
@@ -179,11 +189,11 @@ class Rows(Ranking):
         return self._places - 1 + self.xp.zeros_like(self.grade, dtype=self.whole), self._places
 
     @property
-    def items_above(self) -> Array:  # type: ignore[override]
+    def items_above(self) -> Array:
         return self.number(self._groups[0])
 
     @property
-    def items_level(self) -> Array:  # type: ignore[override]
+    def items_level(self) -> Array:
         return self.number(self._groups[1] - self._groups[0])
 
     def higher(self, values: Array) -> Array:
@@ -292,7 +302,7 @@ class Batch(Rows):
         if lengths is not None:
             sizes = present["lengths"]
             wrong = (sizes < 0) | (sizes > self.width)
-            self.faults.append((wrong, f"lengths must lie between 0 and {self.width}, but do not"))
+            self.faults.append(Fault(wrong, f"lengths must lie between 0 and {self.width}, but do not"))
             mask = xp.arange(self.width, device=self.device)[None, :] < sizes[:, None]
         if self.width == 0:  # one that is not real is easier to work with than none
             labels, mask = (xp.zeros((rows, 1), dtype=d, device=self.device) for d in (labels.dtype, xp.bool))
@@ -302,10 +312,10 @@ class Batch(Rows):
         if xp.isdtype(labels.dtype, "real floating"):
             self.given = self._by_column(xp.astype(labels, self.dtype, copy=False))
             for extreme in (xp.max, xp.min):  # a NaN is both
-                self.faults.append((~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
+                self.faults.append(Fault(~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
         elif mask is not None or labels.dtype == xp.bool:
             self.given = self._by_column(xp.astype(labels, self.dtype))
-        self.scores = None if scores is None else self._comparable(scores, float32)
+        self.scores: Array = None if scores is None else self._comparable(scores, float32)
         self.nonpositive_misses = nonpositive_misses and self.scores is not None
         # Labels by rank with gaps in them have to be moved up, as if they had scores.
         self.ordered = not ranked or (scores is None and (mask is None or lengths is not None))
@@ -321,17 +331,21 @@ class Batch(Rows):
         if not xp.isdtype(scores.dtype, "real floating"):
             found = xp.__array_namespace_info__().dtypes(kind="real floating")
             scores = xp.astype(scores, found.get("float64", xp.float32))
-        self.faults.append((xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
+        self.faults.append(Fault(xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
         single = float32 or scores.dtype != xp.float64
         return xp.astype(scores, xp.float32 if single else xp.float64, copy=False)
 
     def checked(self, values: Array, label: str, check: bool) -> Array:
         """The values, or an error that names the first row that has none."""
-        for where, problem in self.faults:
+        for fault in self.faults:
             if not check:
-                values = self.xp.where(where[:, None], math.nan, values)
-            elif bool(self.xp.any(where)):
-                row = int(self.xp.argmax(self.xp.astype(where, self.whole)))
+                values = self.xp.where(fault.rows[:, None], math.nan, values)
+            elif bool(self.xp.any(fault.rows)):
+                row = int(self.xp.argmax(self.xp.astype(fault.rows, self.whole)))
+                problem = fault.problem
+                if fault.items is not None:
+                    at = int(self.xp.argmax(self.xp.astype(fault.items[row, :], self.whole)))
+                    problem = problem.format(float(fault.values[row, at]))
                 raise ValueError(f"{label}: {problem} in row {row}")
         return values
 
@@ -346,20 +360,22 @@ class Batch(Rows):
         return self.number(self.xp.count_nonzero(cells, axis=-1))[:, None]
 
     @cached_property
-    def retrieved(self) -> Array:  # type: ignore[override]
+    def retrieved(self) -> Array:
         if self.mask is None:
             rows = self.given.shape[0]
             return self.xp.full((rows, 1), float(self.width), dtype=self.dtype, device=self.device)
         return self._count(self.mask)
 
     @property
-    def placed(self) -> Array:  # type: ignore[override]
+    def placed(self) -> Array:
         return self.retrieved
 
-    judged = placed  # type: ignore[assignment]  # every item of a row is judged, and returned
+    @property
+    def judged(self) -> Array:
+        return self.retrieved  # every item of a row is judged, and returned
 
     @property
-    def present(self) -> Array:  # type: ignore[override]
+    def present(self) -> Array:
         return self.retrieved >= 0
 
     @cached_property
@@ -373,18 +389,18 @@ class Batch(Rows):
         return found if self.mask is None else found & self.mask
 
     @cached_property
-    def relevant(self) -> Array:  # type: ignore[override]
+    def relevant(self) -> Array:
         if self.rule.credit == "clamp":
             return self.xp.sum(self._by_column(self.relevance(self.number(self.given))), axis=-1, keepdims=True)
         return self._count(self._relevant_cells)
 
     @cached_property
-    def nonrelevant(self) -> Array:  # type: ignore[override]
+    def nonrelevant(self) -> Array:
         bad = (self.given >= 0) & ~self._relevant_cells
         return self._count(bad if self.mask is None else bad & self.mask)
 
     @cached_property
-    def highest_grade(self) -> Array:  # type: ignore[override]
+    def highest_grade(self) -> Array:
         if 0 in self.given.shape:
             return self.constant(0.0)
         return self.xp.max(self.maximum(self._by_column(self.number(self.given)), 0.0))
@@ -458,37 +474,37 @@ class Batch(Rows):
         return values[:, : self.depth] if self.ordered else self.xp.take_along_axis(values, self._columns, axis=-1)
 
     @cached_property
-    def inside(self) -> Array | None:  # type: ignore[override]
+    def inside(self) -> Array | None:
         if self.mask is None:
             return None
         return self.mask[:, : self.depth] if self.ordered else self.number(self._places) <= self.retrieved
 
     @cached_property
-    def places_of(self) -> Array:  # type: ignore[override]
+    def places_of(self) -> Array:
         if not self.shared:
             return self._places
         above, end = self._groups
         return end if self.ties == "group_end" else above + (end - above + 1) // 2
 
     @cached_property
-    def grade(self) -> Array:  # type: ignore[override]
+    def grade(self) -> Array:
         return self.number(self._placed(self.given))
 
     @cached_property
-    def place(self) -> Array:  # type: ignore[override]
+    def place(self) -> Array:
         """Position of each item among the real ones of its row, from 1."""
         if self.mask is None:
             return self._columns + 1
         return self._placed(self.xp.cumulative_sum(self.xp.astype(self.mask, self.whole), axis=-1))
 
     @cached_property
-    def score(self) -> Array:  # type: ignore[override]
+    def score(self) -> Array:
         if self.scores is None:
             return self.grade * math.nan
         return self.xp.astype(self._placed(self.scores), self.dtype, copy=False)
 
     @property
-    def predicted(self) -> Array:  # type: ignore[override]
+    def predicted(self) -> Array:
         if self.scores is None:
             raise TypeError("a prediction error needs scores; labels_by_rank is only an order of items")
         return self._real(self.score)
@@ -499,7 +515,7 @@ class Batch(Rows):
         return self.xp.where(self._placed(self.scores) <= 0, 0.0, credit) if self.nonpositive_misses else credit
 
     @cached_property
-    def _groups(self) -> tuple[Array, Array]:  # type: ignore[override]
+    def _groups(self) -> tuple[Array, Array]:
         xp = self.xp
         if self.ordered or self.ties in BY_GRADE:
             return self._places - 1 + xp.zeros_like(self.grade, dtype=self.whole), self._places
@@ -512,7 +528,7 @@ class Batch(Rows):
         return above, end
 
     @cached_property
-    def first_rank(self) -> Array:  # type: ignore[override]
+    def first_rank(self) -> Array:
         xp = self.xp
         if self.scores is None or self.shared or self.ties in BY_GRADE:
             return xp.min(xp.where(self.credit > 0, self.rank, math.inf), axis=-1, keepdims=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankstone.align.ranked import Ints, Ranked
-from rankstone.inputs.columns import plain_ids
+from rankstone.inputs.arrow import plain_ids
 from rankstone.inputs.source import Aligned
 
 EXTRA_LIMIT = 1 << 16

@@ -11,7 +11,8 @@ from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, more_extra
 from rankstone.align.join import join
 from rankstone.align.ranked import Ints, Ranked, ranges
-from rankstone.inputs.columns import ColumnPair, Columns, plain_ids
+from rankstone.inputs.arrow import movable, one_piece, plain_ids, take
+from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.source import Align, Aligned
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
@@ -24,10 +25,12 @@ class Grouped:
 
     def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
         # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
-        self.core = _core.Stream(truth.query, truth.item, truth.grade, duplicates="count", truth_duplicates="count")
+        self.core = _core.Stream(
+            truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="count")
+        )
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query = truth.query
-        self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))
+        self._truth = Columns(*(take(one, rows) for one in (truth.query, truth.item, truth.grade)))
         self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
         self._dropped = dict.fromkeys(self._pieces, 0)
         self._numbers: list[Ints] = []
@@ -46,7 +49,7 @@ class Grouped:
 
     def _align(self, rows: Columns, known: Ints) -> None:
         at, _ = ranges(self._offsets, known)
-        query, item, grade = (_take(one, at) for one in (self._truth.query, self._truth.item, self._truth.grade))
+        query, item, grade = (take(one, at) for one in (self._truth.query, self._truth.item, self._truth.grade))
         source = ColumnPair(Columns(query, item, grade), rows)
         for how, pieces in self._pieces.items():
             aligned = source.align(how)
@@ -107,14 +110,6 @@ def _add(grouped: Grouped, rows: Columns, threads: int) -> bool:
     return grouped.add(rows, *grouped.core.stretches(rows.query, threads))
 
 
-def _take(column: Any, rows: Ints) -> Any:
-    if column is None or isinstance(column, np.ndarray):
-        return None if column is None else column[rows]
-    import pyarrow
-
-    return pyarrow.array(column).take(pyarrow.array(rows))
-
-
 def _slice(rows: Columns, start: int, end: int) -> Columns:
     score = None if rows.score is None else rows.score[start:end]
     return Columns(rows.query[start:end], rows.item[start:end], score=score)
@@ -129,8 +124,7 @@ def _join(one: Columns, other: Columns) -> Columns:
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             return np.concatenate((a, b))
         a, b = movable(pyarrow.array(a)), movable(pyarrow.array(b))
-        chunks = pyarrow.chunked_array([a, b.cast(a.type) if a.type != b.type else b]).unify_dictionaries()
-        return pyarrow.concat_arrays(chunks.chunks)
+        return one_piece(pyarrow.chunked_array([a, b.cast(a.type) if a.type != b.type else b]))
 
     return Columns(joined(one.query, other.query), joined(one.item, other.item), score=joined(one.score, other.score))
 
@@ -146,13 +140,3 @@ def _first(column: Any) -> Any:
 
 def _last(column: Any) -> Any:
     return plain_ids(column[len(column) - 1 :])[0]
-
-
-def movable(column: Any) -> Any:
-    """The same column in a form that rows can be taken from, joined and pickled."""
-    if isinstance(column, np.ndarray):
-        return column
-    import pyarrow
-
-    array = pyarrow.array(column)
-    return array.cast(pyarrow.large_string()) if str(array.type) == "string_view" else array

@@ -25,16 +25,16 @@ class _NumPy(Functions):
     """The plain functions, straight from NumPy."""
 
     xp = np
-    where = staticmethod(np.where)
-    minimum = staticmethod(np.minimum)
-    maximum = staticmethod(np.maximum)
-    log2 = staticmethod(np.log2)
-    log = staticmethod(np.log)
-    sqrt = staticmethod(np.sqrt)
-    abs = staticmethod(np.abs)
-    floor = staticmethod(np.floor)
-    ceil = staticmethod(np.ceil)
-    round = staticmethod(np.round)
+    where: Any = staticmethod(np.where)
+    minimum: Any = staticmethod(np.minimum)
+    maximum: Any = staticmethod(np.maximum)
+    log2: Any = staticmethod(np.log2)
+    log: Any = staticmethod(np.log)
+    sqrt: Any = staticmethod(np.sqrt)
+    abs: Any = staticmethod(np.abs)
+    floor: Any = staticmethod(np.floor)
+    ceil: Any = staticmethod(np.ceil)
+    round: Any = staticmethod(np.round)
 
     def power(self, base: float, exponent: Any) -> Any:
         with np.errstate(over="ignore"):
@@ -274,7 +274,7 @@ class Ranked(_NumPy, Ranking):
         return len(self.retrieved)
 
     @property
-    def rank(self) -> Ints:  # type: ignore[override]
+    def rank(self) -> Ints:
         """Rank of each placed item, from 1."""
         self.need_order()
         return self.rank_unchecked
@@ -292,24 +292,24 @@ class Ranked(_NumPy, Ranking):
         return self.remember("ideal_grades", lambda: -sorted_within(-self.truth_grades, self.truth_offsets))
 
     @property
-    def judged(self) -> Floats:  # type: ignore[override]
+    def judged(self) -> Floats:
         """How many items each query's truth judges."""
         if self._judged is not None:
             return self._judged
         return self.remember("judged", lambda: lengths(self.truth_offsets).astype(np.float64))
 
     @property
-    def placed(self) -> Floats:  # type: ignore[override]
+    def placed(self) -> Floats:
         """How many items of each query were judged and returned."""
         return self.remember("placed", lambda: lengths(self.placed_offsets).astype(np.float64))
 
     @property
-    def relevant(self) -> Floats:  # type: ignore[override]
+    def relevant(self) -> Floats:
         """How many relevant items each query's truth has."""
         return self.remember("relevant", lambda: self._sum_truth(self.relevance(self.truth_grades)))
 
     @property
-    def nonrelevant(self) -> Floats:  # type: ignore[override]
+    def nonrelevant(self) -> Floats:
         """How many items each query's truth judges not relevant (a negative grade is no judgement)."""
 
         def count() -> Floats:
@@ -320,7 +320,7 @@ class Ranked(_NumPy, Ranking):
         return self.remember("nonrelevant", count)
 
     @property
-    def highest_grade(self) -> float:  # type: ignore[override]
+    def highest_grade(self) -> float:
         """Of the whole truth, all queries together; at least 0."""
         return self.remember("highest_grade", lambda: float(self.truth_grades.max(initial=self.grade.max(initial=0.0))))
 
@@ -335,12 +335,12 @@ class Ranked(_NumPy, Ranking):
         return self.remember("credit", credit)
 
     @property
-    def items_above(self) -> Ints:  # type: ignore[override]
+    def items_above(self) -> Ints:
         """How many items have a higher score than each placed one."""
         return self.rank_unchecked - 1 if self.above is None else self.above
 
     @property
-    def items_level(self) -> Ints:  # type: ignore[override]
+    def items_level(self) -> Ints:
         """How many items have the same score, itself included."""
         return np.ones_like(self.rank_unchecked) if self.tied is None else self.tied
 
@@ -425,7 +425,7 @@ class Ranked(_NumPy, Ranking):
         return self._reduced(np.maximum, values, 0.0)
 
     @property
-    def first_rank(self) -> Floats:  # type: ignore[override]
+    def first_rank(self) -> Floats:
         def first() -> Floats:
             return self._reduced(np.minimum, np.where(self.credit > 0, self.rank, np.inf), np.inf)
 
@@ -506,8 +506,7 @@ class Ranked(_NumPy, Ranking):
         order = np.argsort(keys)
         at = np.searchsorted(keys[order], grades).clip(max=len(keys) - 1)
         unknown = keys[order][at] != grades
-        if unknown.any():
-            self.refuse_items(unknown, f"the gain table has no entry for grade {grades[unknown][0]:g}")
+        self.refuse_items(unknown, "the gain table has no entry for grade {:g}", grades)
         return values[order][at]
 
     def by_count(self, of: Callable[[Functions, Any], Any]) -> Floats:
@@ -517,9 +516,10 @@ class Ranked(_NumPy, Ranking):
         if queries.any():
             raise QueryError(problem, int(np.argmax(queries)))
 
-    def refuse_items(self, items: Bools, problem: str) -> None:
+    def refuse_items(self, items: Bools, problem: str, values: Floats) -> None:
         if items.any():
-            raise QueryError(problem, int(self.query[np.argmax(items)]))
+            at = np.argmax(items)
+            raise QueryError(problem.format(values[at]), int(self.query[at]))
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         if key in self._memo:

@@ -206,8 +206,8 @@ class Ranking(Functions, ABC):
         """An error that names the first of the queries for which a condition holds."""
 
     @abstractmethod
-    def refuse_items(self, items: Any, problem: str) -> None:
-        """An error that names the query of the first item for which a condition holds."""
+    def refuse_items(self, items: Any, problem: str, values: Values) -> None:
+        """An error that names the query of the first item for which a condition holds; {} in it is the item's value."""
 
     @abstractmethod
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
 
@@ -15,7 +15,9 @@ from rankstone import _core
 from rankstone.align import state as saved
 from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
 from rankstone.align.state import locked
-from rankstone.inputs.columns import Columns, plain_ids
+from rankstone.errors import DataError
+from rankstone.inputs.arrow import plain_ids
+from rankstone.inputs.columns import Columns
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 _FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them
@@ -43,7 +45,7 @@ class TwoPasses:
 
     def _open(self) -> dict[Align, _core.Stream]:
         truth = self._truth
-        return {how: _core.Stream(truth.query, truth.item, truth.grade, **_rules(how)) for how in self._ways}
+        return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways}
 
     @locked
     def _resume(self, cores: dict[Align, _core.Stream], passed: _Passed) -> None:
@@ -90,9 +92,11 @@ class TwoPasses:
         """Ranks of the judged items, as `evaluate` asks for them."""
         self._refuse_half()
         # Where the order is "input", only the counts of ties are read.
-        order: Any = "item_desc" if how.order == "input" else how.order
-        core = self._cores[_counted_by(how)].result(order, how.zeros, how.threads)
-        return aligned_with(ranked_from(core), core[14], lambda: plain_ids(self._truth.query, core[0]), self._extra)
+        read = replace(how, order="item_desc") if how.order == "input" else how
+        found = self._cores[_counted_by(how)].result(read)
+        return aligned_with(
+            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
+        )
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ class TwoPasses:
         if len(both) and how.duplicates == "error":
             row = self._cores[how].truth()[0][both[:1]]
             query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
-            raise ValueError(f"query {query!r}: item {item!r} appears twice in the run")
+            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
         return (
             np.where(np.isnan(scores), more[0], scores),
             retrieved + more[1],
@@ -268,10 +272,6 @@ def _marks(state: Mapping[str, Any], name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _rules(how: Align) -> dict[str, Any]:
-    return {"float32": how.float32, "duplicates": how.duplicates, "truth_duplicates": how.truth_duplicates}
-
-
 def _counted_by(how: Align) -> Align:
     """What of it changes what has to be counted; the rest only changes how counts are read."""
-    return Align(**_rules(how))
+    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.metrics.registry import Metric, Row
 
@@ -44,8 +43,7 @@ class Definition:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as JSON has it."""
-        found: dict[str, Any] = json.loads(json.dumps({**asdict(self), "cite": self.cite}, default=str))
-        return found
+        return _plain({**asdict(self), "cite": self.cite})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Definition:
@@ -55,7 +53,7 @@ class Definition:
 
     def differences(self, other: Definition) -> dict[str, tuple[Any, Any]]:
         """The choices that the two make differently, with both values."""
-        ours, theirs = (json.loads(json.dumps(dict(one.choices), default=str)) for one in (self, other))
+        ours, theirs = self.choices, other.choices
         names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
         return {name: (ours.get(name), theirs.get(name)) for name in names}
 
@@ -73,19 +71,27 @@ class Definition:
         )
 
 
-def definition(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has it, so that what was written and read again is the same."""
+    found: dict[str, Any] = json.loads(json.dumps(dict(data), default=str))
+    return found
+
+
+def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
     """What a metric's number means: `formula`, `latex`, `sentence`, `edge_cases`, and `cite`, a line to put under it.
 
-    >>> rs.definition("precision@5", convention="hivemall").formula
+    >>> rs.define("precision@5", convention="hivemall").formula
     'hits(k) / min(k, retrieved)'
     """
     plans = make_plans(metric, convention, choices)
     if len(plans) > 1:
-        raise ValueError(f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(one.label for one in plans)}")
-    return define(plans[0], find_convention(convention).but(**choices))
+        raise ValueError(
+            f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(plan.label for plan in plans)}"
+        )
+    return definition_of(plans[0], find_convention(convention).with_choices(**choices))
 
 
-def define(plan: Plan, convention: Convention) -> Definition:
+def definition_of(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
     from rankstone import __version__
 
@@ -104,7 +110,7 @@ def define(plan: Plan, convention: Convention) -> Definition:
         sentence=row.summary,
         rules=tuple(filter(None, [*parameters, *(words[name] for name in order if CHOICES[name].always)])),
         edge_cases=tuple(filter(None, (words[name] for name in order if not CHOICES[name].always))),
-        choices={**plan.arguments, **plan.choices, **({} if k is None else {"k": k})},
+        choices=_plain({**plan.arguments, **plan.choices, **({} if k is None else {"k": k})}),
         convention=convention.name,
         version=__version__,
     )

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
-from rankstone.answers.definition import Definition, define, summarize
+from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
 from rankstone.answers.table import html_table, text_table, wrapped
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
@@ -61,7 +60,7 @@ def explain(
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
     plans = [make_plans(metrics[0], one, choices)[0] for one in named]
-    conventions = [find_convention(one).but(**choices) for one in named]
+    conventions = [find_convention(one).with_choices(**choices) for one in named]
     sources = [open_source(truth, one, **doors) for one in runs]
     sweeps = [Sweep(source, threads) for source in sources]
     if len(named) == 2:
@@ -163,7 +162,7 @@ def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query:
     lists = _lists_of(source, aligned.queries[at], at)
     base, earned = _contributions(one, ranked, at)
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
-    found = [lists.by_place[place - 1] for place in ranked.place[hits]]
+    found = [lists.judged[place - 1] for place in ranked.place[hits]]
     gains, discounts = _worths(one, ranked, at)
     each = list(zip(found, ranked.rank_unchecked[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
     numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
@@ -176,7 +175,7 @@ def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query:
         ranking=_ranking(lists, _order(lists, one), each),
         ideal=_ideal(one, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
         finish=None if ratio.finish is None else getattr(ratio.finish, "__name__", "f"),
-        definition=define(one, convention),
+        definition=definition_of(one, convention),
     )
 
 
@@ -288,8 +287,7 @@ def _with_list(ranked: Ranked, at: int, order: Ints) -> Ranked:
 class _Lists(NamedTuple):
     """A query's truth and list as the user gave them."""
 
-    by_place: Sequence[Any]  # items by their place in the truth
-    judged: list[Any]
+    judged: list[Any]  # items by their place in the truth
     grades: list[float]
     returned: Source  # the list, with all of its items for a truth
     returned_items: Sequence[Any]  # that truth's items by place
@@ -297,23 +295,21 @@ class _Lists(NamedTuple):
 
 def _lists_of(source: Any, query: Any, at: int) -> _Lists:
     from rankstone.inputs.columns import ColumnPair, columns
-    from rankstone.inputs.dense import Dense
     from rankstone.inputs.dicts import Dicts
     from rankstone.inputs.lists import ListPair
+    from rankstone.inputs.matrices import Dense
 
     if isinstance(source, Dense):
         mask = np.ones(source.labels.shape[1], dtype=bool) if source.mask is None else source.mask[at]
         judged = np.flatnonzero(mask).tolist()
         labels = source.labels[at][mask]
         alone = Dense(source.scores[at : at + 1], np.ones((1, len(mask))), mask[None])
-        return _Lists(range(len(mask)), judged, labels.tolist(), alone, range(len(mask)))
+        return _Lists(judged, labels.tolist(), alone, judged)
     if isinstance(source, Dicts):
         truth, run = source.truth.get(query, ()), source.run.get(query, ())
         grades = list(truth.values()) if isinstance(truth, Mapping) else [1.0] * len(truth)
         found = dict.fromkeys(run)
-        return _Lists(
-            list(truth), list(truth), grades, Dicts({query: dict.fromkeys(run, 1)}, {query: run}), list(found)
-        )
+        return _Lists(list(truth), grades, Dicts({query: dict.fromkeys(run, 1)}, {query: run}), list(found))
     if isinstance(source, ListPair):
         judged, values = _list_at(source.truth, at)
         row = at if source.run_rows is None else int(source.run_rows[at])
@@ -326,18 +322,18 @@ def _lists_of(source: Any, query: Any, at: int) -> _Lists:
         columns(query=np.zeros(len(items), dtype=np.int64), item=items or np.zeros(0, dtype=np.int64), **value)
         for items, value in ((list(found), {}), (returned, {} if scores is None else {"score": scores}))
     ]
-    return _Lists(judged, judged, values or [1.0] * len(judged), ColumnPair(*pair), list(found))
+    return _Lists(judged, values or [1.0] * len(judged), ColumnPair(*pair), list(found))
 
 
 def _list_at(side: Any, row: int) -> tuple[list[Any], list[float] | None]:
-    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.arrow import plain_ids
 
     inside = np.arange(int(side.offsets[row]), int(side.offsets[row + 1]))
     return plain_ids(side.items, inside), None if side.values is None else plain_ids(side.values, inside)
 
 
 def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] | None]:
-    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.arrow import plain, plain_ids
 
     if isinstance(side.query, np.ndarray):
         rows = np.flatnonzero(side.query == query)
@@ -345,11 +341,7 @@ def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] 
         import pyarrow
         import pyarrow.compute as pc
 
-        ids = pyarrow.array(side.query)
-        if pyarrow.types.is_dictionary(ids.type):
-            ids = ids.dictionary_decode()
-        elif pyarrow.types.is_string_view(ids.type):
-            ids = ids.cast(pyarrow.large_string())
+        ids = plain(side.query)
         rows = np.flatnonzero(pc.equal(ids, pyarrow.scalar(query, ids.type)).to_numpy(zero_copy_only=False))
     values = getattr(side, value)
     return plain_ids(side.item, rows), None if values is None else plain_ids(values, rows)

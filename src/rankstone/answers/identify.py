@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from rankstone.answers.definition import Definition, define
+from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.sweep import Sweep, changed, choice_of, presets, values_of
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.open import open_source
 from rankstone.metrics.registry import Metric, parse
@@ -32,7 +32,9 @@ class Match:
     @property
     def definition(self) -> Definition:
         """What the number means, if this is where it came from."""
-        return define(self.plan, find_convention(self.conventions[0]).but(**_of_metric(self.plan, self.changes)))
+        return definition_of(
+            self.plan, find_convention(self.conventions[0]).with_choices(**_of_metric(self.plan, self.changes))
+        )
 
 
 @dataclass(frozen=True)

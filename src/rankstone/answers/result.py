@@ -13,7 +13,7 @@ import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
-from rankstone.answers.definition import Definition, define, summarize
+from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.table import text_table, wrapped
 from rankstone.conventions.convention import Convention
 from rankstone.inputs.source import Aligned
@@ -62,9 +62,9 @@ class Means(Mapping[str, float]):
     def per_query(self) -> Mapping[str, Floats]:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
 
-    def define(self, metric: str | Metric) -> str:
-        """Which definition the number follows, in one line; `definitions` has it in parts."""
-        return self.definitions[self._label(metric)].cite
+    def define(self, metric: str | Metric) -> Definition:
+        """Which definition the number follows; its `cite` says it in one line."""
+        return self.definitions[self._label(metric)]
 
     def _label(self, metric: str | Metric) -> str:
         label = str(metric)
@@ -180,8 +180,8 @@ class Result(Means):
     @cached_property
     def definitions(self) -> dict[str, Definition]:  # type: ignore[override]
         """What each number means, by metric."""
-        named = self.convention.but(**self.choices)
-        return {label: define(one.plan, named) for label, one in self._outcomes.items()}
+        named = self.convention.with_choices(**self.choices)
+        return {label: definition_of(one.plan, named) for label, one in self._outcomes.items()}
 
     @cached_property
     def inputs(self) -> dict[str, str]:  # type: ignore[override]
@@ -322,7 +322,7 @@ class Result(Means):
         head, *body = self._rows()
         cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         rows = "".join(
-            f"<tr><td title='{escape(self.define(row[0]), quote=True)}'><code>{escape(row[0])}</code></td>"
+            f"<tr><td title='{escape(self.define(row[0]).cite, quote=True)}'><code>{escape(row[0])}</code></td>"
             + "".join(f"<td style='text-align:right'>{escape(cell)}</td>" for cell in row[1:])
             + "</tr>"
             for row in body

@@ -149,7 +149,7 @@ def _same_ties(one: Ranked, other: Ranked) -> bool:
 def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
     """The metric's plan under every convention that has one."""
     found = {}
-    for name in conventions():
+    for name in conventions:
         try:
             (found[name],) = make_plans(metric, name, choices)
         except ValueError:  # noqa: PERF203  it has no such number

@@ -15,20 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankstone.errors import FileError
+from rankstone.inputs.arrow import is_whole, numbers, one_piece, plain
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
-from rankstone.inputs.lines import FileError, one_piece, open_text
+from rankstone.inputs.formats import FORMATS, listed
+from rankstone.inputs.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
 from rankstone.metrics.registry import parse
 
 if TYPE_CHECKING:
     from rankstone.answers.result import Result, Saved
 
-_SUFFIXES = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet"}
-_RESULTS = {**_SUFFIXES, "json": "json", "txt": "trec", "trec": "trec", "eval": "trec"}
-_LISTS = {**_SUFFIXES, **dict.fromkeys(("trec", "qrels", "qrel", "run", "res"), "trec")}
-_CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "xz": "xz"}
-_NOT_TREC = "^$|[ \t\n\r\v\f]"
-_ROWS = 1 << 16  # written at a time
+_LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
+_RESULTS = {
+    **{ending: name for ending, name in _LISTS.items() if FORMATS[name].columns},
+    "json": "json",
+    "txt": "trec",
+    "trec": "trec",
+    "eval": "trec",
+}
 
 
 def write(result: Result, path: Path, format: str | None = None) -> None:  # noqa: A002
@@ -43,12 +48,12 @@ def write(result: Result, path: Path, format: str | None = None) -> None:  # noq
             _write_values(result, stream)
         elif form == "json":
             stream.write((as_json(result.to_dict()) + "\n").encode())
-        elif form == "parquet":
-            about = {b"rankstone": as_json(about_result(result)).encode()}
-            table = result.to_arrow()
-            _write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **about}), stream, form)
         else:
-            _write_table(result.to_arrow(), stream, form)
+            table = result.to_arrow()
+            if form == "parquet":
+                about = {b"rankstone": as_json(about_result(result)).encode()}
+                table = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
+            _write_table(table, stream, form)
     if form not in ("json", "parquet"):
         write_beside(path, about_result(result))
 
@@ -119,13 +124,10 @@ def convert(
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
         read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
-    table = _plain(read)
+    table = _as_table(read)
     _check_ids(table, form, os.fspath(target))
     with replacing(target, form) as stream:
-        if form == "trec":
-            _write_trec(table, stream, kind, tag)
-        else:
-            _write_table(table, stream, form)
+        _write_table(table, stream, form, kind, tag)
     return read
 
 
@@ -136,7 +138,7 @@ def replacing(path: Path, form: str = "") -> Iterator[Any]:
 
     name = os.fspath(path)
     ending = name.rpartition(".")[2].lower()
-    codec = _CODECS.get(ending)
+    codec = CODECS.get(ending)
     if codec is not None and form == "parquet":
         raise ValueError(f"{name}: Parquet compresses by itself; leave .{ending} out")
     if name == "-":
@@ -191,15 +193,19 @@ def _format(path: Path, given: str | None, suffixes: Mapping[str, str]) -> str:
         if given not in formats:
             raise ValueError(f"unknown format {given!r}; choose from {', '.join(formats)}")
         return given
-    endings = os.path.basename(os.fspath(path)).lower().split(".")[1:]
-    while endings and endings[-1] in _CODECS:
-        endings.pop()
-    if not endings or endings[-1] not in suffixes:
+    ending = ending_of(os.fspath(path))
+    if ending not in suffixes:
         raise ValueError(
             f"cannot tell the format by the name {os.fspath(path)!r}; end it with .{', .'.join(suffixes)}, "
             f"or give the format: {', '.join(formats)}"
         )
-    return suffixes[endings[-1]]
+    return suffixes[ending]
+
+
+def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = "") -> None:
+    write = FORMATS[form].write
+    assert write is not None
+    write(table, stream, kind, tag)
 
 
 def _write_values(result: Result, stream: Any) -> None:
@@ -213,14 +219,14 @@ def _write_values(result: Result, stream: Any) -> None:
         for label, shape in shapes.items():
             if not np.isnan(values[label][at]):  # the query does not count
                 lines.append(f"{label:<22s}\t{query}\t{shape % values[label][at]}\n")
-        if len(lines) >= _ROWS:
+        if len(lines) >= WRITTEN_ROWS:
             stream.write("".join(lines).encode())
             lines = []
     lines += [f"{label:<22s}\tall\t{shape % result[label]}\n" for label, shape in shapes.items()]
     stream.write("".join(lines).encode())
 
 
-def _plain(read: Columns) -> Any:
+def _as_table(read: Columns) -> Any:
     """A truth or a run as a table of whole numbers, strings and float64."""
     import pyarrow
 
@@ -229,15 +235,11 @@ def _plain(read: Columns) -> Any:
         column = getattr(read, name)
         if column is None:
             continue
-        column = pyarrow.array(column)
-        if pyarrow.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = numbers(plain(column))
         if pyarrow.types.is_boolean(column.type):
             column = column.cast(pyarrow.int8())
         elif pyarrow.types.is_floating(column.type):
             column = column.cast(pyarrow.float64())
-        elif str(column.type) == "string_view":
-            column = column.cast(pyarrow.large_string())
         found[name] = column
     return pyarrow.table(found)
 
@@ -245,87 +247,13 @@ def _plain(read: Columns) -> Any:
 def _check_ids(table: Any, form: str, target: str) -> None:
     """Refuse ids that would not be read back as they are."""
     import pyarrow.compute as pc
-    from pyarrow import types
 
-    if form not in ("trec", "csv", "tsv"):
-        return
-    for role in ("query", "item"):
-        pattern = "^$" if form != "trec" else _NOT_TREC if role == "item" else _NOT_TREC + "|^[#\ufeff]"
-        if types.is_integer(table[role].type):
+    for role, pattern in FORMATS[form].bad_ids.items():
+        if is_whole(one_piece(table[role])):
             continue
         bad = pc.match_substring_regex(table[role], pattern)
         if pc.any(bad).as_py():
             first = table[role].filter(bad)[0].as_py()
             why = "is empty" if first == "" else "has white space or a leading # in it"
-            raise ValueError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; jsonl and parquet can")
-
-
-def _write_table(table: Any, stream: Any, form: str) -> None:
-    from pyarrow import parquet
-
-    if form == "parquet":
-        parquet.write_table(table, stream)
-    elif form == "jsonl":
-        table = _without_nan(table)
-        for batch in table.to_batches(max_chunksize=_ROWS):
-            stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode())
-    else:
-        _write_delimited(_without_nan(table), stream, "," if form == "csv" else "\t")
-
-
-def _write_delimited(table: Any, stream: Any, separator: str) -> None:
-    import pyarrow.compute as pc
-    from pyarrow import csv, types
-
-    names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
-    stream.write((separator.join(names) + "\n").encode())
-    texts = [one for one in table.columns if not (types.is_integer(one.type) or types.is_floating(one.type))]
-    quoted = any(pc.any(pc.match_substring_regex(one, f'["\r\n{separator}]')).as_py() for one in texts)
-    options = csv.WriteOptions(
-        include_header=False, delimiter=separator, quoting_style="needed" if quoted else "none", batch_size=_ROWS
-    )
-    csv.write_csv(table, stream, options)
-
-
-def _without_nan(table: Any) -> Any:
-    """NaN as nothing; JSON and CSV have no word for it."""
-    import pyarrow.compute as pc
-    from pyarrow import types
-
-    for at, column in enumerate(table.columns):
-        if types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
-            column = pc.if_else(pc.is_nan(column), None, column)
-            table = table.set_column(at, table.column_names[at], column)
-    return table
-
-
-def _write_trec(table: Any, stream: Any, kind: str, tag: str) -> None:
-    import pyarrow
-    import pyarrow.compute as pc
-
-    count = table.num_rows
-    query, item = (table[one].cast(pyarrow.large_string()) for one in ("query", "item"))
-    if kind == "truth":
-        grade = table["grade"] if "grade" in table.column_names else pyarrow.array(np.ones(count, np.int8))
-        fields = [query, "0", item, grade]
-    else:
-        codes = pc.dictionary_encode(table["query"].combine_chunks()).indices.to_numpy()
-        scored = "score" in table.column_names
-        score = table["score"].to_numpy().astype(np.float64) if scored else np.zeros(count)
-        rank = _ranks(codes, score)
-        fields = [query, "Q0", item, pyarrow.array(rank), table["score"] if scored else pyarrow.array(-rank), tag]
-    text = pyarrow.large_string()
-    texts = [pyarrow.scalar(one, text) if isinstance(one, str) else one_piece(one.cast(text)) for one in fields]
-    for at in range(0, count, _ROWS):
-        piece = [one if isinstance(one, pyarrow.Scalar) else one.slice(at, _ROWS) for one in texts]
-        lines = pc.binary_join_element_wise(*piece, pyarrow.scalar(" ", text))
-        stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
-
-
-def _ranks(codes: Any, score: Any) -> Any:
-    """Places from 1 within each query, the best score first, as in the file where scores are equal."""
-    order = np.lexsort((-score, codes))
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order))) + 1
-    return ranks
+            fit = listed((one.name for one in FORMATS.values() if one.write and not one.bad_ids), "and")
+            raise ValueError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")

@@ -59,7 +59,10 @@ def _complain(error: Exception, code: int) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     from rankstone import __version__
+    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
+    from rankstone.inputs.formats import listed
 
+    titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
     top = argparse.ArgumentParser(
         prog="rankstone",
         description="Measures ranked lists: search results, recommendations, output of models.",
@@ -70,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
 
     one = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
-    one.add_argument("truth", metavar="TRUTH", help="a file: TREC, CSV, TSV, JSON lines, Parquet or LETOR; - for stdin")
+    one.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
     one.add_argument("runs", metavar="RUN", nargs="+", help="files, as the truth")
     one.add_argument("-m", "--metric", action="append", metavar="M", help="ndcg@10, recall@{5,10}, ...; several times")
     _choosing(one)
@@ -112,8 +115,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("target", metavar="TO", help="the name's ending tells the format")
     one.add_argument("--kind", choices=("truth", "run"), required=True)
     one.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
-    one.add_argument("--from-format", metavar="F", help="trec, csv, tsv, jsonl, parquet, letor or scores")
-    one.add_argument("--to-format", metavar="F", help="trec, csv, tsv, jsonl or parquet")
+    one.add_argument("--from-format", metavar="F", help=listed(FILE_FORMATS))
+    one.add_argument("--to-format", metavar="F", help=listed(form.name for form in FILE_FORMATS.values() if form.write))
     one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
     one = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
@@ -186,9 +189,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
-    from rankstone.inputs.batches import is_large, open_batches
-    from rankstone.inputs.files import read_run, read_truth, same_ids
-    from rankstone.inputs.tables import roles_of
+    from rankstone.inputs.files import is_large, open_batches, read_run, read_truth, same_ids
+    from rankstone.inputs.roles import roles_of
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
@@ -213,7 +215,7 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
 def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
     """Would reading take so long that someone at a terminal wants to see how far it is, and can it go in batches."""
     from rankstone.conventions.plan import make_plans, unknown
-    from rankstone.inputs.batches import open_batches
+    from rankstone.inputs.files import open_batches
     from rankstone.measure.stream import STREAM
 
     if not sys.stderr.isatty() or not os.path.isfile(path) or os.path.getsize(path) < WATCHED_BYTES:
@@ -309,9 +311,9 @@ def _per_query(results: Mapping[str, Result], form: str) -> str:
 
 def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[Any, Any]:
     """Each query's group, from a column of the truth file."""
-    from rankstone.inputs.columns import plain_ids
+    from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
-    from rankstone.inputs.tables import roles_of
+    from rankstone.inputs.roles import roles_of
 
     if path == "-":
         raise UsageError("--by reads the truth twice; it cannot come from standard input")
@@ -401,13 +403,13 @@ def _latex(text: str) -> str:
 
 
 def _metrics(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import definition
+    from rankstone.answers.definition import define
     from rankstone.metrics.registry import parse, rows
 
     if not arguments.names:
         table: Rows = [["metric", "formula"]]
         for name, row in sorted(rows().items()):
-            table.append([f"{name}@k" if row.takes_k else name, definition(name).formula])
+            table.append([f"{name}@k" if row.takes_k else name, define(name).formula])
         print(_render(table, "table"))
         print("rankstone metrics NAME tells all about one")
         return
@@ -416,7 +418,7 @@ def _metrics(arguments: argparse.Namespace) -> None:
             row = parse(name)[0].row
         except ValueError as error:
             raise UsageError(str(error)) from None
-        print(f"{row.name}: {definition(row.name).formula}")
+        print(f"{row.name}: {define(row.name).formula}")
         if row.aliases:
             print(f"also called {', '.join(row.aliases)}")
         print()
@@ -430,13 +432,12 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 def _define(arguments: argparse.Namespace) -> None:
     from rankstone.answers.definition import define
-    from rankstone.conventions.convention import convention
     from rankstone.conventions.plan import make_plans
 
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
-    for one in make_plans(arguments.metrics, arguments.convention, choices):
-        print(define(one, convention(arguments.convention).but(**choices)).cite)
+    for plan in make_plans(arguments.metrics, arguments.convention, choices):
+        print(define(plan.metric, convention=arguments.convention, **choices).cite)
 
 
 def _explain(arguments: argparse.Namespace) -> None:
@@ -483,17 +484,17 @@ def _told(told: Any, rows: Iterable[Sequence[str]], form: str) -> str:
 
 
 def _conventions(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions.convention import convention, conventions
+    from rankstone.conventions.convention import conventions, find_convention
 
     if not arguments.names:
         table: Rows = [["convention", "what it follows"]]
-        table += [[name, one.summary] for name, one in conventions().items()]
+        table += [[name, one.summary] for name, one in conventions.items()]
         print(_render(table, "table"))
         print("rankstone conventions NAME tells all its choices")
         return
     for name in arguments.names:
         try:
-            one = convention(name)
+            one = find_convention(name)
         except ValueError as error:
             raise UsageError(str(error)) from None
         print(f"{one.name}: {one.summary}")
@@ -517,11 +518,11 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _sql(arguments: argparse.Namespace) -> None:
-    from rankstone.conventions.convention import convention
+    from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
     try:
-        convention(arguments.convention)
+        find_convention(arguments.convention)
     except ValueError as error:
         raise UsageError(str(error)) from None
     text = sys.stdin.read() if arguments.query == "-" else arguments.query

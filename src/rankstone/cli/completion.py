@@ -26,7 +26,7 @@ def _words() -> dict[str, str]:
     from rankstone.conventions.convention import conventions
     from rankstone.metrics.registry import rows
 
-    return {"metrics": " ".join(sorted(rows())), "conventions": " ".join(conventions())}
+    return {"metrics": " ".join(sorted(rows())), "conventions": " ".join(conventions)}
 
 
 def _options(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -24,7 +24,7 @@ def rele_gain(rele_level: Any, gain_base: float = 2.0) -> Any:
     """The gain of a label, or of each label of an array."""
     base = np.format_float_positional(gain_base, trim="-")
     levels = np.asarray(rele_level, dtype=np.float64)
-    gains = [rs.cg(labels=[level], gain=f"exp{base}", convention=CONVENTION) for level in levels.ravel()]
+    gains = [rs.metrics.cg(labels=[level], gain=f"exp{base}", convention=CONVENTION) for level in levels.ravel()]
     return np.array(gains).reshape(levels.shape)[()]
 
 

@@ -74,10 +74,10 @@ class _OfRatings(_Loaded):
     def compute(self, r: float | None = None, r_pred: float | None = None) -> float:
         """The error of one prediction, or of all that were loaded and added; a rating of 0 reads as none."""
         if r and r_pred:
-            return self.metric([r_pred], [r], convention=CONVENTION)
+            return self.metric([r_pred], truth=[r], convention=CONVENTION)
         if len(self._ground_truth) == len(self._test):
             self._refuse_empty()
-        return self.metric(self._test, self._ground_truth, convention=CONVENTION)
+        return self.metric(self._test, truth=self._ground_truth, convention=CONVENTION)
 
 
 class MAE(_OfRatings):
@@ -103,7 +103,7 @@ class _Correlation(_Loaded):
             truth, test = dict(self._ground_truth), dict(self._test)
             if truth.keys() != test.keys() or not len(truth) == len(self._ground_truth) == len(self._test):
                 raise ValueError("the ground truth and the test data have different elements")
-            return self.metric(test, truth, convention=CONVENTION)
+            return self.metric(test, truth=truth, convention=CONVENTION)
         if any(isinstance(one, str) for one in (*self._ground_truth, *self._test)) or len(kinds) > 1:
             raise TypeError("a ranking is a list of (name, value), ratings are a list of numbers")
         return self.metric(labels=self._ground_truth, scores=self._test, convention=CONVENTION)
@@ -112,19 +112,19 @@ class _Correlation(_Loaded):
 class Pearson(_Correlation):
     """Correlation of ratings."""
 
-    metric = rs.pearson
+    metric = rs.metrics.pearson
 
 
 class SpearmanRho(_Correlation):
     """Correlation of ranks."""
 
-    metric = rs.spearman
+    metric = rs.metrics.spearman
 
 
 class KendallTau(_Correlation):
     """Pairs in the same order, less those in the other."""
 
-    metric = rs.kendall
+    metric = rs.metrics.kendall
 
 
 class PrecisionRecallF1(_Loaded):
@@ -135,7 +135,8 @@ class PrecisionRecallF1(_Loaded):
     def compute(self) -> tuple[float, float, float]:
         self._refuse_empty()
         precision, recall, f1 = (
-            metric(self._test, self._ground_truth, convention=CONVENTION) for metric in (rs.precision, rs.recall, rs.f1)
+            metric(self._test, truth=self._ground_truth, convention=CONVENTION)
+            for metric in (rs.precision, rs.recall, rs.f1)
         )
         return precision, recall, f1
 
@@ -147,7 +148,7 @@ class ReciprocalRank(_Loaded):
         """Of a list and an item, given or loaded; an item 0 reads as none."""
         item = query or self._test
         wanted = tuple(item) if isinstance(item, list) else item  # nothing was loaded, or what no list can hold
-        return rs.rr(ground_truth or self._ground_truth, [wanted], convention=CONVENTION, digits=None)
+        return rs.rr(ground_truth or self._ground_truth, truth=[wanted], convention=CONVENTION, digits=None)
 
 
 class AveragePrecision(_Loaded):
@@ -157,7 +158,7 @@ class AveragePrecision(_Loaded):
         if not isinstance(self._test, list):
             self._test = [self._test]
         self._refuse_empty()
-        return rs.ap(self._test, self._ground_truth, convention=CONVENTION)
+        return rs.ap(self._test, truth=self._ground_truth, convention=CONVENTION)
 
 
 class _Mean(_Loaded):

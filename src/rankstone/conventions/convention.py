@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -62,13 +62,17 @@ class Convention:
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
 
-    def but(self, **choices: Any) -> Convention:
+    def with_choices(self, **choices: Any) -> Convention:
         """The same convention with some choices made otherwise."""
         if not choices:
             return self
         merged = {**self.choices, **check_choices(choices)}
         changed = ", ".join(f"{name}={value!r}" for name, value in choices.items())
-        return replace(self, name=f"{self.name} but {changed}", choices=merged)
+        return replace(self, name=f"{self.name} with {changed}", choices=merged)
+
+    def label(self, metric: object) -> str:
+        """A metric's name beside another library's: `rs.ndcg@10 (lightgbm)`."""
+        return f"rs.{metric} ({self.name})"
 
     def __hash__(self) -> int:
         return hash((self.name, *self.choices))
@@ -110,22 +114,39 @@ def decide(
     return row.defaults[name] if name in row.defaults else CHOICES[name].default
 
 
-_PRESETS = {name: Convention(name, **row) for name, row in PRESETS.items()}
+class Conventions(Mapping[str, Convention]):
+    """Every convention by name: `rs.conventions["trec_eval"]`."""
+
+    def __init__(self, presets: Mapping[str, Mapping[str, Any]]) -> None:
+        self._known = {name: Convention(name, **row) for name, row in presets.items()}
+
+    def __getitem__(self, name: str) -> Convention:
+        try:
+            return self._known[name]
+        except (KeyError, TypeError):
+            raise KeyError(_unknown("convention", name, list(self._known))) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {known.summary}" for name, known in self.items())
 
 
-def convention(name: str | Convention) -> Convention:
-    """A convention by name."""
+conventions = Conventions(PRESETS)
+
+
+def find_convention(name: str | Convention) -> Convention:
+    """A convention by name, or as it is."""
     if isinstance(name, Convention):
         return name
     try:
-        return _PRESETS[name]
-    except (KeyError, TypeError):
-        raise ValueError(_unknown("convention", name, list(_PRESETS))) from None
-
-
-def conventions() -> dict[str, Convention]:
-    """Every preset, by name."""
-    return dict(_PRESETS)
+        return conventions[name]
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
 
 
 def _unknown(what: str, name: Any, known: list[str]) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rankstone.align.ranked import NoExpectedValue, Relevance
+from rankstone.align.ranking import Relevance
 from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, check_choices, decide
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, check_choices, decide, find_convention
+from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Align
 from rankstone.metrics.registry import Metric, on_declare, parse
 
@@ -41,11 +41,10 @@ def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str,
     asked = (metrics,) if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else tuple(metrics)
     given = tuple(sorted(choices.items()))
     try:
-        return _make_plans(asked, convention, given)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
+        hash((asked, convention, given))
+    except TypeError:  # a list, say: an error further on names it, or it is fine
         return _make_plans.__wrapped__(asked, convention, given)
+    return _make_plans(asked, convention, given)
 
 
 @lru_cache(maxsize=512)

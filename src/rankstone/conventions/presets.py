@@ -459,7 +459,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "recall_undefined": "nan",
             "ndcg_undefined": "nan",
             "ap_ties": "group_end",
-            "ap_pool": "list",
+            "ap_known": "returned",
             "ap_undefined": "nan",
             "auc_pairs": "list",
             "auc_tied_pairs": "wrong",

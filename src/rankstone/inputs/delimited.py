@@ -1,28 +1,29 @@
-"""CSV and TSV, with a header line or without."""
+"""CSV and TSV: read with a header line or without, and written."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs.arrow import as_ids, one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
-    FileError,
+    WRITTEN_ROWS,
     IrregularError,
     RowError,
     Rows,
     Text,
-    as_ids,
     as_read,
     count_lines,
-    one_piece,
-    text_array,
+    is_number,
     to_id,
     to_number,
 )
-from rankstone.inputs.roles import Given, Roles, by_name, by_position
+from rankstone.inputs.roles import Given, by_name, by_position, value_role
 
 # The number of its first line, where the next row starts, and its fields or what is wrong with it.
 Record = tuple[int, int, "list[str] | RowError"]
@@ -33,40 +34,58 @@ _RETURN = "has a carriage return in it that is neither quoted nor the end of the
 
 def read_delimited(text: Text, kind: str, separator: str, given: Given, skip: bool) -> Columns:
     """A truth or a run, one row a line."""
-    line, start, first = next(_records(text, separator, text.start, 1), (1, 0, RowError("has no rows")))
-    if isinstance(first, RowError):
-        raise FileError(text.name, str(first), line)
-    if any(isinstance(where, int) for where in given.values()) or (not given and _is_number(first[-1])):
-        roles = by_position(len(first), kind, given, text.name, line)
-        start, line = text.start, 1
-    else:
-        roles = by_name(first, kind, given, text.name, line)
-        line = 1 + text.data[text.start : start].count(b"\n")
-    if start >= text.end:
+    rows = Delimited(kind, separator, given, skip)(text)
+    if rows is None:
         raise FileError(text.name, "has a header line but no rows")
-    try:
-        return _quick(text, start, separator, len(first), roles)
-    except IrregularError:
-        return _line_by_line(text, _records(text, separator, start, line), len(first), roles, skip)
+    return rows
 
 
-def _is_number(word: str) -> bool:
-    try:
-        to_number(word, "score")
-    except RowError:
-        return False
-    return True
+class Delimited:
+    """Reads a file, whole or piece by piece; the first piece says which columns are which."""
+
+    def __init__(self, kind: str, separator: str, given: Given, skip: bool = False) -> None:
+        self.kind, self.separator, self.given, self.skip = kind, separator, given, skip
+        self.roles: dict[str, int] = {}  # where each column is
+        self.width = 0
+
+    def __call__(self, text: Text) -> Columns | None:
+        """The rows; None if there is only a header line."""
+        start, line = (text.start, 1) if self.roles else self._begin(text)
+        if start >= text.end:
+            return None
+        try:
+            return _quick(text, start, self.separator, self.width, self.roles)
+        except IrregularError:
+            records = _records(text, self.separator, start, line)
+            return _line_by_line(text, records, self.width, self.roles, self.skip)
+
+    def _begin(self, text: Text) -> tuple[int, int]:
+        """Where the first row starts, and the number of its line."""
+        record = next(_records(text, self.separator, text.start, 1), None)
+        if record is None:
+            raise NoRowsError(text.name, line=1)
+        line, after, first = record
+        if isinstance(first, RowError):
+            raise FileError(text.name, str(first), line)
+        self.width = len(first)
+        positions = any(isinstance(where, int) for where in self.given.values())
+        if positions or (not self.given and is_number(first[-1])):
+            self.roles = by_position(self.width, self.kind, self.given, text.name, line)
+            return text.start, 1
+        names = by_name(first, self.kind, self.given, text.name, line)
+        self.roles = {role: first.index(name) for role, name in names.items()}
+        return after, 1 + text.data[text.start : after].count(b"\n")
 
 
-def _quick(text: Text, start: int, separator: str, width: int, roles: Roles) -> Columns:
+def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
     import pyarrow
     import pyarrow.compute as pc
     from pyarrow import csv as arrow_csv
 
     names = [str(at) for at in range(width)]
-    query, item = names[roles.query], names[roles.item]
+    query, item, role = names[roles["query"]], names[roles["item"]], value_role(roles)
     types = {query: pyarrow.string(), item: pyarrow.string()}
-    value = None if roles.value is None else names[roles.value]
+    value = None if role is None else names[roles[role]]
     if value is not None:
         types[value] = pyarrow.float64()
     view = text.view(start)
@@ -89,7 +108,7 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Roles) -> 
         return as_read(as_ids(table[query]), as_ids(table[item]), None, None)
     if not pc.all(pc.is_finite(table[value])).as_py():
         raise IrregularError
-    return as_read(as_ids(table[query]), as_ids(table[item]), one_piece(table[value]), roles.role)
+    return as_read(as_ids(table[query]), as_ids(table[item]), one_piece(table[value]), role)
 
 
 def _returns_inside(view: memoryview) -> bool:
@@ -110,17 +129,18 @@ def _open_at_end(text: Text, separator: str, start: int) -> bool:
     return isinstance(next(_records(text, separator, last, 1))[2], RowError)
 
 
-def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Roles, skip: bool) -> Columns:
-    rows = Rows(text.name, roles.role, skip)
+def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Mapping[str, int], skip: bool) -> Columns:
+    role = value_role(roles)
+    rows = Rows(text.name, role, skip)
     for number, _, fields in records:
         try:
             if isinstance(fields, RowError):
                 raise fields
             if len(fields) != width:
                 raise RowError(f"expected {width} fields, found {len(fields)}")
-            query, item = to_id(fields[roles.query], "query"), to_id(fields[roles.item], "item")
-            if roles.value is not None:
-                rows.value.append(to_number(fields[roles.value], str(roles.role)))
+            query, item = (to_id(fields[roles[one]], one) for one in ("query", "item"))
+            if role is not None:
+                rows.value.append(to_number(fields[roles[role]], role))
         except RowError as problem:
             rows.refuse(number, str(problem))
             continue
@@ -155,10 +175,28 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
             fields = next(csv.reader(more(), delimiter=separator))
         except (RowError, csv.Error) as error:  # go on with the line after this one
             given_back.extend(reversed(taken[1:]))
-            yield number, end, RowError(_RETURN if "new-line" in str(error) else str(error))
+            stray = isinstance(error, csv.Error) and b"\r" in taken[-1][2].removesuffix(b"\r")
+            yield number, end, RowError(_RETURN if stray else str(error))
         else:
             yield number, taken[-1][1], fields
 
 
 def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
+
+
+def write_delimited(table: Any, stream: Any, separator: str) -> None:
+    """Any table, with a header line."""
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+    from pyarrow import types
+
+    table = without_nan(table)
+    names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
+    stream.write((separator.join(names) + "\n").encode())
+    texts = [one for one in table.columns if not (types.is_integer(one.type) or types.is_floating(one.type))]
+    quoted = any(pc.any(pc.match_substring_regex(one, f'["\r\n{separator}]')).as_py() for one in texts)
+    options = arrow_csv.WriteOptions(
+        include_header=False, delimiter=separator, quoting_style="needed" if quoted else "none", batch_size=WRITTEN_ROWS
+    )
+    arrow_csv.write_csv(table, stream, options)

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-
-from rankstone.inputs.columns import BadLine, Columns
-from rankstone.inputs.delimited import read_delimited
-from rankstone.inputs.jsonl import read_jsonl
-from rankstone.inputs.letor import find_beside, read_letor, read_scores
-from rankstone.inputs.lines import FileError, RowError, Text, open_text, show, to_number
-from rankstone.inputs.parquet import read_parquet
-from rankstone.inputs.roles import check_given
-from rankstone.inputs.trec import read_trec
-
-__all__ = ["FORMATS", "BadLine", "FileError", "is_path", "read_run", "read_truth", "same_ids"]
+from rankstone.errors import FileError
+from rankstone.inputs.arrow import as_text, is_whole
+from rankstone.inputs.batches import Batches, head_of
+from rankstone.inputs.columns import Columns
+from rankstone.inputs.formats import FORMATS, Ask, Format, detect_format, listed, named_format
+from rankstone.inputs.lines import Text, open_text
+from rankstone.inputs.parquet import count_rows
+from rankstone.inputs.roles import Given, check_given
 
 Path = str | os.PathLike[str]
 OnError = Literal["stop", "skip"]
 
-FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet", "letor", "scores")
-
-_SURE = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet"}
-_LIKELY = {
-    **dict.fromkeys(("trec", "qrels", "qrel", "run", "res"), "trec"),
-    **dict.fromkeys(("letor", "svm", "svmlight", "libsvm"), "letor"),
-    "scores": "scores",
-}
-_LETOR = re.compile(rb"\s*[-+.\deE]+\s+(qid:\S|\d+:[-+.\d])")
-_HEAD = 1 << 16
+_FOLDERS = next(form for form in FORMATS.values() if form.several)  # what a folder's files are
+LARGE_BYTES = 256 << 20  # on disk
+LARGE_ROWS = 20_000_000  # of Parquet
 
 
 def read_truth(
@@ -72,38 +61,18 @@ def read_run(
 
 def same_ids(truth: Columns, run: Columns) -> tuple[Columns, Columns]:
     """The same, with ids as strings where one side has strings and the other whole numbers."""
-    from dataclasses import replace
-
     for role in ("query", "item"):
         one, other = getattr(truth, role), getattr(run, role)
-        if _is_whole(one) and not _is_whole(other):
-            truth = replace(truth, **{role: _as_text(one)})
-        elif _is_whole(other) and not _is_whole(one):
-            run = replace(run, **{role: _as_text(other)})
+        if is_whole(one) and not is_whole(other):
+            truth = replace(truth, **{role: as_text(one)})
+        elif is_whole(other) and not is_whole(one):
+            run = replace(run, **{role: as_text(other)})
     return truth, run
 
 
 def is_path(one: Any) -> bool:
     """Is it a file's name."""
     return isinstance(one, (str, os.PathLike))
-
-
-def _is_whole(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return column.dtype.kind in "iu"
-    import pyarrow
-
-    kind = pyarrow.array(column).type
-    return bool(pyarrow.types.is_integer(kind.value_type if pyarrow.types.is_dictionary(kind) else kind))
-
-
-def _as_text(column: Any) -> Any:
-    import pyarrow
-
-    found = pyarrow.array(column)
-    if pyarrow.types.is_dictionary(found.type):
-        found = found.dictionary_decode()
-    return found.cast(pyarrow.string())
 
 
 def _read(
@@ -114,38 +83,75 @@ def _read(
     on_error: str,
     beside: Path | None,
 ) -> Columns:
-    name = os.fspath(path)
-    if form is not None and form not in FORMATS:
-        raise ValueError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
+    name, row = os.fspath(path), named_format(form)
     if on_error not in ("stop", "skip"):
         raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")
-    given, skip = check_given(columns, kind), on_error == "skip"
-    if name != "-" and not os.path.isfile(name):
-        several = _several(name, form)
-        if several is not None:
-            return read_parquet(name, several, kind, given, skip)
+    given = check_given(columns, kind)
+    ask = Ask(kind, given, on_error == "skip", name, None if beside is None else os.fspath(beside))
+    several = _several(name, row)
+    if several is not None and _FOLDERS.several is not None:
+        return _FOLDERS.several(several, ask)
     text = open_text(name)
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    form = form or _told(text, kind)
-    if given and form in ("trec", "letor", "scores"):
-        raise ValueError(f"columns= goes with csv, tsv, jsonl and parquet; {text.name} is {form}")
-    if form == "parquet":
-        return read_parquet(text.name, text.data, kind, given, skip)
-    if form == "trec":
-        return read_trec(text, kind, skip)
-    if form == "jsonl":
-        return read_jsonl(text, kind, given, skip)
-    if form in ("csv", "tsv"):
-        return read_delimited(text, kind, "," if form == "csv" else "\t", given, skip)
-    if (form == "letor") != (kind == "truth"):
-        raise FileError(text.name, "a LETOR file is a truth, and a file of scores is the run that goes with it")
-    if form == "letor":
-        return read_letor(text, name, skip)
-    return read_scores(text, find_beside(name) if beside is None else os.fspath(beside), skip)
+    row = row or detect_format(text, kind)
+    _refuse_columns(given, row, text.name)
+    if kind not in row.kinds:
+        raise FileError(text.name, f"a {row.title} file is a {row.kinds[0]}, not a {kind}{row.note}")
+    return row.read(text, ask)
 
 
-def _several(name: str, form: str | None) -> Any:
+def open_batches(
+    path: Any,
+    *,
+    columns: Mapping[str, str | int] | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Batches:
+    """A run's file, a folder of Parquet files or a pattern such as `part-*.parquet`; options as for `rs.read_run`."""
+    name, given, row = os.fspath(path), check_given(columns, "run"), named_format(format)
+    source = _several(name, row)
+    if source is not None:
+        row = _FOLDERS
+    else:
+        row, source = row or _detect_run(name), [name]
+    if row.batches is None:
+        fit = ", ".join(form.name for form in FORMATS.values() if form.batches)
+        raise FileError(name, f"a run in {row.name} format cannot be read in batches; choose from {fit}")
+    _refuse_columns(given, row, name)
+    return row.batches(name, source, given)
+
+
+def is_large(path: Any, format: str | None = None) -> bool:  # noqa: A002
+    """Is a run's file so large that it is better read in batches, and can it be."""
+    name, row = os.fspath(path), named_format(format)
+    try:
+        source = [name] if os.path.isfile(name) else _several(name, row)
+        paths = source if isinstance(source, list) else [] if source is None else _inside(source)
+        if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(count_rows, paths)) < LARGE_ROWS:
+            return False
+        return not os.path.isfile(name) or (row or _detect_run(name)).batches is not None
+    except FileError:  # whoever reads it will say so
+        return False
+
+
+def _detect_run(name: str) -> Format:
+    head = head_of(name)
+    if not head:
+        raise FileError(name, "is empty")
+    return detect_format(Text(name, head), "run")
+
+
+def _refuse_columns(given: Given, row: Format, name: str) -> None:
+    if given and not row.columns:
+        fit = listed((form.name for form in FORMATS.values() if form.columns), "and")
+        raise ValueError(f"columns= goes with {fit}; {name} is {row.name}")
+
+
+def _inside(folder: str) -> list[str]:
+    return [os.path.join(one, name) for one, _, names in os.walk(folder) for name in names]
+
+
+def _several(name: str, row: Format | None) -> Any:
     """A folder, or the files that a pattern names; None if it is neither."""
     if os.path.isdir(name):
         found: Any = name
@@ -155,69 +161,6 @@ def _several(name: str, form: str | None) -> Any:
             raise FileError(name, "no file has such a name")
     else:
         return None
-    if form not in (None, "parquet"):
-        raise FileError(name, f"a folder or a pattern can only be read as parquet, not as {form}")
+    if row not in (None, _FOLDERS):
+        raise FileError(name, f"a folder or a pattern can only be read as {_FOLDERS.name}, not as {row.name}")
     return found
-
-
-def _told(text: Text, kind: str) -> str:
-    """The format, by the name and the first lines."""
-    if text.data[:4] == b"PAR1":
-        return "parquet"
-    name = os.path.basename(text.name).lower()
-    endings = name.split(".")[1:]
-    while endings and endings[-1] in ("gz", "bz2", "xz", "zst"):
-        endings.pop()
-    ending = endings[-1] if endings else ""
-    heads = _heads(text)
-    sure = _SURE.get(ending)
-    if sure is not None and not (sure == "tsv" and heads and _like_trec(heads[0], kind, name)):
-        return sure
-    form = next((form for form in (_looks(head, kind, name) for head in heads) if form), _LIKELY.get(ending))
-    if form is not None:
-        return form
-    if not heads:
-        raise FileError(text.name, "has no rows")
-    if b"\t" in heads[0] or b"," in heads[0]:
-        return "tsv" if b"\t" in heads[0] else "csv"
-    first = show(heads[0][:40].decode("utf-8", "replace"))
-    raise FileError(
-        text.name,
-        f"cannot tell its format by its name or its first line {first}; give format=, one of {', '.join(FORMATS)}",
-    )
-
-
-def _heads(text: Text) -> list[bytes]:
-    """The first lines that are neither blank nor comments."""
-    head = Text("", bytes(text.view()[:_HEAD]))
-    lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
-    return [line for line in lines if line and not line.startswith(b"#")][:10]
-
-
-def _looks(line: bytes, kind: str, name: str) -> str | None:
-    """What format a line has, if there is no doubt."""
-    if line.startswith(b"{"):
-        return "jsonl"
-    if _LETOR.match(line):
-        return "letor"
-    if _like_trec(line, kind, name):
-        return "trec"
-    return "scores" if kind == "run" and _number(line) else None
-
-
-def _like_trec(line: bytes, kind: str, name: str) -> bool:
-    """Fields in the right number and place. Without a hint in the name, the second must be what it is in most files."""
-    fields = line.split()
-    if kind == "truth":
-        hint, fits = "qrel" in name, len(fields) == 4 and _number(fields[3])
-    else:
-        hint, fits = "trec" in name, len(fields) >= 6 and _number(fields[3]) and _number(fields[4])
-    return fits and (hint or fields[1].upper() in (b"Q0", b"0"))
-
-
-def _number(word: bytes) -> bool:
-    try:
-        to_number(word, "score")
-    except RowError:
-        return False
-    return True

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs.arrow import one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
-    FileError,
+    WRITTEN_ROWS,
     IrregularError,
     RowError,
     Rows,
@@ -17,11 +19,9 @@ from rankstone.inputs.lines import (
     as_read,
     check_number,
     count_lines,
-    one_piece,
     show,
-    text_array,
 )
-from rankstone.inputs.roles import Given, by_name
+from rankstone.inputs.roles import Given, by_name, value_role
 
 _BLOCK = 16 << 20
 
@@ -29,7 +29,7 @@ _BLOCK = 16 << 20
 def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns:
     """A truth or a run, one object a row."""
     number, first = _first(text)
-    names = by_name(list(first), kind, given, text.name, number).named(list(first))
+    names = by_name(list(first), kind, given, text.name, number)
     try:
         return _quick(text, names, first)
     except IrregularError:
@@ -38,15 +38,14 @@ def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns:
 
 def _first(text: Text) -> tuple[int, dict[str, Any]]:
     """The first object; it says how the columns are called."""
-    number, problem = 1, "has no rows"
+    number = 1
     for number, _, line in text.lines():
         if line.strip():
             try:
                 return number, _object(line)
             except RowError as error:
-                problem = str(error)
-                break
-    raise FileError(text.name, problem, number)
+                raise FileError(text.name, str(error), number) from None
+    raise NoRowsError(text.name, line=number)
 
 
 def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns:
@@ -84,7 +83,7 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns:
 
 
 def _line_by_line(text: Text, names: dict[str, str], skip: bool) -> Columns:
-    role = next((role for role in names if role not in ("query", "item")), None)
+    role = value_role(names)
     rows = Rows(text.name, role, skip)
     for number, _, line in text.lines():
         if not line.strip():
@@ -141,3 +140,9 @@ def _ids(found: list[int | str]) -> Any:
     if all(type(one) is int and -(2**63) <= one < 2**63 for one in found):
         return pyarrow.array(found, pyarrow.int64())
     return text_array([str(one) for one in found])
+
+
+def write_jsonl(table: Any, stream: Any) -> None:
+    """Any table, one object a row."""
+    for batch in without_nan(table).to_batches(max_chunksize=WRITTEN_ROWS):
+        stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode())

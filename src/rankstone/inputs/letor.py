@@ -13,23 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs.arrow import as_ids, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
-    FileError,
+    CODECS,
     RowError,
     Rows,
     Text,
-    as_ids,
     open_text,
     show,
-    text_array,
     to_id,
     to_number,
 )
 
 _ROW = re.compile(rb"\s*(\S+)(?:\s+qid:(\S+))?")
 _DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_COMPRESSED = tuple(f".{ending}" for ending in CODECS)
+_LOOKS = re.compile(rb"\s*[-+.\deE]+\s+(qid:\S|\d+:[-+.\d])")
 
 
 @dataclass
@@ -52,6 +53,11 @@ class _Table:
         return query, item
 
 
+def looks_letor(line: bytes) -> bool:
+    """Is it a grade with a query or a feature after it."""
+    return _LOOKS.match(line) is not None
+
+
 def read_letor(text: Text, path: str, skip: bool) -> Columns:
     """The labels of a file of features, as a truth."""
     table = _read(text)
@@ -65,8 +71,9 @@ def read_letor(text: Text, path: str, skip: bool) -> Columns:
     return rows.columns(*table.ids(path, good), np.array(table.grades)[good])
 
 
-def read_scores(text: Text, beside: str, skip: bool) -> Columns:
+def read_scores(text: Text, path: str, beside: str | None, skip: bool) -> Columns:
     """A file of scores, one a line, for the rows of the file of features `beside` it."""
+    beside = beside or _find_beside(path)
     table = _read(open_text(beside))
     rows = Rows(text.name, "score", skip)
     scores, good = np.zeros(len(table.grades)), np.ones(len(table.grades), dtype=bool)
@@ -84,13 +91,13 @@ def read_scores(text: Text, beside: str, skip: bool) -> Columns:
                 good[count] = False
         count += 1
     if count == 0:
-        raise FileError(text.name, "has no rows")
+        raise NoRowsError(text.name)
     if count != len(scores):
         raise FileError(text.name, f"has {count} scores, but {beside} has {len(scores)} rows")
     return rows.columns(*table.ids(beside, good), scores[good])
 
 
-def find_beside(path: str) -> str:
+def _find_beside(path: str) -> str:
     """The file of features that a file of scores belongs to: `x` for `x.scores`."""
     plain, last = os.path.splitext(path)
     if last in _COMPRESSED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import mmap
 import os
@@ -13,33 +14,24 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rankstone.inputs.columns import BadLine, Columns
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs.columns import BadLine, Columns, as_scores
 
 Data = bytes | mmap.mmap
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
+WRITTEN_ROWS = 1 << 16  # at a time
 _KEPT = 100  # bad lines to remember; the others are only counted
-_TEXT_LIMIT = 2**31 - 1  # bytes that one Arrow array of strings can hold
 
-_COMPRESSED = (
-    (re.compile(rb"\x1f\x8b"), "gzip"),
-    (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), "bz2"),
-    (re.compile(rb"\xfd7zXZ\x00"), "xz"),
-    (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd"),
-)
-
-
-class FileError(ValueError):
-    """A file that cannot be read: which, at what line, and why."""
-
-    def __init__(self, path: str, problem: str, line: int | None = None) -> None:
-        super().__init__(path, problem, line)  # so that it can be pickled
-        self.path, self.problem, self.line = path, problem, line
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.problem}" if self.line else f"{self.path}: {self.problem}"
+CODECS = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd"}  # by the ending of a file's name
+_MAGIC = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bz2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
 
 
 class RowError(Exception):
@@ -48,6 +40,14 @@ class RowError(Exception):
 
 class IrregularError(Exception):
     """The quick way does not suit this file; go line by line."""
+
+
+def ending_of(path: str) -> str:
+    """How a file's name ends, what tells of its compression apart."""
+    endings = os.path.basename(path).lower().split(".")[1:]
+    while endings and endings[-1] in CODECS:
+        endings.pop()
+    return endings[-1] if endings else ""
 
 
 class Text:
@@ -92,20 +92,36 @@ def _contents(file: BinaryIO) -> Data:
 
 
 def _decompressed(name: str, data: Data) -> Data:
-    head = data[:16]
-    codec = next((codec for magic, codec in _COMPRESSED if magic.match(head)), None)
-    if codec is None:
-        return data
-    import lzma
+    from pyarrow import BufferReader
 
-    import pyarrow
+    return data if codec_of(data[:16]) is None else Decompressed(name, BufferReader(data)).read()
 
-    try:
-        if codec == "xz":
-            return lzma.decompress(data)
-        return pyarrow.CompressedInputStream(pyarrow.BufferReader(data), codec).read()
-    except (OSError, EOFError, lzma.LZMAError, pyarrow.ArrowException) as error:
-        raise FileError(name, f"cannot be decompressed as {codec}: {error}") from None
+
+def codec_of(head: bytes) -> str | None:
+    """How a file that starts like this is compressed."""
+    return next((codec for codec, magic in _MAGIC.items() if magic.match(head)), None)
+
+
+class Decompressed:
+    """Reads a file's bytes, decompressed if need be."""
+
+    def __init__(self, name: str, file: Any) -> None:
+        self.name, self.codec = name, codec_of(file.read(16))
+        file.seek(0)
+        if self.codec == "xz":
+            self._source: Any = lzma.LZMAFile(file)  # noqa: SIM115  the file is whoever's who opened it
+        elif self.codec is not None:
+            from pyarrow import CompressedInputStream
+
+            self._source = CompressedInputStream(file, self.codec)
+        else:
+            self._source = file
+
+    def read(self, size: int | None = None) -> bytes:
+        try:
+            return bytes(self._source.read(size))
+        except (OSError, EOFError, lzma.LZMAError, ValueError) as error:  # Arrow's errors are among them
+            raise FileError(self.name, f"cannot be decompressed as {self.codec}: {error}") from None
 
 
 def _end(data: Data) -> int:
@@ -151,7 +167,7 @@ class Rows:
                 raise FileError(
                     self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
                 )
-            raise FileError(self.name, "has no rows")
+            raise NoRowsError(self.name)
         return as_read(query, item, value, self.role, self.skipped, tuple(self.bad))
 
 
@@ -160,7 +176,7 @@ def as_read(
 ) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank":
-        role, value = "score", -np.asarray(value, dtype=np.float64)
+        role, value = "score", as_scores(value)
     named = {} if role is None else {role: value}
     return Columns(query, item, **named, skipped=skipped, bad_lines=bad)
 
@@ -196,6 +212,15 @@ def check_number(value: float, role: str, word: str) -> float:
     return value
 
 
+def is_number(text: str | bytes) -> bool:
+    """Could it be a score."""
+    try:
+        to_number(text, "score")
+    except RowError:
+        return False
+    return True
+
+
 def to_id(text: str | bytes, role: str) -> str:
     """An id: valid text, and not empty."""
     if isinstance(text, bytes):
@@ -217,37 +242,3 @@ def show(word: object) -> str:
     """A value in an error, cut if it is long."""
     text = repr(word)
     return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"
-
-
-def one_piece(column: Any) -> Any:
-    """An Arrow array of what may be in chunks."""
-    import pyarrow
-
-    if isinstance(column, pyarrow.Array):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    if pyarrow.types.is_string(column.type) and column.nbytes > _TEXT_LIMIT:
-        column = column.cast(pyarrow.large_string())
-    return pyarrow.concat_arrays(column.chunks) if column.num_chunks else pyarrow.array([], column.type)
-
-
-def text_array(words: list[str]) -> Any:
-    """Strings as an Arrow array, however long they are together."""
-    import pyarrow
-
-    made = pyarrow.array(words, pyarrow.string())
-    return made if isinstance(made, pyarrow.Array) else one_piece(made)
-
-
-def as_ids(words: Any) -> Any:
-    """Ids as int64 if every one is written as such (`12`, not `012`), else as the strings they are."""
-    import pyarrow
-    import pyarrow.compute as pc
-
-    words = one_piece(words)
-    try:
-        numbers = pc.cast(words, pyarrow.int64())
-    except pyarrow.ArrowInvalid:
-        return words
-    return numbers if pc.all(pc.equal(pc.cast(numbers, words.type), words)).as_py() else words

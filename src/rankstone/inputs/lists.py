@@ -10,7 +10,8 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.ranked import Ranked
-from rankstone.inputs.columns import as_column, plain_ids
+from rankstone.errors import DataError
+from rankstone.inputs.arrow import as_column, is_list, one_piece, plain, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 
@@ -64,16 +65,16 @@ def _flattened(name: str, column: Any) -> tuple[Any, Any]:
     import pyarrow
 
     if hasattr(column, "__arrow_c_stream__"):
-        column = pyarrow.chunked_array(column).combine_chunks()
+        column = one_piece(pyarrow.chunked_array(column))
     elif not isinstance(column, pyarrow.Array):
         try:
-            column = pyarrow.array(column)
+            column = one_piece(pyarrow.array(column))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
             raise TypeError(f"{name}: {error}") from None
+    if not is_list(column.type):
+        raise TypeError(f"{name}: {column.type} is not a list column; give lists, or a flat column with offsets=")
     if pyarrow.types.is_fixed_size_list(column.type):
         column = column.cast(pyarrow.large_list(column.type.value_type))
-    if not (pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)):
-        raise TypeError(f"{name}: {column.type} is not a list column; give lists, or a flat column with offsets=")
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise ValueError(f"{name}: row {row} is null; an empty list is []")
@@ -102,20 +103,9 @@ class ListPair:
         if how.extra_queries and len(self.extra_rows):  # as queries with an empty truth
             offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
             run_rows = np.append(run_rows, self.extra_rows)
-        options = vars(replace(how, extra_queries=False))
-        core = _core.align_lists(
-            offsets,
-            truth.items,
-            truth.values,
-            run.offsets,
-            run.items,
-            run.values,
-            run_rows=run_rows,
-            **options,
-        )
+        ids = truth.query if truth.query is not None else run.query
 
         def queries() -> Sequence[Any]:
-            ids = truth.query if truth.query is not None else run.query
             if ids is None:
                 return range(len(truth))
             return [*plain_ids(ids), *(extra() if how.extra_queries else ())]
@@ -123,8 +113,12 @@ class ListPair:
         def extra() -> Sequence[Any]:
             return plain_ids(run.query, self.extra_rows) if len(self.extra_rows) else ()
 
-        ranked = ranked_from(core, ordered_truth=truth.values is None)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), core[14])
+        found = _core.align_lists(
+            offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows, how,
+            None if ids is None else lambda row: queries()[row],
+        )  # fmt: skip
+        ranked = ranked_from(found, ordered_truth=truth.values is None)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped)
 
 
 class GradeLists(ListPair):
@@ -156,12 +150,13 @@ def _matched(truth: Any, run: Any) -> tuple[Any, Any]:
     import pyarrow
     import pyarrow.compute as pc
 
-    judged, returned = pyarrow.array(truth), pyarrow.array(run)
+    judged, returned = plain(truth), plain(run)
     for side, ids in (("truth", judged), ("run", returned)):
         counts = pc.value_counts(ids)
         twice = counts.filter(pc.greater(counts.field("counts"), 1))
         if len(twice):
-            raise ValueError(f"query {twice[0]['values'].as_py()!r} has two lists in the {side}")
+            query = twice[0]["values"].as_py()
+            raise DataError(f"query {query!r} has two lists in the {side}", "twice", side, query)
     if pyarrow.types.is_integer(judged.type) != pyarrow.types.is_integer(returned.type):
         raise TypeError(f"the truth's queries are {judged.type} but the run's are {returned.type}")
     rows = pc.fill_null(pc.index_in(judged, value_set=returned.cast(judged.type)), -1).to_numpy().astype(np.int64)

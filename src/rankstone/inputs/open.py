@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rankstone.inputs.arrow import is_table
 from rankstone.inputs.columns import ColumnPair, Columns
-from rankstone.inputs.dense import Dense, is_matrix
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import ListPair, Lists
+from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_sparse
+from rankstone.inputs.roles import roles_of
 from rankstone.inputs.source import Source
-from rankstone.inputs.sparse import from_sparse, is_sparse
-from rankstone.inputs.tables import as_columns, from_table, is_table, predictions, roles_of
+from rankstone.inputs.tables import as_columns, from_table, predictions
 
 
 def open_source(

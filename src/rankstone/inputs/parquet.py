@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs import batches
+from rankstone.inputs.arrow import as_text, is_number, is_text, numbers, one_piece, stored
+from rankstone.inputs.batches import Batch, Batches
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.lines import FileError, Rows, one_piece
-from rankstone.inputs.roles import Given, by_name
+from rankstone.inputs.lines import Rows
+from rankstone.inputs.roles import Given, by_name, value_role
+
+MAGIC = b"PAR1"  # the first bytes of a file
 
 
 def read_parquet(name: str, source: Any, kind: str, given: Given, skip: bool) -> Columns:
     """A truth or a run; `source` is a file's bytes, a folder, or a list of paths."""
-    import pyarrow
-
-    try:
+    with _guarded(name):
         names, read = _open(source)
-        roles = by_name(names, kind, given, name)
-        wanted = roles.named(names)
+        wanted = by_name(names, kind, given, name)
         table = read(columns=list(dict.fromkeys(wanted.values())))
-        found = {role: _plain(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
-    except FileError:
-        raise
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
-        raise FileError(name, f"cannot be read as Parquet: {error}") from None
-    return _checked(name, found, roles.role, skip)
+        found = {role: _playable(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
+    return _checked(name, found, value_role(wanted), skip)
 
 
 def _open(source: Any) -> tuple[list[str], Any]:
@@ -39,30 +40,26 @@ def _open(source: Any) -> tuple[list[str], Any]:
     return one.schema_arrow.names, one.read
 
 
-def _plain(path: str, name: str, column: Any, role: str) -> Any:
+def _playable(path: str, name: str, column: Any, role: str) -> Any:
     """The column in a type that can play its role."""
-    from pyarrow import float64, string, types
+    from pyarrow import types
 
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    kind = stored(column.type)
     if types.is_null(kind):
         return column
     if role in ("query", "item"):
-        if types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
+        if types.is_integer(kind) or is_text(kind):
             return column
         if types.is_binary(kind) or types.is_large_binary(kind):
-            return column.cast(string())
+            return as_text(column)
         raise FileError(path, f"column {name!r} holds {column.type}; ids are whole numbers or strings")
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_integer(kind) or types.is_boolean(kind) or types.is_float32(kind) or types.is_float64(kind):
-        return column
-    if types.is_float16(kind) or types.is_decimal(kind):
-        return column.cast(float64())
+    if is_number(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+        return numbers(column)
     raise FileError(path, f"column {name!r} holds {column.type}; a {role} is a number")
 
 
-def _checked(path: str, found: dict[str, Any], role: str | None, skip: bool) -> Columns:
-    """Without the rows that lack something or whose value is no grade or score."""
+def _checked(path: str, found: dict[str, Any], role: str | None, skip: bool, before: int = 0) -> Columns:
+    """Without the rows that lack something or whose value is no grade or score; `before`: rows of the file before."""
     import pyarrow
     import pyarrow.compute as pc
 
@@ -78,9 +75,112 @@ def _checked(path: str, found: dict[str, Any], role: str | None, skip: bool) -> 
             word = "not a number" if role == "score" else "not finite"
             problems.update((int(row), f"{one} {column[int(row)].as_py()} is {word}") for row in wrong)
     for row in sorted(problems):
-        rows.refuse(row + 1, problems[row])
+        rows.refuse(before + row + 1, problems[row])
     if problems:
         keep = np.ones(len(found["query"]), dtype=bool)
         keep[list(problems)] = False
         found = {one: column.filter(pyarrow.array(keep)) for one, column in found.items()}
     return rows.columns(found["query"], found["item"], None if role is None else found[role])
+
+
+# -- batches -------------------------------------------------------------------------------------------------
+
+
+def count_rows(path: str) -> int:
+    """The rows of a file; 0 if it is not Parquet, or none that can be read."""
+    from pyarrow import parquet
+
+    with open(path, "rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            return 0
+    with contextlib.suppress(OSError, ValueError):
+        return int(parquet.read_metadata(path).num_rows)
+    return 0
+
+
+def open_parquet(name: str, source: Any, given: Given) -> Batches:
+    """A run in batches; `source` is a folder or a list of paths."""
+    from pyarrow import dataset, parquet
+
+    with _guarded(name):
+        paths, whole = source, None
+        if isinstance(source, str):
+            whole = dataset.dataset(source, format="parquet", partitioning="hive")
+            paths = whole.files
+            if not set(whole.schema.names) - set(parquet.read_schema(paths[0]).names if paths else ()):
+                whole = None
+        total = sum(parquet.read_metadata(path).num_rows for path in paths)
+
+    def read() -> Iterator[Batch]:
+        done = 0
+        for path, wanted, found in _files(paths, given) if whole is None else _partitions(name, whole, given):
+            row = 0
+            for batch in _named(path, found):
+                if len(batch):
+                    columns = {role: _playable(path, one, batch[one], role) for role, one in wanted.items()}
+                    yield _checked(path, columns, value_role(wanted), False, row), done + row + len(batch)
+                    row += len(batch)
+            done += row
+        if done == 0:
+            raise NoRowsError(name)
+
+    return Batches(name, total, "rows", read)
+
+
+# A path, the names of its columns by role, and its batches.
+_Opened = tuple[str, dict[str, str], Iterator[Any]]
+
+
+def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
+    from pyarrow import parquet
+
+    for path in paths:
+        # Without the buffer, a whole row group's columns would be read at once, however large.
+        with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            wanted = by_name(file.schema_arrow.names, "run", given, path)
+            yield path, wanted, file.iter_batches(batches.ROWS, columns=list(dict.fromkeys(wanted.values())))
+
+
+def _partitions(name: str, whole: Any, given: Given) -> Iterator[_Opened]:
+    """A folder whose folders' names are values of a column: `user=7/part-0.parquet`."""
+    from pyarrow import dataset
+
+    wanted = by_name(whole.schema.names, "run", given, name)
+    scanner = whole.scanner(
+        columns=list(dict.fromkeys(wanted.values())),
+        batch_size=batches.ROWS,
+        batch_readahead=1,
+        fragment_readahead=1,
+        fragment_scan_options=dataset.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False
+        ),
+    )
+    yield name, wanted, scanner.to_batches()
+
+
+def _named(path: str, found: Iterator[Any]) -> Iterator[Any]:
+    with _guarded(path):
+        yield from found
+
+
+@contextlib.contextmanager
+def _guarded(name: str) -> Iterator[None]:
+    """Arrow's errors with the file's name."""
+    import pyarrow
+
+    try:
+        yield
+    except FileError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
+        raise FileError(name, f"cannot be read as Parquet: {error}") from None
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def write_parquet(table: Any, stream: Any) -> None:
+    """Any table."""
+    from pyarrow import parquet
+
+    parquet.write_table(table, stream)

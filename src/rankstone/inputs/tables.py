@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rankstone.inputs.columns import Columns, columns, find_name
+from rankstone.inputs.arrow import arrow_table, is_list
+from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.lists import Lists, lists
-
-Given = Mapping[str, Any]
-
-# Roles that a side's columns can play.
-ROLES: Mapping[str, tuple[str, ...]] = {
-    "truth": ("query", "item", "grade"),
-    "run": ("query", "item", "score", "rank"),
-    "predictions": ("query", "item", "grade", "score"),
-}
-RANKED_LISTS = (
-    "rec",
-    "recs",
-    "recommended",
-    "recommendations",
-    "items",
-    "item",
-    "ranking",
-    "prediction",
-    "predictions",
-)
-TRUTH_LISTS = ("truth", "relevant", "ground_truth", "actual", "labels", "label")
+from rankstone.inputs.roles import ROLES, Given, find_all, find_side, find_two_lists, roles_of
 
 
 def queried(one: Any) -> Any:
@@ -49,26 +31,23 @@ def queried(one: Any) -> Any:
         raise ValueError(f"{one}: {error}") from None
 
 
-def is_table(one: Any) -> bool:
-    """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
-    return hasattr(one, "__arrow_c_stream__") or _is_lazy(one)
-
-
-def _is_lazy(one: Any) -> bool:
-    return type(one).__module__.startswith("polars.") and type(one).__name__ == "LazyFrame"
-
-
 def from_table(table: Any, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
-    arrow = _arrow(table)
-    roles = roles_of(given, what)
-    usual = TRUTH_LISTS if what == "truth" else RANKED_LISTS
-    item = _one_of(arrow, usual, roles.get("item")) or _column(arrow, "item", what, roles)
-    if _is_list(arrow, item):
-        return _lists_of(arrow, item, what, roles)
-    query = _column(arrow, "query", what, roles)
-    value = _value(arrow, what, roles)
-    return columns(query=arrow[query], item=arrow[item], **value)
+    arrow = arrow_table(table)
+    found = find_side(arrow.column_names, what, roles_of(given, what), is_list=_lists_in(arrow), by_row=True)
+    side = {role: arrow[name] for role, name in found.items()}
+    if not is_list(side["item"].type):
+        return by_role(side)
+    made = lists(side["item"], query=side.get("query"), grades=side.get("grade"), scores=side.get("score"))
+    if "rank" in side:
+        ranks = lists(side["item"], scores=side["rank"])
+        made = replace(ranks, values=as_scores(ranks.values), query=made.query)
+    return made
+
+
+def _lists_in(arrow: Any) -> Callable[[str], bool]:
+    """Which columns hold lists."""
+    return lambda name: is_list(arrow.schema.field(name).type)
 
 
 def as_columns(side: Any, what: str, given: Given | None = None) -> Columns:
@@ -116,18 +95,17 @@ def _unrolled(side: Lists, what: str) -> Columns:
 
 def predictions(table: Any, given: Given | None, groups: Any) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
-    arrow = _arrow(table)
+    arrow = arrow_table(table)
     roles = roles_of(given, "predictions")
-    ranked = _one_of(arrow, RANKED_LISTS, roles.get("item"))
-    judged = _one_of(arrow, TRUTH_LISTS, roles.get("grade"))
-    if ranked is not None and judged is not None and _is_list(arrow, ranked) and _is_list(arrow, judged):
-        return lists(arrow[judged]), lists(arrow[ranked])
-    grade = arrow[_column(arrow, "grade", "table", roles)]
-    score = arrow[_column(arrow, "score", "table", roles)]
-    item = find_name(arrow.column_names, "item", "table", needed=False) if "item" not in roles else roles["item"]
-    items = np.arange(arrow.num_rows) if item is None else arrow[item]
+    two = find_two_lists(arrow.column_names, roles, _lists_in(arrow))
+    if two is not None:
+        return lists(arrow[two[0]]), lists(arrow[two[1]])
+    wanted = ROLES["predictions"][0 if groups is None else 1 :]
+    found = find_all(arrow.column_names, wanted, "table", roles, optional=("item",))
+    grade, score = arrow[found["grade"]], arrow[found["score"]]
+    items = arrow[found["item"]] if "item" in found else np.arange(arrow.num_rows)
     if groups is None:
-        query = arrow[_column(arrow, "query", "table", roles)]
+        query = arrow[found["query"]]
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)
     offsets = _offsets(groups, arrow.num_rows)
     return lists(items, grades=grade, offsets=offsets), lists(items, scores=score, offsets=offsets)
@@ -140,70 +118,3 @@ def _offsets(groups: Any, rows: int) -> Any:
     if sizes.sum() != rows:
         raise ValueError(f"groups add up to {sizes.sum()} rows but the table has {rows}")
     return np.concatenate(([0], np.cumsum(sizes.astype(np.int64))))
-
-
-def _arrow(table: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.table(table.collect() if _is_lazy(table) else table)
-
-
-def roles_of(given: Given | None, what: str) -> dict[str, str]:
-    """What the caller said of this side's columns: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`."""
-    if given is None:
-        return {}
-    if given.keys() & {"truth", "run"}:
-        if given.keys() - {"truth", "run"}:
-            raise ValueError("columns= names roles, or a truth and a run that name roles, not both")
-        given = given.get(what, {})
-    every = {role for roles in ROLES.values() for role in roles}
-    unknown = given.keys() - every
-    if unknown:
-        raise ValueError(f"columns= names {sorted(unknown)[0]!r}; the roles are {', '.join(sorted(every))}")
-    return {role: name for role, name in given.items() if role in ROLES[what]}
-
-
-def _column(arrow: Any, role: str, what: str, roles: Mapping[str, str]) -> str:
-    named = roles.get(role)
-    if named is not None:
-        if named not in arrow.column_names:
-            raise ValueError(f"the {what} has no column {named!r}; it has {', '.join(map(repr, arrow.column_names))}")
-        return named
-    found = find_name(arrow.column_names, role, what, otherwise=f"name it: columns={{{role!r}: ...}}")
-    assert found is not None
-    return found
-
-
-def _value(arrow: Any, what: str, roles: Mapping[str, str]) -> dict[str, Any]:
-    """The grades of a truth, or the scores of a run; a rank serves as a score."""
-    for role in ROLES[what][2:]:
-        found = roles.get(role) or find_name(arrow.column_names, role, what, needed=False)
-        if found is None or (role == "score" and "rank" in roles):
-            continue
-        column = arrow[_column(arrow, role, what, {role: found})]
-        if role == "rank":
-            import pyarrow.compute as pc
-
-            return {"score": pc.negate(pc.cast(column, "float64"))}
-        return {role: column}
-    return {}
-
-
-def _is_list(arrow: Any, name: str) -> bool:
-    from pyarrow import types
-
-    kind = arrow.schema.field(name).type
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-
-
-def _one_of(arrow: Any, usual: tuple[str, ...], named: str | None) -> str | None:
-    """A column of lists with a usual name, or the one that the caller named."""
-    if named is not None:
-        return named
-    return next((name for name in arrow.column_names if name.lower() in usual and _is_list(arrow, name)), None)
-
-
-def _lists_of(arrow: Any, item: str, what: str, roles: Mapping[str, str]) -> Lists:
-    value = {f"{role}s": column for role, column in _value(arrow, what, roles).items()}
-    query = roles.get("query") or find_name(arrow.column_names, "query", what, needed=False)
-    return lists(arrow[item], query=None if query is None else arrow[query], **value)

@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
+from rankstone.inputs.arrow import one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
+    WRITTEN_ROWS,
     IrregularError,
     RowError,
     Rows,
     Text,
     as_read,
-    text_array,
+    is_number,
     to_id,
     to_number,
 )
 
+NOT_TREC = "^$|[ \t\n\r\v\f]"  # in an id
 FIELDS = {
     "truth": ("query", "iteration", "item", "grade"),
     "run": ("query", "Q0", "item", "rank", "score", "tag"),
@@ -76,3 +79,46 @@ def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
         rows.item.append(item)
         rows.value.append(amount)
     return rows.columns(text_array(rows.query), text_array(rows.item), np.array(rows.value))
+
+
+def looks_trec(line: bytes, kind: str, name: str) -> bool:
+    """Fields in the right number and place. Without a hint in the name, the second must be what it is in most files."""
+    fields = line.split()
+    if kind == "truth":
+        hint, fits = "qrel" in name, len(fields) == 4 and is_number(fields[3])
+    else:
+        hint, fits = "trec" in name, len(fields) >= 6 and is_number(fields[3]) and is_number(fields[4])
+    return fits and (hint or fields[1].upper() in (b"Q0", b"0"))
+
+
+def write_trec(table: Any, stream: Any, kind: str, tag: str) -> None:
+    """A truth or a run; the tag is the last field of a run."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    count = table.num_rows
+    query, item = table["query"], table["item"]
+    if kind == "truth":
+        grade = table["grade"] if "grade" in table.column_names else pyarrow.array(np.ones(count, np.int8))
+        fields = [query, "0", item, grade]
+    else:
+        codes = pc.dictionary_encode(one_piece(table["query"])).indices.to_numpy()
+        scored = "score" in table.column_names
+        score = table["score"].to_numpy().astype(np.float64) if scored else np.zeros(count)
+        rank = _ranks(codes, score)
+        fields = [query, "Q0", item, pyarrow.array(rank), table["score"] if scored else pyarrow.array(-rank), tag]
+    text = pyarrow.large_string()
+    texts = [pyarrow.scalar(one, text) if isinstance(one, str) else one_piece(one.cast(text)) for one in fields]
+    for at in range(0, count, WRITTEN_ROWS):
+        piece = [one if isinstance(one, pyarrow.Scalar) else one.slice(at, WRITTEN_ROWS) for one in texts]
+        lines = pc.binary_join_element_wise(*piece, pyarrow.scalar(" ", text))
+        stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
+
+
+def _ranks(codes: Any, score: Any) -> Any:
+    """Places from 1 within each query, the best score first, as in the file where scores are equal."""
+    order = np.lexsort((-score, codes))
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order))) + 1
+    return ranks

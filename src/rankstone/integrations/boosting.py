@@ -9,7 +9,7 @@ import numpy as np
 
 from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.inputs.lists import ListPair, lists
 from rankstone.measure.evaluate import evaluate_source
@@ -23,7 +23,7 @@ def lightgbm(
 ) -> Callable[[Any, Any], list[tuple[str, float, bool]]]:
     """A `feval` for LightGBM: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
 
-    Its numbers are called `rs.ndcg@10` and so on. For early stopping on the first of them alone, train with
+    Its numbers are called `rs.ndcg@10 (lightgbm)` and so on. For early stopping on the first of them alone, train with
     `metric="None"` and `lgb.early_stopping(..., first_metric_only=True)`. Weights of rows are averaged by query, as
     LightGBM does it.
     """
@@ -40,7 +40,7 @@ def lightgbm(
         if weights is not None:
             weights = _mean_weights(np.asarray(weights, dtype=np.float32), offsets)
         found = hook(data.get_label(), predictions, offsets, weights)
-        return [(f"rs.{label}", found[label], higher) for label, higher in hook.higher.items()]
+        return [(hook.name(label), found[label], higher) for label, higher in hook.higher.items()]
 
     return feval
 
@@ -50,9 +50,9 @@ def xgboost(
 ) -> Callable[[Any, Any], list[tuple[str, float]]]:
     """A `custom_metric` for XGBoost: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))`.
 
-    Its numbers are called `rs.ndcg@10` and so on; XGBoost rounds what a custom metric says to 6 decimals. For early
-    stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10", maximize=True)`. Weights are those of the
-    groups.
+    Its numbers are called `rs.ndcg@10 (xgboost)` and so on; XGBoost rounds what a custom metric says to 6 decimals. For
+    early stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10 (xgboost)", maximize=True)`. Weights are
+    those of the groups.
     """
     hook = _Hook(metrics, convention, choices)
 
@@ -62,7 +62,7 @@ def xgboost(
             raise ValueError("the XGBoost data has no groups: give DMatrix(..., qid=) the query of each row")
         weights = data.get_weight()
         found = hook(data.get_label(), predictions, offsets, weights if len(weights) else None)
-        return [(f"rs.{label}", found[label]) for label in hook.higher]
+        return [(hook.name(label), found[label]) for label in hook.higher]
 
     return custom_metric
 
@@ -71,8 +71,8 @@ def catboost(metric: str | Metric, *pools: Any, convention: str | Convention = "
     """An `eval_metric` for CatBoost: `CatBoost({"eval_metric": rs.integrations.catboost("ndcg@10", train, valid)})`.
 
     CatBoost tells a metric nothing of groups, so it is given the pools it will be asked about, with their group ids;
-    they are told apart by their labels. The number is called `rs.ndcg@10`. It is what early stopping looks at, as with
-    every `eval_metric`.
+    they are told apart by their labels. The number is called `rs.ndcg@10 (catboost)`. It is what early stopping looks
+    at, as with every `eval_metric`.
     """
     hook = _Hook(metric, convention, choices)
     if len(hook.higher) != 1:
@@ -83,7 +83,7 @@ def catboost(metric: str | Metric, *pools: Any, convention: str | Convention = "
         raise ValueError(
             "name the pools too, as CatBoost tells a metric nothing of groups: catboost(metric, train, valid)"
         )
-    return type(f"rs.{label}", (_CatBoostMetric,), {})(hook, higher, known)
+    return type(hook.name(label), (_CatBoostMetric,), {})(hook, higher, known)
 
 
 class _CatBoostMetric:
@@ -132,7 +132,8 @@ class _Hook:
         self.higher = {one.label: one.metric.row.better != "lower" for one in plans}
         self._metrics: Sequence[Metric] = [one.metric for one in plans]
         self._pooled = [one.label for one in plans if one.choices["averaging"] == "one_list"]
-        self._convention, self._choices = convention, choices
+        self._convention, self._choices = find_convention(convention), choices
+        self.name = self._convention.label
 
     def __call__(self, labels: Any, scores: Any, offsets: Ints, weights: Floats | None) -> Result:
         choices = self._choices

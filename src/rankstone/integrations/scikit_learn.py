@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.inputs.columns import columns
 from rankstone.measure.evaluate import evaluate
@@ -47,7 +47,8 @@ class _Score:
         plans = make_plans(metric, convention, choices)
         if len(plans) != 1:
             raise ValueError(f"a scorer gives one number, not {', '.join(one.label for one in plans)}")
-        self.__name__ = plans[0].label
+        self.__name__ = find_convention(convention).label(plans[0].label)
+        self._label = plans[0].label
         self.made = {"response_method": _RESPONSES, "greater_is_better": plans[0].metric.row.better != "lower"}
         self._asked = (metric, convention, choices)
 
@@ -61,7 +62,7 @@ class _Score:
         item = np.arange(len(y_true))
         truth = columns(query=groups, item=item, grade=np.asarray(y_true))
         run = columns(query=groups, item=item, score=np.asarray(y_score))
-        return float(evaluate(truth, run, metric, convention=convention, **choices)[self.__name__])
+        return float(evaluate(truth, run, metric, convention=convention, **choices)[self._label])
 
 
 class _ByColumn:

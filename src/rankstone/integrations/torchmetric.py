@@ -10,7 +10,7 @@ import torch
 import torchmetrics
 from torchmetrics.utilities.data import dim_zero_cat
 
-from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Feeding, refuse_unknown
 from rankstone.inputs.columns import columns
 from rankstone.measure.accumulate import Accumulator
@@ -55,7 +55,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
     ) -> None:
         super().__init__(**{name: choices.pop(name) for name in _OPTIONS if name in choices})
         self._asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
-        self._convention, self._choices = convention, choices
+        self._convention, self._choices = find_convention(convention), choices
         plans = self._accumulator().plans
         refuse_unknown(plans, Feeding(weights="a TorchMetric is given none"))
         self.add_state("sums", torch.zeros(len(plans), 3, dtype=torch.float64), dist_reduce_fx="sum")
@@ -103,7 +103,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
             sums = sums + np.array(found.sums())
         whole = [Sums(top, bottom, int(queries)) for top, bottom, queries in sums.tolist()]
         means = {
-            label: torch.tensor(mean, dtype=torch.float64, device=self.sums.device)
+            self._convention.label(label): torch.tensor(mean, dtype=torch.float64, device=self.sums.device)
             for label, mean in self._measured({}, {}).means(whole).items()
         }
         return next(iter(means.values())) if len(means) == 1 else means

@@ -15,16 +15,14 @@ from rankstone.align import state as saved
 from rankstone.align.join import join
 from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.state import locked, ranked_from_state, ranked_state, reading
-from rankstone.answers.definition import Definition, define
+from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.dense import Dense
 from rankstone.inputs.dicts import Dicts
+from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Source
-from rankstone.inputs.sparse import is_sparse
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import refuse, weights_of
@@ -199,8 +197,8 @@ class Accumulator(Saved):
         """What `rs.evaluate` would say of all queries so far: a `Result`, or with keep=False the means."""
         held = self._fold()
         if not self.keep:
-            named, sums = self._convention.but(**self._choices), [one.rounded() for one in held.sums]
-            return Totals(self.means(sums), {one.label: define(one, named) for one in self.plans}, held.queries)
+            named, sums = self._convention.with_choices(**self._choices), [one.rounded() for one in held.sums]
+            return Totals(self.means(sums), {one.label: definition_of(one, named) for one in self.plans}, held.queries)
         whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
         outcomes = {}
         for one in self.plans:

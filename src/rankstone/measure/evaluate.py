@@ -8,8 +8,7 @@ from os import PathLike
 from typing import Any
 
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, alignments, make_plans
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Source
@@ -45,7 +44,7 @@ def evaluate(
     metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
     weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
     can be made by name: `threshold=2`, `gain="exp2"`, `ap_divisor="k"`, `ties="expected"`, `missing="skip"`,
-    `averaging="micro"`; see `rs.CHOICES`.
+    `averaging="micro"`; see `rs.choices`.
 
     >>> result = rs.evaluate({"u1": {"i1": 1, "i2": 1, "i4": 1}}, {"u1": {"i1": 10.0, "i3": 8.0, "i2": 6.0}}, "ap")
     >>> result["ap"]
@@ -58,7 +57,7 @@ def evaluate(
 
         truth, run = queried(truth), queried(run)
     if isinstance(run, (str, PathLike)):
-        from rankstone.inputs.batches import is_large  # a quick start: most runs are in memory
+        from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
         if is_large(run):
             from rankstone.measure.stream import evaluate_file

@@ -16,10 +16,9 @@ import numpy as np
 from rankstone.align import state as saved
 from rankstone.align.ranked import Bools, Floats
 from rankstone.align.state import locked, reading
-from rankstone.answers.definition import Definition, define
+from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.table import text_table
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
@@ -91,8 +90,8 @@ class Online(Saved):
         **choices: Any,
     ) -> None:
         asked = make_plans(metrics, convention, choices)
-        named = find_convention(convention).but(**choices)
-        self.definitions: dict[str, Definition] = {one.label: define(one, named) for one in asked}
+        named = find_convention(convention).with_choices(**choices)
+        self.definitions: dict[str, Definition] = {one.label: definition_of(one, named) for one in asked}
         refuse_unknown(asked, SERVED)
         self._plans = tuple(map(by_query, asked))
         self._finish = [measure(one, Dicts({}, {}).align(one.alignment).ranked).ratio.finish for one in self._plans]

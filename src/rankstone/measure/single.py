@@ -1,4 +1,4 @@
-"""One list, one number: `rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)`."""
+"""One list, one number: `rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.inputs.dense import Dense
+from rankstone.errors import QueryError
 from rankstone.inputs.lists import judged_as
+from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.evaluate import evaluate, evaluate_source
 from rankstone.metrics.registry import Metric
 
 
-def measure(
+def measure_list(metric: Metric, ranked: Any = None, **given: Any) -> float:
+    """Measure one list, as `_measured` reads it. It is no query, so an error need not name it."""
+    try:
+        return _measured(metric, ranked, **given)
+    except QueryError as error:
+        raise ValueError(error.problem) from None
+
+
+def _measured(
     metric: Metric,
     ranked: Any = None,
-    truth: Any = None,
     *,
+    truth: Any = None,
     labels: Any = None,
     scores: Any = None,
     convention: Any = "rankstone",
@@ -40,7 +49,7 @@ def measure(
     if scores is not None:
         raise TypeError(f"{name}: scores need labels beside them")
     if truth is None:
-        raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, relevant)")
+        raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, truth=relevant)")
     if metric.row.kind == "ratings" and not isinstance(ranked, Mapping):
         predicted, actual = (
             _numbers(f"{name}: predictions", ranked),

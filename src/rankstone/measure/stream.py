@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.grouped import movable, one_pass
+from rankstone.align.grouped import one_pass
 from rankstone.align.state import reading
 from rankstone.align.stream import TwoPasses
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.batches import Batches, open_batches
-from rankstone.inputs.columns import Columns, as_column, columns, find_name
-from rankstone.inputs.files import is_path, read_truth
-from rankstone.inputs.sparse import from_sparse, is_sparse
-from rankstone.inputs.tables import as_columns, roles_of
+from rankstone.inputs.arrow import as_text, is_whole, movable
+from rankstone.inputs.batches import Batches
+from rankstone.inputs.columns import Columns, by_role
+from rankstone.inputs.files import is_path, open_batches, read_truth
+from rankstone.inputs.matrices import from_sparse, is_sparse
+from rankstone.inputs.roles import find_side, roles_of
+from rankstone.inputs.tables import as_columns
 from rankstone.measure.evaluate import evaluate_source
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.metrics.registry import Metric
@@ -187,12 +188,12 @@ def evaluate_file(
     batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
     judged = _judged(truth, roles_of(columns, "truth") or None)
     asked = (plans, metrics, convention, weights, threads, choices)
-    as_text: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     while True:
         try:
-            return _evaluate(judged, batches, as_text, progress, *asked)
+            return _evaluate(judged, batches, texts, progress, *asked)
         except _IsText as found:  # noqa: PERF203  once more, with ids as the strings that they are
-            as_text |= {found.role}
+            texts |= {found.role}
 
 
 class _IsText(Exception):  # noqa: N818  nothing is wrong
@@ -205,7 +206,7 @@ class _IsText(Exception):  # noqa: N818  nothing is wrong
 def _evaluate(
     judged: Columns,
     batches: Batches,
-    as_text: frozenset[str],
+    texts: frozenset[str],
     progress: Progress | None,
     plans: Sequence[Plan],
     metrics: Any,
@@ -214,7 +215,7 @@ def _evaluate(
     threads: int,
     choices: dict[str, Any],
 ) -> Result:
-    judged = replace(judged, **{role: _text(getattr(judged, role)) for role in as_text})
+    judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
 
     def go(passed: int, passes: int) -> Iterator[Columns]:
         for rows, done in batches:
@@ -237,32 +238,12 @@ def _like(judged: Columns, rows: Columns) -> Columns:
     """The rows with ids as strings where the truth's are."""
     changed = {}
     for role in ("query", "item"):
-        ours, theirs = _is_text(getattr(judged, role)), _is_text(getattr(rows, role))
-        if theirs and not ours:
-            raise _IsText(role)
+        ours, theirs = is_whole(getattr(judged, role)), is_whole(getattr(rows, role))
         if ours and not theirs:
-            changed[role] = _text(getattr(rows, role))
+            raise _IsText(role)
+        if theirs and not ours:
+            changed[role] = as_text(getattr(rows, role))
     return replace(rows, **changed) if changed else rows
-
-
-def _is_text(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return False
-    import pyarrow
-    from pyarrow import types
-
-    kind = pyarrow.array(column).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return not types.is_integer(kind)
-
-
-def _text(column: Any) -> Any:
-    import pyarrow
-
-    found = pyarrow.array(column)
-    if pyarrow.types.is_dictionary(found.type):
-        found = found.dictionary_decode()
-    return found if _is_text(found) else found.cast(pyarrow.string())
 
 
 # -- the user's data -------------------------------------------------------------------------------------------
@@ -279,26 +260,9 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
 
 def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
     if isinstance(batch, Mapping) and not any(isinstance(one, Mapping) for one in batch.values()):
-        return _from_arrays(batch, roles_of(given, "run"))
+        found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
+        return by_role({role: batch[name] for role, name in found.items()})
     return as_columns(batch, "run", given)
-
-
-def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
-    names = list(batch)
-
-    def find(role: str, needed: bool) -> Any:
-        advice = f"name it: columns={{{role!r}: ...}}"
-        name = given.get(role) or find_name(names, role, "batch", needed=needed, otherwise=advice)
-        if name is not None and name not in batch:
-            raise ValueError(f"the batch has no column {name!r}; it has {', '.join(map(repr, names))}")
-        return None if name is None else batch[name]
-
-    query, item = find("query", True), find("item", True)
-    score = None if "rank" in given else find("score", False)
-    if score is None:
-        rank = find("rank", False)
-        score = None if rank is None else -np.asarray(as_column("rank", rank), dtype=np.float64)
-    return columns(query=query, item=item, score=score)
 
 
 # -- small things ----------------------------------------------------------------------------------------------
@@ -317,12 +281,10 @@ def _identity(truth: Columns) -> str:
 
 def _content(column: Any) -> Iterator[Any]:
     """The ids' bytes, whatever type of column they are in."""
-    if not _is_text(column):
+    if is_whole(column):
         yield np.asarray(column).astype(np.int64).tobytes()
         return
-    import pyarrow
-
-    words = _text(column).cast(pyarrow.large_string())
+    words = as_text(column)
     offsets = np.frombuffer(words.buffers()[1], np.int64)[words.offset : words.offset + len(words) + 1]
     yield np.diff(offsets).tobytes()
     if offsets[-1] > offsets[0]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,16 +52,14 @@ def _short(plan: Plan, ranking: Ranking) -> Any:
 
 def counted_of(plan: Plan, ranking: Ranking) -> Any:
     """Which queries enter the mean, whatever their values; None for all."""
-    choices, counted = plan.choices, None
-    for choice, kept in (
-        ("missing", lambda: ranking.present),
-        ("empty_list", lambda: ranking.retrieved > 0),
-        ("empty_truth", lambda: ranking.judged > 0),
-        ("no_relevant", lambda: ~_nothing_relevant(plan, ranking)),
-    ):
-        if choices[choice] == "skip":
-            counted = kept() if counted is None else counted & kept()
-    return counted
+    kept = {
+        "missing": lambda: ranking.present,
+        "empty_list": lambda: ranking.retrieved > 0,
+        "empty_truth": lambda: ranking.judged > 0,
+        "no_relevant": lambda: ~_nothing_relevant(plan, ranking),
+    }
+    skipping = [some() for choice, some in kept.items() if plan.choices[choice] == "skip"]
+    return functools.reduce(operator.and_, skipping) if skipping else None
 
 
 def _both_empty(ranking: Ranking) -> Any:

@@ -31,7 +31,7 @@ def spearman(ranked: Ranked) -> Ratio:
 
     Spearman, 1904. Over the items that both lists hold.
 
-    >>> rs.spearman(["a", "b", "c"], ["a", "c", "b"])
+    >>> rs.metrics.spearman(["a", "b", "c"], truth=["a", "c", "b"])
     0.5
     """
     return correlation(ranked, ranked.mean_rank(ranked.opinion), ranked.mean_rank(ranked.merit))
@@ -59,7 +59,7 @@ def kendall(
     variant "a" divides by all pairs, "b" corrects for tied pairs, "ties_agree" counts a tied pair as agreement.
     Kendall, 1938 and 1945. Over the items that both lists hold.
 
-    >>> rs.kendall(["a", "b", "c"], ["a", "c", "b"])
+    >>> rs.metrics.kendall(["a", "b", "c"], truth=["a", "c", "b"])
     0.3333333333333333
     """
     balance, x_pairs, y_pairs, tied = ranked.compared(ranked.opinion, ranked.merit)
@@ -84,7 +84,7 @@ def tau_ap(ranked: Ranked) -> Ratio:
 
     Items equal in the truth count half. Yilmaz, Aslam and Robertson, 2008. Over the items that both lists hold.
 
-    >>> rs.tau_ap(["a", "c", "b"], ["a", "b", "c"])
+    >>> rs.metrics.tau_ap(["a", "c", "b"], truth=["a", "b", "c"])
     0.5
     """
     below_top = ranked.maximum(ranked.placed - 1.0, 0.0)
@@ -106,7 +106,7 @@ def rbo(ranked: Ranked, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     Rank-biased overlap, extrapolated to lists of any length; items need not be in both. Webber, Moffat and
     Zobel, 2010.
 
-    >>> rs.rbo(["a", "b", "c"], ["a", "b", "c"])
+    >>> rs.metrics.rbo(["a", "b", "c"], truth=["a", "b", "c"])
     1.0
     """
     return Ratio(ranked.overlap(p, k), ranked.one)

@@ -71,7 +71,7 @@ def err(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_c
 def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
     """Expected reciprocal rank, over that of the best possible list.
 
-    >>> rs.nerr(labels=[4, 3, 2])
+    >>> rs.metrics.nerr(labels=[4, 3, 2])
     1.0
     """
     _refuse_grades(ranking, max_grade, stop_chance)
@@ -80,14 +80,11 @@ def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_
 
 def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> None:
     highest = 1.0 if stop_chance == "grade" else max_grade
-    if highest is not None:
-        why = (
-            "1, which is no probability; choose stop_chance='exp2'"
-            if stop_chance == "grade"
-            else f"max_grade={highest:g}"
-        )
-        truth = ranking.ideal("given")
-        truth.refuse_items(truth.grade > highest, f"a grade is above {why}")
+    if highest is None:
+        return
+    why = "no probability; choose stop_chance='exp2'" if stop_chance == "grade" else f"above max_grade={highest:g}"
+    truth = ranking.ideal("given")
+    truth.refuse_items(truth.grade > highest, f"grade {{:g}} is {why}", truth.grade)
 
 
 def _cascade(ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance) -> Values:
@@ -118,12 +115,7 @@ def rbp(
     *,
     k: Depth = None,
     p: Persisting = 0.8,
-    gain: Annotated[
-        Literal["binary", "linear"],
-        Parameter(
-            "what a relevant item earns", {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade"}
-        ),
-    ] = "binary",
+    gain: RelevantGain = "binary",
     divisor: BestDivisor = "none",
 ) -> Ratio:
     """Relevant items met by a person who goes on to the next place with probability p.
@@ -131,7 +123,7 @@ def rbp(
     Moffat and Zobel, 2008. gain="linear" weighs each item by its grade; divisor="best" divides by what the relevant
     items would earn at the top of a list of this length.
 
-    >>> rs.rbp([1, 3, 2], [1, 2], p=0.5)
+    >>> rs.rbp([1, 3, 2], truth=[1, 2], p=0.5)
     0.625
     """
 

@@ -37,7 +37,7 @@ def _root(value: Any) -> Any:
 def mae(ranking: Ranking) -> Ratio:
     """Mean absolute error of the predicted ratings.
 
-    >>> rs.mae([2.3, 0.9, 4.9, 0.9, 1.5], [3, 1, 5, 2, 3])
+    >>> rs.mae([2.3, 0.9, 4.9, 0.9, 1.5], truth=[3, 1, 5, 2, 3])
     0.7
     """
     return Ratio(ranking.sum(ranking.abs(ranking.predicted - ranking.grade)), ranking.placed)
@@ -54,7 +54,7 @@ def mae(ranking: Ranking) -> Ratio:
 def mse(ranking: Ranking) -> Ratio:
     """Mean squared error of the predicted ratings.
 
-    >>> rs.mse([2.0, 4.0], [3, 4])
+    >>> rs.metrics.mse([2.0, 4.0], truth=[3, 4])
     0.5
     """
     return Ratio(_squares(ranking), ranking.placed)
@@ -71,7 +71,7 @@ def mse(ranking: Ranking) -> Ratio:
 def rmse(ranking: Ranking) -> Ratio:
     """Square root of the mean squared error of the predicted ratings.
 
-    >>> rs.rmse([2.0, 3.0], [3, 2])
+    >>> rs.rmse([2.0, 3.0], truth=[3, 2])
     1.0
     """
     return Ratio(_squares(ranking), ranking.placed, _root)
@@ -89,7 +89,7 @@ def rmse(ranking: Ranking) -> Ratio:
 def r2(ranking: Ranking) -> Ratio:
     """Share of the ratings' variance that the predictions explain; below 0 if worse than the mean.
 
-    >>> rs.r2([3.0, 1.0], [1.0, 3.0])
+    >>> rs.metrics.r2([3.0, 1.0], truth=[1.0, 3.0])
     -3.0
     """
     spread = ranking.sum(_centred(ranking, ranking.grade) ** 2)
@@ -107,7 +107,7 @@ def r2(ranking: Ranking) -> Ratio:
 def logloss(ranking: Ranking) -> Ratio:
     """Mean logarithmic loss of predicted probabilities; they are kept 1e-15 off 0 and 1.
 
-    >>> rs.logloss([0.01, 0.02], [0, 1])
+    >>> rs.metrics.logloss([0.01, 0.02], truth=[0, 1])
     1.9610366706408238
     """
     yes = ranking.minimum(ranking.maximum(ranking.predicted, CLIP), 1.0 - CLIP)
@@ -131,7 +131,7 @@ def logloss(ranking: Ranking) -> Ratio:
 def pearson(ranking: Ranking) -> Ratio:
     """Linear correlation of predictions and ratings.
 
-    >>> rs.pearson([1.0, 2.0, 4.0], [2, 4, 8])
+    >>> rs.metrics.pearson([1.0, 2.0, 4.0], truth=[2, 4, 8])
     1.0
     """
     return correlation(ranking, ranking.predicted, ranking.grade)

@@ -108,7 +108,7 @@ def _worth(ranking: Ranking, gain: Any, negative: Negative, below_threshold: Bel
     worth = grade
     if base is not None:
         worth = ranking.power(base, grade) - 1.0
-        ranking.refuse_items(worth == math.inf, f"a grade is too large for gain {gain!r}")
+        ranking.refuse_items(worth == math.inf, f"grade {{:g}} is too large for gain {gain!r}", grade)
     return ranking.maximum(worth, 0.0) if negative == "zero" else worth
 
 
@@ -125,7 +125,7 @@ def _base(gain: Any) -> float | None:
 def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
     if negative == "error":
         truth = ranking.ideal("given")
-        truth.refuse_items(truth.grade < 0, "a grade is negative; choose negative='zero' or 'signed'")
+        truth.refuse_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
 
 
 def _values_zero(parameters: Mapping[str, Any]) -> bool:
@@ -161,7 +161,7 @@ def cg(
 
     Jarvelin and Kekalainen, 2002.
 
-    >>> rs.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
+    >>> rs.metrics.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
     _refuse_negative(ranking, negative)
@@ -231,7 +231,7 @@ def ndcg(
     Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005. below_threshold="no_gain" takes the gain
     from grades below the threshold.
 
-    >>> rs.ndcg([1, 3, 2, 6], [1, 2, 4], k=2)
+    >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
     _refuse_negative(ranking, negative)

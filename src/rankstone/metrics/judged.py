@@ -20,9 +20,9 @@ from rankstone.metrics.sets import PrecisionDivisor
 def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:
     """Share of the first k items that the truth judges, relevant or not.
 
-    >>> rs.judged(["a", "b", "c", "d"], {"a": 1, "c": 0}, k=4)
+    >>> rs.metrics.judged(["a", "b", "c", "d"], truth={"a": 1, "c": 0}, k=4)
     0.5
     """
     if ranking.listed:  # everything in the list has a grade
         return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.places(k, divisor))
-    return Ratio(ranking.sum(ranking.spread(ranking.one), k), ranking.places(k, divisor))
+    return Ratio(ranking.sum(ranking.number(ranking.grade == ranking.grade), k), ranking.places(k, divisor))

@@ -141,7 +141,7 @@ def bpref(ranking: Ranking) -> Ratio:
 
     Buckley and Voorhees, 2004, as trec_eval computes it.
 
-    >>> rs.bpref(["a", "b", "c"], {"a": 1, "b": 0, "c": 1})
+    >>> rs.bpref(["a", "b", "c"], truth={"a": 1, "b": 0, "c": 1})
     0.5
     """
     relevant = ranking.spread(ranking.relevant)
@@ -164,7 +164,7 @@ def infap(ranking: Ranking) -> Ratio:
     Items with a negative grade were in the sample's pool but not judged. Yilmaz and Aslam, 2006, as trec_eval
     computes it.
 
-    >>> rs.infap(["a", "b", "c"], {"a": 1, "b": 0, "c": 1})
+    >>> rs.metrics.infap(["a", "b", "c"], truth={"a": 1, "b": 0, "c": 1})
     0.8333333333333333
     """
     relevant, bad = ranking.relevant_so_far - 1.0, ranking.bad_so_far

@@ -53,7 +53,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
 
     Buckley and Voorhees, 2000. Its mean over queries is MAP.
 
-    >>> rs.ap([1, 3, 2, 6, 4, 5], [1, 2, 4])
+    >>> rs.ap([1, 3, 2, 6, 4, 5], truth=[1, 2, 4])
     0.7555555555555555
     """
     return Ratio(_sum_of_precisions(ranking, k, term_digits), _ap_divisor(ranking, k, divisor))
@@ -78,7 +78,7 @@ def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") 
 
     A query's value counts as at least 0.00001. Robertson, 2006.
 
-    >>> rs.gmap([1, 3], [1])
+    >>> rs.metrics.gmap([1, 3], truth=[1])
     1.0
     """
     return Ratio(_sum_of_precisions(ranking, k, None), _ap_divisor(ranking, k, divisor))
@@ -131,7 +131,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
 
     terms="all" sums grade / rank over every relevant item instead. Its mean over queries is MRR.
 
-    >>> rs.rr([3, 1, 2], [1, 2])
+    >>> rs.rr([3, 1, 2], truth=[1, 2])
     0.5
     """
     if terms == "all":
@@ -153,14 +153,14 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
 def iprec(
     ranking: Ranking,
     *,
-    recall: Annotated[float, Parameter("share of the relevant items", at_least=0, at_most=1)] = 0.0,
+    recall: Recall = 0.0,
     recall_rounding: RecallRounding = "ceil(x)",
 ) -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
 
     `recall_rounding` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).
 
-    >>> rs.iprec([1, 3, 2], [1, 2], recall=0.75)
+    >>> rs.metrics.iprec([1, 3, 2], truth=[1, 2], recall=0.75)
     0.6666666666666666
     """
     return Ratio(_interpolated(ranking, recall, recall_rounding), ranking.one)
@@ -181,7 +181,7 @@ def iprec(
 def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.
 
-    >>> rs.iprec11([1, 3, 2], [1, 2])
+    >>> rs.metrics.iprec11([1, 3, 2], truth=[1, 2])
     0.8484848484848484
     """
     return Ratio(sum(_interpolated(ranking, i / 10, recall_rounding) for i in range(11)) / 11.0, ranking.one)

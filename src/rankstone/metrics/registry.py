@@ -7,14 +7,20 @@ import difflib
 import inspect
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints, overload
 
 from rankstone.align.ranking import Ratio
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.conventions.convention import Convention
+    from rankstone.typing import Items, Keywords, Numbers
 
 Kind = Literal["ranking", "count", "ratings", "agreement"]
 Whole = Callable[[float, float, Mapping[str, Any]], tuple[float, float]]
@@ -254,17 +260,48 @@ class Metric:
             merged[name] = check_choice(self.row, name, value)
         return Metric(self.name, self.k, tuple(sorted(merged.items())))
 
-    def __call__(self, *lists: Any, k: int | None = None, **options: Any) -> Any:
+    @staticmethod
+    def parse(text: str) -> tuple[Metric, ...]:
+        """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`."""
+        return parse(text)
+
+    @overload
+    def __call__(
+        self,
+        ranked: Items,
+        /,
+        *,
+        truth: Items,
+        k: int | None = None,
+        convention: str | Convention = ...,
+        **choices: Unpack[Keywords],
+    ) -> float: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        labels: Numbers,
+        scores: Numbers | None = None,
+        truth: Numbers | None = None,
+        k: int | None = None,
+        convention: str | Convention = ...,
+        **choices: Unpack[Keywords],
+    ) -> float: ...
+    @overload
+    def __call__(self, *, k: int | None = None, **params: Any) -> Metric: ...
+    def __call__(self, *ranked: Any, k: int | None = None, **options: Any) -> Metric | float:
         """Measure one list, or (without any data) set parameters.
 
-        `ndcg([1, 3, 2, 6], [1, 2, 4], k=2)`: items best first, and the relevant ones (or {item: grade}).
+        `ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)`: items best first, and the relevant ones (or {item: grade}).
         `ndcg(labels=[3, 0, 2])`: the grades in ranked order; with `scores=`, in any order;
         with `truth=`, the grades of all judged items if the list does not hold them all.
         """
-        if lists or {"labels", "scores"} & options.keys():
-            from rankstone.measure.single import measure
+        if len(ranked) > 1:
+            raise TypeError(f"give the truth by name, as either side is a list: rs.{self.name}(items, truth=relevant)")
+        if ranked or {"labels", "scores", "truth"} & options.keys():
+            from rankstone.measure.single import measure_list  # upward: one list goes through the whole house
 
-            return measure(self if k is None else self @ k, *lists, **options)
+            return measure_list(self if k is None else self @ k, *ranked, **options)
         given = self.given(**options)
         return given if k is None else given @ k
 
@@ -273,6 +310,36 @@ class Metric:
         return f"{self.name}{f'({params})' if params else ''}{'' if self.k is None else f'@{self.k}'}"
 
     __repr__ = __str__
+
+
+class Metrics(Mapping[str, Metric]):
+    """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
+
+    def __getitem__(self, name: str) -> Metric:
+        if name not in _ROWS:
+            raise KeyError(_unknown(name))
+        return Metric(name)
+
+    def __getattr__(self, name: str) -> Metric:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_ROWS)
+
+    def __len__(self) -> int:
+        return len(_ROWS)
+
+    def __dir__(self) -> list[str]:
+        return list(_ROWS)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {row.summary}" for name, row in _ROWS.items())
+
+
+metrics = Metrics()
 
 
 def depth(k: Any) -> int:

@@ -17,6 +17,7 @@ RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
     Parameter("what could be found: the relevant items, at most k of them, or the sum of the grades"),
 ]
+Beta = Annotated[float, Parameter("how much recall weighs beside precision", above=0)]
 Catalogue = Annotated[
     int | None, Parameter("how many items there are in all; None: what was judged", {None: ""}, above=0)
 ]
@@ -54,7 +55,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
 
     Without k, the whole list. Cleverdon, Mills and Keen, 1966.
 
-    >>> rs.precision(["a", "b", "c", "d"], ["a", "c", "x"], k=2)
+    >>> rs.precision(["a", "b", "c", "d"], truth=["a", "c", "x"], k=2)
     0.5
     """
     return Ratio(ranking.hits(k), ranking.places(k, divisor))
@@ -79,7 +80,7 @@ def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relev
 
     Cleverdon, Mills and Keen, 1966.
 
-    >>> rs.recall(["a", "b", "c", "d"], ["a", "c", "x", "y"], k=2)
+    >>> rs.recall(["a", "b", "c", "d"], truth=["a", "c", "x", "y"], k=2)
     0.25
     """
     return Ratio(ranking.hits(k), _relevant(ranking, k, divisor))
@@ -114,7 +115,7 @@ def f(
     ranking: Ranking,
     *,
     k: Depth = None,
-    beta: Annotated[float, Parameter("how much recall weighs beside precision", above=0)] = 1.0,
+    beta: Beta = 1.0,
     precision_divisor: PrecisionDivisor = "k",
     recall_divisor: RecallDivisor = "relevant",
 ) -> Ratio:
@@ -122,7 +123,7 @@ def f(
 
     Van Rijsbergen, 1979.
 
-    >>> rs.f(["a", "b", "c", "d"], ["a", "c", "x", "y"], k=2, beta=2)
+    >>> rs.metrics.f(["a", "b", "c", "d"], truth=["a", "c", "x", "y"], k=2, beta=2)
     0.2777777777777778
     """
     weight = beta * beta
@@ -158,7 +159,7 @@ def f1(
 
     Van Rijsbergen, 1979.
 
-    >>> rs.f1(["a", "b", "c", "d"], ["a", "c", "x", "y"], k=2)
+    >>> rs.f1(["a", "b", "c", "d"], truth=["a", "c", "x", "y"], k=2)
     0.3333333333333333
     """
     return f.row.function(ranking, k=k, beta=1.0, precision_divisor=precision_divisor, recall_divisor=recall_divisor)
@@ -179,7 +180,7 @@ def f1(
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
 
-    >>> rs.hit_rate(["a", "b", "c"], ["c"], k=2)
+    >>> rs.hit_rate(["a", "b", "c"], truth=["c"], k=2)
     0.0
     """
     return Ratio(ranking.any_hit(k), ranking.one)
@@ -199,7 +200,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
 
-    >>> rs.r_precision(["a", "b", "c", "d"], ["a", "c", "d"])
+    >>> rs.r_precision(["a", "b", "c", "d"], truth=["a", "c", "d"])
     0.6666666666666666
     """
     return Ratio(ranking.hits(ranking.floor(ranking.relevant)), ranking.relevant)
@@ -223,7 +224,7 @@ def fallout(
 
     Over judged items, over all items of the list (nonrelevant="list"), or over a catalogue of so many items.
 
-    >>> rs.fallout(["a", "b", "c"], ["a"], k=3, catalogue=101)
+    >>> rs.metrics.fallout(["a", "b", "c"], truth=["a"], k=3, catalogue=101)
     0.02
     """
     taken = ranking.places(k, "min(k,retrieved)") - ranking.hits(k)
@@ -251,7 +252,7 @@ def fallout(
 def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many items the run returned, over all queries.
 
-    >>> rs.num_ret(["a", "b", "c"], ["a"])
+    >>> rs.metrics.num_ret(["a", "b", "c"], truth=["a"])
     3.0
     """
     return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.one)
@@ -269,7 +270,7 @@ def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
 def num_rel(ranking: Ranking) -> Ratio:
     """How many relevant items the truth has, over all queries.
 
-    >>> rs.num_rel(["a", "b", "c"], ["a", "x"])
+    >>> rs.metrics.num_rel(["a", "b", "c"], truth=["a", "x"])
     2.0
     """
     return Ratio(ranking.relevant, ranking.one)
@@ -288,7 +289,7 @@ def num_rel(ranking: Ranking) -> Ratio:
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.
 
-    >>> rs.num_rel_ret(["a", "b", "c"], ["a", "x"])
+    >>> rs.metrics.num_rel_ret(["a", "b", "c"], truth=["a", "x"])
     1.0
     """
     return Ratio(ranking.hits(k), ranking.one)

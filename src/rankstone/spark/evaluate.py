@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -12,11 +12,9 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.ranked import Ints
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.convention import convention as find_convention
+from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.columns import find_name
-from rankstone.inputs.tables import RANKED_LISTS, ROLES, TRUTH_LISTS, roles_of
+from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
 from rankstone.measure.values import some
 from rankstone.metrics.registry import Metric, is_built_in
 from rankstone.spark import work
@@ -51,8 +49,10 @@ def evaluate(
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     plans = make_plans(metrics, convention, choices)
     alignments(plans)  # or an error, before any work is sent
-    beside = run is None and weights is None and _two_lists(truth, columns)
-    sides = _both_lists(truth, columns) if beside else _sides(truth, run, columns)
+    given = roles_of(columns, "predictions")
+    alone = run is None and weights is None
+    beside = find_two_lists(truth.columns, given, _lists_in(truth)) if alone else None
+    sides = _both_lists(truth, *beside, given) if beside else _sides(truth, run, columns)
     feeding = _feeding(sides["truth"], sides["run"])
     refuse_unknown(plans, feeding)
     if sides["run"].shape.value is None:
@@ -104,13 +104,9 @@ class _Side:
 
 def _sides(truth: Any, run: Any, columns: Mapping[str, Any] | None) -> dict[str, _Side]:
     if run is None:
-        roles = roles_of(columns, "predictions")
-        names = [roles.get(role) or _found(truth, role, "table") for role in ("query", "item", "grade", "score")]
-        given = dict(zip(("query", "item", "grade", "score"), names, strict=True))
-        sides = {
-            "truth": _rows(truth, "truth", {role: given[role] for role in ("query", "item", "grade")}),
-            "run": _rows(truth, "run", {role: given[role] for role in ("query", "item", "score")}),
-        }
+        found = find_all(truth.columns, ROLES["predictions"], "table", roles_of(columns, "predictions"))
+        both = {what: {role: found[role] for role in ROLES[what] if role in found} for what in ("truth", "run")}
+        sides = {what: _rows(truth, what, roles) for what, roles in both.items()}
     else:
         sides = {"truth": _side(truth, "truth", columns), "run": _side(run, "run", columns)}
     for role in ("query", "item"):
@@ -120,27 +116,14 @@ def _sides(truth: Any, run: Any, columns: Mapping[str, Any] | None) -> dict[str,
     return sides
 
 
-def _side(frame: Any, what: str, columns: Mapping[str, Any] | None) -> _Side:
-    roles = dict(roles_of(columns, what))
-    lists = RANKED_LISTS if what == "run" else TRUTH_LISTS
-    roles["item"] = roles.get("item") or _list_named(frame, lists) or _found(frame, "item", what)
-    roles["query"] = roles.get("query") or _found(frame, "query", what)
-    for role in ROLES[what][2:]:
-        if role in roles or (role == "score" and "rank" in roles):
-            continue
-        found = find_name(frame.columns, role, what, needed=False)
-        if found is not None and not any(one in roles for one in ROLES[what][2:]):
-            roles[role] = found
-    return _rows(frame, what, roles)
+def _side(frame: Any, what: str, columns: Given | None) -> _Side:
+    found = find_side(frame.columns, what, roles_of(columns, what), is_list=_lists_in(frame))
+    return _rows(frame, what, found)
 
 
 def _rows(frame: Any, what: str, roles: Mapping[str, str]) -> _Side:
-    kinds = dict(frame.dtypes)
-    for name in roles.values():
-        if name not in kinds:
-            raise ValueError(f"the {what} has no column {name!r}; it has {', '.join(map(repr, frame.columns))}")
-    lists = kinds[roles["item"]].startswith("array<")
-    value = next((role for role in ("rank", "grade", "score") if role in roles), None)
+    lists = _lists_in(frame)(roles["item"])
+    value = value_role(roles)
     found = [
         _ids(frame, roles["query"], what, False).alias("query"),
         _ids(frame, roles["item"], what, lists).alias("item"),
@@ -178,34 +161,15 @@ def _column(name: str) -> Any:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def _found(frame: Any, role: str, what: str) -> str:
-    found = find_name(frame.columns, role, what, otherwise=f"name it: columns={{{role!r}: ...}}")
-    assert found is not None
-    return found
-
-
-def _list_named(frame: Any, usual: Iterable[str]) -> str | None:
-    return next((name for name, kind in frame.dtypes if name.lower() in usual and kind.startswith("array<")), None)
-
-
-def _two_lists(frame: Any, columns: Mapping[str, Any] | None) -> bool:
-    roles = roles_of(columns, "predictions")
+def _lists_in(frame: Any) -> Callable[[str], bool]:
+    """Which columns hold lists."""
     kinds = dict(frame.dtypes)
-    names = [
-        roles.get("item") or _list_named(frame, RANKED_LISTS),
-        roles.get("grade") or _list_named(frame, TRUTH_LISTS),
-    ]
-    return all(name is not None and kinds.get(name, "").startswith("array<") for name in names)
+    return lambda name: kinds[name].startswith("array<")
 
 
-def _both_lists(frame: Any, columns: Mapping[str, Any] | None) -> dict[str, _Side]:
+def _both_lists(frame: Any, judged: str, item: str, given: Given) -> dict[str, _Side]:
     """A table with the returned and the relevant items in each row: nothing has to be shuffled."""
-    roles = roles_of(columns, "predictions")
-    item = roles.get("item") or _list_named(frame, RANKED_LISTS)
-    judged = roles.get("grade") or _list_named(frame, TRUTH_LISTS)
-    query = roles.get("query") or find_name(frame.columns, "query", "table", needed=False)
-    assert item is not None
-    assert judged is not None
+    query = find(frame.columns, "query", "table", given)
     chosen = frame.select(
         (F.monotonically_increasing_id() if query is None else _ids(frame, query, "table", False)).alias("query"),
         _ids(frame, item, "table", True).alias("item"),
@@ -222,7 +186,7 @@ def _weights(weights: Any, truth: _Side) -> _Side:
         rows = [(query, float(weight)) for query, weight in weights.items()]
         frame = truth.frame.sparkSession.createDataFrame(rows, f"query {truth.kind('query')}, weight double")
     elif hasattr(weights, "dtypes") and hasattr(weights, "mapInArrow"):
-        query = _found(weights, "query", "weights")
+        query = need(weights.columns, "query", "weights", {})
         frame = weights.select(_ids(weights, query, "weights", False).alias("query"), F.col("weight").cast("double"))
     else:
         raise TypeError("weights= is a dict or a table with a query and a weight column: rows of a table have no order")

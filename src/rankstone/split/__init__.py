@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankstone.inputs.columns import find_name
+from rankstone.inputs.roles import ROLES, find_all, need, refuse_unknown
 
-ROLES = ("query", "item", "time")
 Key = Callable[[Any], Any]  # of some rows, or of all for None: uint64, to order them by
 
 
@@ -395,7 +394,9 @@ class _Interactions:
 
     def __init__(self, frame: Any, columns: Mapping[str, str] | None, minimum: int) -> None:
         self.frame = _frame(frame)
-        self.names = _roles(_column_names(self.frame), columns)
+        given = columns or {}
+        refuse_unknown(given, ROLES["interactions"])
+        self.names = find_all(_column_names(self.frame), ROLES["interactions"], "frame", given, optional=("time",))
         if len(self.frame) == 0:
             raise ValueError("the frame has no rows")
         self.place: Any = None  # of each row in the given frame, None for the same
@@ -472,7 +473,7 @@ class _Interactions:
     def _time_column(self) -> Any:
         """The times, one in each row."""
         if "time" not in self.columns:
-            _roles(_column_names(self.frame), self.names, needed=ROLES)  # says which names were looked for
+            need(_column_names(self.frame), "time", "frame", {})  # says which names were looked for
         column = self.columns["time"]
         if not _is_time(column.type):
             raise TypeError(f"column {self.names['time']!r} holds {column.type}, not numbers or times")
@@ -601,27 +602,6 @@ def _missing(column: Any) -> Any:
         return None
     missing = pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
     return missing if missing.any() else None
-
-
-def _roles(
-    names: list[str], given: Mapping[str, str] | None, needed: tuple[str, ...] = ("query", "item")
-) -> dict[str, str]:
-    """The column of each role: named by the caller, or found among the usual names."""
-    given = given or {}
-    for role, name in given.items():
-        if role not in ROLES:
-            raise ValueError(f"columns= names {role!r}; the roles are {', '.join(ROLES)}")
-        if name not in names:
-            raise ValueError(f"the frame has no column {name!r}; it has {', '.join(map(repr, names))}")
-    found: dict[str, str] = {}
-    for role in ROLES:
-        advice = f"name it: columns={{{role!r}: ...}}"
-        known = given.get(role) or find_name(names, role, "frame", needed=role in needed, otherwise=advice)
-        if known is not None:
-            if names.count(known) > 1:
-                raise ValueError(f"the frame has {names.count(known)} columns called {known!r}")
-            found[role] = known
-    return found
 
 
 # Kinds of frames. Their libraries are never imported here: who has such a frame has them loaded.

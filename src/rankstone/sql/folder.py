@@ -6,15 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from rankstone.inputs.formats import FORMATS
 from rankstone.sql import connect, query
 
-_READERS = {
-    ".csv": "read_csv",
-    ".tsv": "read_csv",
-    ".parquet": "read_parquet",
-    ".json": "read_json",
-    ".jsonl": "read_json",
-}
+_READERS = {f".{ending}": form.sql for form in FORMATS.values() if form.sql for ending in form.endings}
+_READERS[".json"] = FORMATS["jsonl"].sql
 
 
 def answer(text: str, folder: str | Path, convention: str, *, hive: bool = False) -> tuple[list[str], list[Any]]:

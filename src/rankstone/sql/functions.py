@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.errors import QueryError
+from rankstone.inputs.arrow import is_text, one_piece
 from rankstone.inputs.lists import GradeLists, ListPair, lists
 from rankstone.measure.sums import measure
 from rankstone.metrics.registry import on_declare, rows
@@ -36,7 +37,7 @@ MEASURES: Mapping[str, str] = {
 }
 # Measures of rows that hold one prediction each. As an aggregate, each is one number for all rows together.
 ROWS: Mapping[str, str] = {
-    "auc": "auc(pairs='judged', equal='half', undefined='error')",
+    "auc": "auc(pairs='judged', tied_pairs='half', undefined='error')",
     "f1score": "f",
     "fmeasure": "f",
     "mae": "mae",
@@ -131,9 +132,9 @@ def mean_of(metric: str, convention: str) -> Mean:
 
 
 def _arguments(name: str, arguments: Sequence[Any]) -> tuple[tuple[pa.Array, pa.Array], pa.Array | None, str]:
-    arrays = [one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one for one in arguments]
+    arrays = [one_piece(one) for one in arguments]
     options = ""
-    if len(arrays) > 2 and _is_text(arrays[-1].type):
+    if len(arrays) > 2 and is_text(arrays[-1].type):
         texts = pc.unique(arrays.pop()).to_pylist()
         if len(texts) > 1:
             raise ValueError(f"{name}: the options must be the same in all rows, not {texts[0]!r} and {texts[1]!r}")
@@ -143,10 +144,6 @@ def _arguments(name: str, arguments: Sequence[Any]) -> tuple[tuple[pa.Array, pa.
             f"{name} takes a list, its truth, and maybe k and a text of options, not {len(arguments)} arguments"
         )
     return (arrays[0], arrays[1]), arrays[2] if len(arrays) > 2 else None, options
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 @lru_cache(maxsize=512)

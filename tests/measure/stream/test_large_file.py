@@ -12,8 +12,8 @@ from pyarrow import parquet
 
 import rankstone as rs
 from rankstone.align import grouped
-from rankstone.inputs import batches
-from rankstone.inputs.lines import FileError
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs import batches, files
 from rankstone.measure import stream as stream_module
 from rankstone.measure.stream import Stream, evaluate_file
 
@@ -257,9 +257,27 @@ def test_what_is_large(tmp_path, monkeypatch):
     (tmp_path / "parts").mkdir()
     write(tmp_path / "parts" / "part-0.parquet", run, "parquet")
     several = [tmp_path / "parts", str(tmp_path / "parts" / "*.parquet")]
-    assert not any(map(batches.is_large, [*paths, *several, tmp_path / "none", "-"]))
-    monkeypatch.setattr(batches, "LARGE_ROWS", 100)
-    assert [batches.is_large(one) for one in [*paths, *several]] == [True, False, False, True, True]
-    monkeypatch.setattr(batches, "LARGE_BYTES", 1000)
-    assert all(map(batches.is_large, [*paths, *several]))
-    assert not batches.is_large(tmp_path / "run.scores")
+    assert not any(map(files.is_large, [*paths, *several, tmp_path / "none", "-"]))
+    monkeypatch.setattr(files, "LARGE_ROWS", 100)
+    assert [files.is_large(one) for one in [*paths, *several]] == [True, False, False, True, True]
+    monkeypatch.setattr(files, "LARGE_BYTES", 1000)
+    assert all(map(files.is_large, [*paths, *several]))
+    assert not files.is_large(tmp_path / "run.scores")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("run.jsonl", ['{"query": "q", "item": "a", "score": 2}', '{"query": "q", "item": "b", "score": 1}']),
+        ("run.csv", ["query,item,score", "q,a,2", "q,b,1"]),
+        ("run.trec", ["q Q0 a 1 2 tag", "q Q0 b 2 1 tag"]),
+    ],
+)
+def test_batches_of_blank_lines(tmp_path, monkeypatch, name, lines):
+    monkeypatch.setattr(batches, "BYTES", 64)
+    path = tmp_path / name
+    path.write_text(("\n" * 200).join(["", *lines, ""]))
+    assert evaluate_file({"q": {"b": 1}}, path, "rr")["rr"] == 1 / 2
+    path.write_text("\n" * 200)
+    with pytest.raises(NoRowsError):
+        evaluate_file({"q": {"b": 1}}, path, "rr", format=name.split(".")[1])

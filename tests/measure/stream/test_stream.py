@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.align import extra as extra_module
 from rankstone.measure.stream import Stream
-from rankstone.metrics import rows
+from rankstone.metrics.registry import rows
 
 from .data import assert_same, cut, pair, streamed
 
@@ -69,7 +69,7 @@ def test_large_batches_on_all_cores():
     assert_same(streamed(Stream(truth, "ap"), [run]), rs.evaluate(truth, run, "ap"))
 
 
-@pytest.mark.parametrize("name", rs.conventions())
+@pytest.mark.parametrize("name", rs.conventions)
 def test_conventions(name):
     """But for what a stream cannot do (rows have no order, extra queries are not kept) and negative grades."""
     rng = np.random.default_rng(6)
@@ -185,7 +185,7 @@ def test_merging_in_any_order(seed, text):
 
 
 def test_a_convention_of_ones_own_can_be_sent():
-    mine = rs.convention("trec_eval-9").but(gain="exp2")
+    mine = rs.conventions["trec_eval-9"].with_choices(gain="exp2")
     truth, run = pair(np.random.default_rng(1))
     got = streamed(over_the_wire(Stream(truth, "ndcg", convention=mine)), [run])
     assert_same(got, rs.evaluate(truth, run, "ndcg", convention=mine))

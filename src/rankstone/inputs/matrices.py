@@ -1,4 +1,4 @@
-"""Matrices: one row a query, one column an item, scores beside labels."""
+"""Matrices, one row a query and one column an item: scores beside labels, or sparse ones of what was judged."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 
@@ -50,5 +51,19 @@ class Dense:
     def align(self, how: Align) -> Aligned:
         # A matrix has no item twice, and no queries of its own.
         how = Align(order=how.order, float32=how.float32, zeros=how.zeros, threads=how.threads)
-        core = _core.align_dense(self.scores, self.labels, self.mask, **vars(how))
-        return Aligned(ranked_from(core), lambda: range(len(self.scores)), lambda: (), 0, 0)
+        found = _core.align_dense(self.scores, self.labels, self.mask, how)
+        return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0)
+
+
+def is_sparse(one: Any) -> bool:
+    """Is it a sparse matrix of SciPy."""
+    return type(one).__module__.startswith("scipy.sparse")
+
+
+def from_sparse(matrix: Any) -> Lists:
+    """One list a row; the column numbers are the items."""
+    rows = matrix.tocsr()
+    if not rows.has_canonical_format:  # a cell stored twice is their sum, as everywhere in SciPy
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return Lists(rows.indptr, rows.indices, rows.data)

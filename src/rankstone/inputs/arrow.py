@@ -1,0 +1,225 @@
+"""Arrow columns: in one piece, in a plain type, as ids; and the kinds of frames that hand them over.
+
+What only concerns how a column is stored ends here: chunks, dictionaries, string views, offsets of 32 bits. Frame
+libraries are never imported: who has such a frame has its library loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+_TEXT_LIMIT = 2**31 - 1  # bytes that one Arrow array of strings can hold
+
+
+# -- types ---------------------------------------------------------------------------------------------------
+
+
+def is_text(kind: Any) -> bool:
+    """Is it a type of strings."""
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def is_list(kind: Any) -> bool:
+    """Is it a type of lists."""
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def is_number(kind: Any) -> bool:
+    """Is it a type of whole numbers or floats."""
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind))
+
+
+def stored(kind: Any) -> Any:
+    """The type of what a dictionary holds; any other type as it is."""
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _wide(kind: Any) -> Any:
+    """The same type with offsets of 64 bits."""
+    import pyarrow
+
+    if is_list(kind):
+        return pyarrow.large_list(_wide(kind.value_type))
+    return pyarrow.large_string() if pyarrow.types.is_string(kind) else kind
+
+
+# -- columns -------------------------------------------------------------------------------------------------
+
+
+def as_column(name: str, values: Any) -> Any:
+    """A NumPy array of numbers, or an Arrow array in one piece."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        if values.ndim != 1:
+            raise ValueError(f"column {name!r} has shape {values.shape}; it must have one dimension")
+        return values
+    if hasattr(values, "__arrow_c_array__"):
+        return values
+    import pyarrow
+
+    if hasattr(values, "__arrow_c_stream__"):
+        return one_piece(pyarrow.chunked_array(values))
+    try:
+        return one_piece(pyarrow.array(values))
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        raise TypeError(f"column {name!r}: {error}") from None
+
+
+def one_piece(column: Any) -> Any:
+    """An Arrow array of what may be in chunks."""
+    import pyarrow
+
+    if isinstance(column, pyarrow.Array):
+        return column
+    if column.num_chunks < 2:
+        return column.chunk(0) if column.num_chunks else column.combine_chunks()
+    if pyarrow.types.is_dictionary(column.type):
+        try:
+            return pyarrow.concat_arrays(column.chunks)
+        except pyarrow.ArrowInvalid:  # more words together than the indices can count
+            return one_piece(pyarrow.chunked_array([plain(chunk) for chunk in column.chunks]))
+    if column.nbytes > _TEXT_LIMIT:
+        column = column.cast(_wide(column.type))
+    return pyarrow.concat_arrays(column.chunks)
+
+
+def movable(column: Any) -> Any:
+    """The same column in a form that rows can be taken from, joined and pickled; pyarrow takes none of string views."""
+    if isinstance(column, np.ndarray):
+        return column
+    import pyarrow
+
+    array = pyarrow.array(column)
+    return plain(array) if pyarrow.types.is_string_view(stored(array.type)) else array
+
+
+def plain(column: Any) -> Any:
+    """An Arrow array without what only concerns its storage: extensions, dictionaries, views, short offsets."""
+    import pyarrow
+    from pyarrow import types
+
+    array = pyarrow.array(column)
+    if isinstance(array, pyarrow.ExtensionArray):
+        array = array.storage
+    kind = array.type
+    if types.is_dictionary(kind):
+        return plain(array.dictionary).take(array.indices)
+    if is_text(kind):
+        return array.cast(pyarrow.large_string())
+    if types.is_binary(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
+        return array.cast(pyarrow.large_binary())
+    return array
+
+
+def numbers(column: Any) -> Any:
+    """Grades or scores, with decimals (which SQL makes of 0.5) and half floats as floats."""
+    kind = getattr(column, "type", None)
+    if kind is None:
+        return column
+    from pyarrow import types
+
+    column = plain(column) if types.is_dictionary(kind) else column
+    return column.cast("float64") if types.is_decimal(column.type) or types.is_float16(column.type) else column
+
+
+# -- ids -----------------------------------------------------------------------------------------------------
+
+
+def is_whole(column: Any) -> bool:
+    """Are the ids whole numbers."""
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "iu"
+    import pyarrow
+
+    return bool(pyarrow.types.is_integer(stored(pyarrow.array(column).type)))
+
+
+def as_text(column: Any) -> Any:
+    """Ids as strings, whatever they are."""
+    import pyarrow
+
+    return plain(column).cast(pyarrow.large_string())
+
+
+def take(column: Any, rows: Any) -> Any:
+    """Some rows of a column, if there is one."""
+    if column is None or isinstance(column, np.ndarray):
+        return None if column is None else column[rows]
+    import pyarrow
+
+    return movable(column).take(pyarrow.array(rows))
+
+
+def plain_ids(column: Any, at: Any = None) -> list[Any]:
+    """Ids as Python values: all of a column's, or those of some rows."""
+    ids = movable(column) if at is None else take(column, at)
+    return ids.tolist()
+
+
+def text_array(words: list[str]) -> Any:
+    """Strings as an Arrow array, however long they are together."""
+    import pyarrow
+
+    return one_piece(pyarrow.array(words, pyarrow.string()))
+
+
+def as_ids(words: Any) -> Any:
+    """Ids as int64 if every one is written as such (`12`, not `012`), else as the strings they are."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    words = one_piece(words)
+    try:
+        whole = pc.cast(words, pyarrow.int64())
+    except pyarrow.ArrowInvalid:
+        return words
+    return whole if pc.all(pc.equal(pc.cast(whole, words.type), words)).as_py() else words
+
+
+# -- frames --------------------------------------------------------------------------------------------------
+
+
+def is_table(one: Any) -> bool:
+    """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
+    return hasattr(one, "__arrow_c_stream__") or is_lazy(one)
+
+
+def is_lazy(one: Any) -> bool:
+    """Is it a query of polars that was not run yet."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(one, polars.LazyFrame)
+
+
+def is_pandas(one: Any) -> bool:
+    """Is it a frame of pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(one, pandas.DataFrame)
+
+
+def arrow_table(table: Any) -> Any:
+    """A table of any library as one of pyarrow."""
+    import pyarrow
+
+    return pyarrow.table(table.collect() if is_lazy(table) else table)
+
+
+def without_nan(table: Any) -> Any:
+    """NaN as nothing; JSON and CSV have no word for it."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    for at, column in enumerate(table.columns):
+        if types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+            column = pc.if_else(pc.is_nan(column), None, column)
+            table = table.set_column(at, table.column_names[at], column)
+    return table

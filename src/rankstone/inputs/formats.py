@@ -1,0 +1,173 @@
+"""The file formats, one row each: how a file is known, read, read in batches and written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs.batches import HEAD, Opener, in_pieces
+from rankstone.inputs.columns import Columns
+from rankstone.inputs.delimited import Delimited, read_delimited, write_delimited
+from rankstone.inputs.jsonl import read_jsonl, write_jsonl
+from rankstone.inputs.letor import looks_letor, read_letor, read_scores
+from rankstone.inputs.lines import Text, ending_of, is_number, show
+from rankstone.inputs.parquet import MAGIC, open_parquet, read_parquet, write_parquet
+from rankstone.inputs.roles import Given
+from rankstone.inputs.trec import NOT_TREC, looks_trec, read_trec, write_trec
+
+
+class Ask(NamedTuple):
+    """What is wanted of a file."""
+
+    kind: str  # "truth" or "run"
+    given: Given
+    skip: bool  # bad lines
+    path: str
+    beside: str | None  # the file that scores belong to
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format."""
+
+    name: str
+    title: str
+    endings: tuple[str, ...]  # of a file's name
+    read: Callable[[Text, Ask], Columns]
+    sure: bool = False  # is its ending proof
+    borrowed: tuple[str, ...] = ()  # sure endings of others that its files have at times
+    magic: bytes | None = None  # a file's first bytes
+    looks: Callable[[bytes, str, str], bool] = lambda line, kind, name: False  # is a line like it, without a doubt
+    may: Callable[[bytes], bool] = lambda line: False  # could it be the first line, where nothing else tells
+    kinds: tuple[str, ...] = ("truth", "run")
+    note: str = ""  # on what else there is, where it is not of the right kind
+    columns: bool = False  # do its columns have names, so that it holds any table
+    batches: Opener | None = None  # of a run
+    several: Callable[[Any, Ask], Columns] | None = None  # reads a folder, or a list of files
+    write: Callable[[Any, Any, str, str], None] | None = None  # table, stream, kind, tag
+    bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that would not be read back
+    sql: str = ""  # DuckDB's function that reads it
+
+
+def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
+    return Format(
+        name,
+        name.upper(),
+        (name,),
+        lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
+        sure=True,
+        may=may,
+        columns=True,
+        batches=in_pieces(lambda given: Delimited("run", separator, given), quotes=True),
+        write=lambda table, stream, *_: write_delimited(table, stream, separator),
+        bad_ids={"query": "^$", "item": "^$"},
+        sql="read_csv",
+    )
+
+
+_ROWS = (
+    Format(
+        "trec",
+        "TREC",
+        ("trec", "qrels", "qrel", "run", "res"),
+        lambda text, ask: read_trec(text, ask.kind, ask.skip),
+        borrowed=("tsv",),
+        looks=looks_trec,
+        batches=in_pieces(lambda given: lambda text: read_trec(text, "run", False)),
+        write=write_trec,
+        bad_ids={"query": NOT_TREC + "|^[#\ufeff]", "item": NOT_TREC},
+    ),
+    _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line),
+    _delimited("tsv", "\t", lambda line: b"\t" in line),
+    Format(
+        "jsonl",
+        "JSON lines",
+        ("jsonl", "ndjson"),
+        lambda text, ask: read_jsonl(text, ask.kind, ask.given, ask.skip),
+        sure=True,
+        looks=lambda line, kind, name: line.startswith(b"{"),
+        columns=True,
+        batches=in_pieces(lambda given: lambda text: read_jsonl(text, "run", given, False)),
+        write=lambda table, stream, *_: write_jsonl(table, stream),
+        sql="read_json",
+    ),
+    Format(
+        "parquet",
+        "Parquet",
+        ("parquet", "pq"),
+        lambda text, ask: read_parquet(text.name, text.data, ask.kind, ask.given, ask.skip),
+        sure=True,
+        magic=MAGIC,
+        columns=True,
+        batches=open_parquet,
+        several=lambda source, ask: read_parquet(ask.path, source, ask.kind, ask.given, ask.skip),
+        write=lambda table, stream, *_: write_parquet(table, stream),
+        sql="read_parquet",
+    ),
+    Format(
+        "letor",
+        "LETOR",
+        ("letor", "svm", "svmlight", "libsvm"),
+        lambda text, ask: read_letor(text, ask.path, ask.skip),
+        looks=lambda line, kind, name: looks_letor(line),
+        kinds=("truth",),
+        note="; a file of scores is the run that goes with it",
+    ),
+    Format(
+        "scores",
+        "scores",
+        ("scores",),
+        lambda text, ask: read_scores(text, ask.path, ask.beside, ask.skip),
+        looks=lambda line, kind, name: kind == "run" and is_number(line),
+        kinds=("run",),
+        note="; a LETOR file is the truth that goes with it",
+    ),
+)
+FORMATS: Mapping[str, Format] = {row.name: row for row in _ROWS}
+
+
+def named_format(name: str | None) -> Format | None:
+    """The format of this name, or None for none."""
+    if name is not None and name not in FORMATS:
+        raise ValueError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
+    return None if name is None else FORMATS[name]
+
+
+def detect_format(text: Text, kind: str) -> Format:
+    """The format of a file, by its name and its first lines."""
+    for form in _ROWS:
+        if form.magic is not None and text.data[: len(form.magic)] == form.magic:
+            return form
+    name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
+    named = next((form for form in _ROWS if ending in form.endings), None)
+    first = heads[0] if heads else b""
+    borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in _ROWS)
+    if named is not None and named.sure and not borrowed:
+        return named
+    found = next((form for line in heads for form in _ROWS if form.looks(line, kind, name)), named)
+    found = found or next((form for form in _ROWS if form.may(first)), None)
+    if found is not None:
+        return found
+    if not heads:
+        raise NoRowsError(text.name)
+    raise FileError(
+        text.name,
+        f"cannot tell its format by its name or its first line {show(first[:40].decode('utf-8', 'replace'))}; "
+        f"give format=, one of {', '.join(FORMATS)}",
+    )
+
+
+def _heads(text: Text) -> list[bytes]:
+    """The first lines that are neither blank nor comments."""
+    head = Text("", bytes(text.view()[:HEAD]))
+    lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
+    return [line for line in lines if line and not line.startswith(b"#")][:10]
+
+
+def listed(words: Iterable[str], last: str = "or") -> str:
+    """`a, b or c`."""
+    *others, end = words
+    return f"{', '.join(others)} {last} {end}"
