@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_what_is_no_list(metrics, given, problem):
 def test_ids_for_all_or_for_none():
     accumulator = rs.Accumulator("rr")
     accumulator.update({"u1": ["a"]}, {"u1": ["a"]})
-    with pytest.raises(ValueError, match="some updates name their queries and some do not"):
+    with pytest.raises(ValueError, match="some queries have ids and some have none"):
         accumulator.update(["a"], ["a"])
     with pytest.raises(TypeError, match="query= names a single list"):
         accumulator.update({"u2": ["a"]}, {"u2": ["a"]}, query="u2")
@@ -227,7 +228,7 @@ def test_pooled_and_highest_grade_look_at_all_queries():
     for query in (3, 1, 2):
         accumulator.update(*sides([query], queries))
     assert dict(accumulator.compute()) == near(dict(rs.evaluate(*sides(queries, queries), metrics)))
-    with pytest.raises(ValueError, match=r"r2: averaging='one_list' needs the rows of all .*; or choose keep=True"):
+    with pytest.raises(ValueError, match=r"r2: averaging='one_list' needs the rows of all .*, or choose keep=True"):
         rs.Accumulator("r2", keep=False)
     with pytest.raises(ValueError, match=r"err takes the highest grade of all queries; say it: max_grade="):
         rs.Accumulator("err", keep=False)
@@ -341,7 +342,7 @@ def test_what_cannot_be_merged():
         one.merge({})
     nameless = rs.Accumulator("rr")
     nameless.update(["a"], ["a"])
-    with pytest.raises(ValueError, match="one accumulator's queries have ids and the other's have none"):
+    with pytest.raises(ValueError, match="some queries have ids and some have none"):
         one.merge(nameless)
     assert list(one.compute().queries) == ["u1"]
 
@@ -403,3 +404,116 @@ def test_choices_that_call_something_an_error():
     truths.update({"u1": ["a", "b"]}, {"u1": ["a", "b"]})
     with pytest.raises(ValueError, match="some truths are orders of items and some are not"):
         truths.update({"u2": {"a": 2, "b": 1}}, {"u2": ["a", "b"]})
+
+
+# -- state and threads ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metrics", "choices"),
+    [
+        (["ndcg@3", "ap"], {"keep": True}),
+        (["ndcg@3", "rmse"], {"keep": False}),
+        (["rr", "kendall", "ap(ties='expected')"], {"keep": True, "extra": "zero"}),
+        (["rr", "ap"], {"keep": True, "averaging": "weighted"}),
+        (["rr", "ap"], {"keep": False, "averaging": "weighted"}),
+    ],
+    ids=str,
+)
+def test_a_state_goes_on_where_it_was(metrics, choices):
+    rng = np.random.default_rng(5)
+    weighted = choices.get("averaging") == "weighted"
+
+    def some(accumulator, names):
+        for name in names:
+            truth = {name: {f"i{at}": float(rng.integers(0, 4)) for at in rng.permutation(9)[:4]}}
+            run = {name: {f"i{at}": float(rng.integers(0, 3)) for at in range(9)}, f"extra {name}": {"i1": 1.0}}
+            accumulator.update(truth, run, weights=[rng.random()] if weighted else None)
+
+    accumulator = rs.Accumulator(metrics, **choices)
+    some(accumulator, "abc")
+    again = rs.Accumulator(metrics, **choices)
+    again.load_state_dict(accumulator.state_dict())
+    assert repr(again) == repr(accumulator)
+    rng = np.random.default_rng(6)
+    some(accumulator, "def")
+    rng = np.random.default_rng(6)
+    some(again, "def")
+    assert dict(again.compute()) == dict(accumulator.compute())
+    with pytest.raises(ValueError, match=r"query '(extra )?a' was here before"):
+        some(again, "a")
+    if choices["keep"]:
+        assert str(again.compute()) == str(accumulator.compute())
+        assert again.compute().account == accumulator.compute().account
+        for metric in metrics:
+            assert repr(again.compute().per_query[metric]) == repr(accumulator.compute().per_query[metric])
+
+
+def test_a_state_of_another():
+    state = rs.Accumulator("rr").state_dict()
+    for other, problem in (
+        (rs.Accumulator("ap"), "another metrics"),
+        (rs.Accumulator("rr", threshold=2), "another choices"),
+        (rs.Accumulator("rr", keep=False), "another keep: True, not False"),
+        (rs.Online("rr", window=1), "no state of this Online"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            other.load_state_dict(state)
+
+
+def held(keep):
+    accumulator = rs.Accumulator(["rr", "ndcg"], keep=keep, averaging="weighted")
+    accumulator.update(
+        {"x": {"a": 1, "b": 2}, "y": {"c": 3}, "z": {"d": 1}},
+        {"x": {"a": 0.5, "b": 0.5, "e": 0.5}, "y": {"e": 1.0, "c": 0.1}},
+        weights=[1.0, 2.0, 3.0],
+    )
+    return accumulator
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_broken_state_is_refused(keep, breaks):
+    """Whatever is changed: it is an error, or something that a state can be."""
+    harmless = {"retrieved", "present", "place", "truth_grades", "grade", "score", "weights", "extra"}
+    if not keep:
+        harmless |= {"ids", "sums"}
+    for path, state in breaks(held(keep).state_dict()):
+        again = held(keep)
+        before = dict(again.compute())
+        if harmless & set(path):
+            with suppress(ValueError):
+                again.load_state_dict(state)
+            continue
+        with pytest.raises(ValueError, match="the state of this accumulator is broken"):
+            again.load_state_dict(state)
+        assert dict(again.compute()) == before, "it was changed all the same"
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_threads_lose_nothing(keep, together):
+    accumulator = rs.Accumulator("rr", keep=keep)
+    other = rs.Accumulator("rr", keep=keep)
+
+    def update(share):
+        for number in range(share, 6000, 4):
+            accumulator.update(["a"], ["b", "a"], query=number)
+            if number % 500 == 0:
+                part = rs.Accumulator("rr", keep=keep)
+                part.update(["a"], ["a"], query=f"part {number}")
+                accumulator.merge(part)
+                other.merge(part)
+
+    together(update, range(4))
+    assert repr(accumulator) == "Accumulator(rr; 6,012 queries)"
+    assert accumulator.compute()["rr"] == near((6000 / 2 + 12) / 6012)
+    assert other.compute()["rr"] == 1
+
+
+def test_two_that_merge_each_other_do_not_wait_for_ever(together):
+    pair = [rs.Accumulator("rr"), rs.Accumulator("rr")]
+
+    def merge(at):
+        for _ in range(300):
+            pair[at].merge(pair[1 - at])
+
+    together(merge, (0, 1))

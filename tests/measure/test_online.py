@@ -111,6 +111,140 @@ def test_saved_and_restored_anywhere_nothing_is_lost(log, data):
     assert repr(pickle.loads(pickle.dumps(restored)).compute()) == repr(whole.compute())
 
 
+@given(logs, st.data())
+@settings(max_examples=25)
+def test_servers_that_are_merged_say_what_one_would(log, data):
+    whole, servers = replay(make(), log), [make(), make(), make()]
+    shares = [data.draw(st.sampled_from(servers)) for _ in log]
+    for server in servers:  # as in one log, but for its own lists only
+        mine = [number for number, share in enumerate(shares) if share is server]
+        alone = replay(make(), [log[number] for number in mine])
+        state = alone.state_dict()
+        for row in (*state["lists"], *state["early"]):
+            row[0] = mine[row[0]]
+        state["settled"]["ids"] = [mine[one] for one in state["settled"]["ids"]]
+        server.load_state_dict(state)
+    first, *others = data.draw(st.permutations(servers))
+    for other in others:
+        before = repr(other.state_dict())
+        assert first.merge(other) is first
+        assert repr(other.state_dict()) == before
+    later = data.draw(st.integers(90, 130))
+    for online in (whole, first):
+        online.advance(later)
+    assert repr(first.compute()) == repr(whole.compute())
+    for metric in METRICS:
+        assert repr(first.compute()[metric]) == repr(whole.compute()[metric]), "not the same to the last bit"
+    assert first.account == whole.account
+
+
+def test_an_outcome_finds_its_list_at_another_server():
+    one, other = (rs.Online("rr", window=100, horizon=10) for _ in range(2))
+    one.served("l1", ["a", "b"], time=0)
+    one.served("l2", ["a", "b"], time=20)  # so l1 is settled here
+    other.outcome("l1", "a", time=12)
+    other.outcome("l2", "b", time=21)
+    one.outcome("l3", "a", time=22)
+    other.served("l3", ["b", "a"], time=21)
+    one.merge(other)
+    assert one.account["late outcomes"] == 1
+    assert one.account["outcomes"] == 2
+    one.advance(40)
+    assert one.compute()["rr"].mean == (0 + 1 / 2 + 1 / 2) / 3
+    with pytest.raises(ValueError, match="list 'l3' is in both"):
+        one.merge(other)
+    with pytest.raises(ValueError, match="cannot be merged with itself"):
+        one.merge(one)
+    with pytest.raises(ValueError, match="the two differ in their metrics"):
+        one.merge(rs.Online("rr", window=9, horizon=10))
+    with pytest.raises(TypeError, match="not with dict"):
+        one.merge({})
+
+
+def test_lists_of_a_slow_server_come_before_those_of_a_fast_one():
+    fast, slow = (rs.Online("rr", window=50, horizon=10) for _ in range(2))
+    for time in (60, 70, 95, 120):
+        fast.served(time, ["a"], time=time)
+    for time in (40, 62, 69):
+        slow.served(time - 1, ["a"], time=time - 1)
+    fast.merge(slow)  # settles all up to 110; the window begins after 60
+    assert fast.state_dict()["settled"]["times"] == [61, 68, 70, 95]
+    fast.advance(121)
+    assert fast.state_dict()["settled"]["times"] == [68, 70, 95]
+    fast.reset()
+    assert fast.account == rs.Online("rr", window=50, horizon=10).account
+    fast.served(70, ["a"], time=1)
+    assert fast.compute()["rr"].lists == 0
+
+
+def test_threads_lose_nothing(together):
+    online = rs.Online("rr", window=10_000, horizon=1)
+    for start in range(0, 2000, 100):
+
+        def tell_some(share, start=start):
+            for number in range(start + share, start + 100, 4):
+                online.served(number, ["a", "b"], time=start)
+                online.outcome(number, "b", time=start)
+
+        together(tell_some, range(4))
+        online.advance(start + 50)
+        together(lambda _: online.compute(), range(4))
+    assert online.compute()["rr"] == (1 / 2, 1 / 2, 1 / 2, 2000)
+
+
+def broken(change):
+    online = rs.Online(["rr", "recall"], window=100, horizon=10)
+    for number, time in enumerate((1, 2, 30, 31)):
+        online.served(number, ["a", "b"], time=time)
+        online.outcome(number, "a", time=time)
+        online.outcome(f"nobody's {number}", "a", time=time)
+    state = json.loads(json.dumps(online.state_dict()))
+    change(state)
+    return lambda: rs.Online(["rr", "recall"], window=100, horizon=10).load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.pop("lists"),
+        lambda state: state.update(lists=None),
+        lambda state: state["lists"].append(state["lists"][0]),
+        lambda state: state["lists"][0].pop(),
+        lambda state: state["lists"][0].__setitem__(1, "noon"),
+        lambda state: state["lists"][0].__setitem__(1, 99),
+        lambda state: state["lists"][0].__setitem__(2, "ab"),
+        lambda state: state["lists"][0].__setitem__(4, [["a", math.nan]]),
+        lambda state: state["lists"][0].__setitem__(0, 0),
+        lambda state: state["early"][0].__setitem__(1, math.inf),
+        lambda state: state["early"][0].pop(),
+        lambda state: state.update(clock="now"),
+        lambda state: state["counts"].update(lists=-1),
+        lambda state: state["counts"].update(more=1),
+        lambda state: state["settled"].pop("times"),
+        lambda state: state["settled"]["times"].reverse(),
+        lambda state: state["settled"]["times"].pop(),
+        lambda state: state["settled"]["ids"].__setitem__(0, 1),
+        lambda state: state["settled"]["segments"].pop(),
+        lambda state: state["settled"]["tops"].pop(),
+        lambda state: state["settled"]["tops"][0].pop(),
+        lambda state: state["settled"]["bottoms"].__setitem__(0, ["x", "y"]),
+        lambda state: state["settled"]["counted"][0].__setitem__(0, 0.5),
+        lambda state: state["settled"]["counted"].__setitem__(0, [0, 1]),
+    ],
+)
+def test_a_broken_state_is_refused(change):
+    with pytest.raises(ValueError, match="the state of this Online is broken"):
+        broken(change)()
+
+
+def test_no_state_at_all():
+    online = rs.Online("rr", window=100, horizon=10)
+    for state in ({}, None, [], {"settings": {}}, {"settings": None}):
+        with pytest.raises(ValueError, match="this is no state of this Online"):
+            online.load_state_dict(state)
+    broken(lambda _: None)()  # the one above is whole
+
+
 def test_many_lists_and_bounded_memory():
     """10,000 lists, one a second: what is kept is that of the window and the horizon."""
     random = np.random.default_rng(1)
@@ -124,7 +258,7 @@ def test_many_lists_and_bounded_memory():
             found = online.compute()["rr"]
             assert found.mean == near(np.mean(1 / ranks[max(number - 60 - 499, 0) : number - 60 + 1]))
             state = online.state_dict()
-            assert len(state["settled"][0]) <= 500
+            assert len(state["settled"]["ids"]) <= 500
             assert len(state["lists"]) <= 61
             assert len(state["early"]) <= 61
     assert online.account["outcomes without a list"] == 10_000 - 60
@@ -213,8 +347,8 @@ def test_datetimes():
         (lambda: rs.Online("rr", window=1, horizon=timedelta(0)), "horizon=.*; give a time above 0"),
         (lambda: rs.Online("rr", horizon=1), "give a window or a half_life"),
         (lambda: rs.Online("rr", window=1, horizon=1, confidence=95), "confidence=95; give a share between 0 and 1"),
-        (lambda: rs.Online("rr", window=1, horizon=1, averaging="geometric"), "averaging='geometric' has no interval"),
-        (lambda: rs.Online("mae", window=1, horizon=1), "mae measures predicted ratings, not lists that were served"),
+        (lambda: rs.Online("rr", window=1, horizon=1, averaging="geometric"), "averaging='geometric' is not one sum"),
+        (lambda: rs.Online("mae", window=1, horizon=1), "mae measures predicted ratings; choose metrics of lists"),
         (lambda: rs.Online("err", window=1, horizon=1), "err takes the highest grade of all queries"),
         (lambda: make().served(1, ["a"], time=0), "list 1 comes with nothing; it takes country=, and no other word"),
         (lambda: make().served(1, ["a"], time=0, country="FI", age=3), "list 1 comes with country, age; it takes"),

@@ -197,10 +197,10 @@ def test_bad_lists_are_named(spark: Any) -> None:
 @pytest.mark.parametrize(
     ("choices", "error"),
     [
-        ({"ties": "input"}, "ap: ties='input' has no meaning here"),
-        ({"duplicates": "first"}, "duplicates='first' has no meaning here"),
-        ({"truth_duplicates": "first"}, "truth_duplicates='first' has no meaning here"),
-        ({"truth_depth": "k"}, "truth_depth='k' has no meaning here"),
+        ({"ties": "input"}, "ap: ties='input' needs an order of rows"),
+        ({"duplicates": "first"}, "duplicates='first' needs an order of rows"),
+        ({"truth_duplicates": "first"}, "truth_duplicates='first' needs an order of the truth"),
+        ({"truth_depth": "k"}, "truth_depth='k' needs an order of the truth"),
         ({"missing": "error"}, r"the run lacks 5 judged queries: 'q\d+', 'q\d+', 'q\d+', 'q\d+', 'q\d+'"),
         ({"extra": "error"}, "the truth lacks 1 queries of the run: 'nobody judged'"),
         ({"undefined": "error"}, r"nothing could be earned in query 'q\d+'"),

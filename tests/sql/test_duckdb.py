@@ -125,7 +125,7 @@ class TestMeasures:
             ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
             ("rs_r_precision([1], [1], 2)", "r_precision has no place for a cutoff"),
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
-            ("rs_err([1], map {1: 3})", "the highest grade of all queries: say it, with '-max_grade 4'"),
+            ("rs_err([1], map {1: 3})", "the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'"),
         ],
     )
     def test_errors(self, connection, text, told):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 COUNTED = ("item_desc", "item_asc", "input", "reverse_input")  # the core counts with these
 BY_ITEM = ("item_desc", "item_asc", "reverse_input")  # those that need to know more than each query's own order
+BY_INPUT = ("input", "reverse_input")  # those that need an order of rows
 BY_GRADE = ("optimistic", "pessimistic")
 SHARED = ("group_end", "group_mean")  # all tied items have one rank
 AVERAGED = ("expected", *SHARED)  # those that only some metrics can be computed for

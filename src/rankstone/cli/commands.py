@@ -214,15 +214,13 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
 
 def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
     """Would reading take so long that someone at a terminal wants to see how far it is, and can it go in batches."""
-    from rankstone.conventions.plan import make_plans
+    from rankstone.conventions.plan import make_plans, unknown
     from rankstone.inputs.files import open_batches
+    from rankstone.measure.stream import STREAM
 
     if not sys.stderr.isatty() or not os.path.isfile(path) or os.path.getsize(path) < WATCHED_BYTES:
         return False
-    made = [one.choices for one in make_plans(metrics, arguments.convention, choices)]
-    if any(one["ties"] in ("input", "reverse_input") or one["extra"] == "zero" for one in made):
-        return False
-    if any(one["duplicates"] not in ("error", "count") for one in made):
+    if unknown(make_plans(metrics, arguments.convention, choices), STREAM):
         return False
     try:
         open_batches(path)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from rankstone.align.ranking import Relevance
-from rankstone.align.ties import AVERAGED, BY_ITEM, COUNTED
+from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention
 from rankstone.errors import NoExpectedValue
@@ -126,3 +126,75 @@ def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:
     for plan in plans:
         zeros[plan.align] = zeros.get(plan.align, False) or plan.zeros
     return {align: replace(align, zeros=keep, threads=threads) for align, keep in zeros.items()}
+
+
+# -- what a way of feeding cannot know -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Feeding:
+    """What a way of feeding cannot know of the data: why it cannot, or nothing where it can."""
+
+    row_order: str = ""  # which of a query's rows came first
+    ties_order: str = ""  # the same, among equal scores
+    together: str = ""  # all rows of a query at once
+    truth_order: str = ""  # which of a query's judged items came first
+    grades_order: str = ""  # the same, where grades differ
+    extra_queries: str = ""  # the lists of queries that nobody judged
+    all_queries: str = ""  # all queries at once
+    one_list: str = ""  # the rows of all queries at once
+    weights: str = ""
+    ratings: str = ""  # predicted ratings beside actual ones
+    other_means: str = ""  # means that are not one sum over the queries by another
+    otherwise: str = ""  # ends an error: another way that knows more
+
+    def refuse_no_scores(self, what: str) -> None:
+        """Stop at rows that neither scores nor ranks put in order, where nothing else does."""
+        if self.row_order:
+            raise ValueError(f"the {what} has no score or rank column, and {self.row_order}")
+
+
+def refuse_unknown(plans: Iterable[Plan], feeding: Feeding) -> None:
+    """Stop at choices that ask for more than can be known."""
+    if problem := unknown(plans, feeding):
+        raise ValueError(problem)
+
+
+def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
+    """The first of the plans' choices that asks for more than can be known, in words; nothing if there is none."""
+    for plan in plans:
+        for fact, problem in _asked(plan):
+            if why := getattr(feeding, fact):
+                return f"{problem}{feeding.otherwise and ', ' + feeding.otherwise} ({why})"
+    return ""
+
+
+def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
+    row, choices, label = plan.metric.row, plan.choices, plan.label
+    ties, duplicates, averaging = choices["ties"], choices["duplicates"], choices["averaging"]
+    if row.kind == "ratings":
+        yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
+    if ties in BY_INPUT:
+        others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
+        yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"
+    if duplicates == "first":
+        yield "row_order", f"{label}: duplicates='first' needs an order of rows; choose error, best, count or once"
+    if duplicates not in ("error", "count"):
+        yield "together", f"{label}: duplicates={duplicates!r} needs all rows of a query at once; choose error or count"
+    if choices["truth_duplicates"] == "first":
+        yield "truth_order", f"{label}: truth_duplicates='first' needs an order of the truth; choose error or count"
+    if choices["truth_depth"] == "k":
+        yield "truth_order", f"{label}: truth_depth='k' needs an order of the truth; choose all"
+    if plan.arguments.get("ideal") == "given":
+        yield "grades_order", f"{label}: ideal='given' needs an order of the truth; choose judged"
+    if choices["extra"] == "zero":
+        yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
+    if wanted := row.all_queries(plan.arguments):
+        yield "all_queries", f"{label} {wanted}"
+    if averaging == "one_list" and not row.additive:
+        yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
+    elif averaging not in ("macro", "micro", "one_list"):
+        yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"
+    if averaging == "weighted":
+        yield "weights", f"{label}: averaging='weighted' needs weights; choose another averaging"

@@ -11,6 +11,7 @@ import torchmetrics
 from torchmetrics.utilities.data import dim_zero_cat
 
 from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import Feeding, refuse_unknown
 from rankstone.inputs.columns import columns
 from rankstone.measure.accumulate import Accumulator
 from rankstone.measure.sums import Sums
@@ -56,8 +57,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         self._asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
         self._convention, self._choices = find_convention(convention), choices
         plans = self._accumulator().plans
-        if any(one.choices["averaging"] == "weighted" for one in plans):
-            raise ValueError("averaging='weighted' needs weights, which a TorchMetric is not given")
+        refuse_unknown(plans, Feeding(weights="a TorchMetric is given none"))
         self.add_state("sums", torch.zeros(len(plans), 3, dtype=torch.float64), dist_reduce_fx="sum")
         for name in _ROWS:
             self.add_state(name, [], dist_reduce_fx="cat")

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
+from rankstone.align import state as saved
 from rankstone.align.join import join
 from rankstone.align.ranked import Bools, Floats, Ranked
+from rankstone.align.state import locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import refuse, weights_of
 from rankstone.metrics.registry import Metric
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
+_SUMS = "only sums are kept"
+SUMS = Feeding(all_queries=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
-class Accumulator:
+class Accumulator(Saved):
     """Measures queries as they come: one list, a batch or a table at a time.
 
     `update` takes one list (relevant items or `{item: grade}`, then the items returned or `{item: score}`), or whatever
@@ -46,7 +53,8 @@ class Accumulator:
 
     keep=True keeps where the judged items were, so that `compute` gives a `Result` with the values of each query;
     keep=False keeps the sums and the ids, and gives means. Metrics that look at all queries at once are refused then;
-    one of your own must look at each query by itself. An accumulator can be pickled, and takes in another with `merge`.
+    one of your own must look at each query by itself. An accumulator can be pickled, takes in another with `merge`, and
+    can be updated by several threads.
     """
 
     def __init__(
@@ -62,25 +70,24 @@ class Accumulator:
         self._alignments = alignments(self.plans, threads)
         self._convention = find_convention(convention)
         self._choices = choices
+        self._made = {
+            "metrics": [str(plan.metric) for plan in self.plans], "convention": convention, "keep": keep,
+            "threads": threads, **choices,
+        }  # fmt: skip
         self._weighted = any(one.choices["averaging"] == "weighted" for one in self.plans)
         self._orders = any(one.metric.row.kind == "agreement" for one in self.plans)
         self.keep = keep
         self.threads = threads
         if not keep:
-            self._summed = tuple(by_query(one, "; or choose keep=True") for one in self.plans)
+            refuse_unknown(self.plans, SUMS)
+            self._summed = tuple(map(by_query, self.plans))
+        self._lock = RLock()
         self.reset()
 
+    @locked
     def reset(self) -> None:
         """Forget all queries."""
-        self._ids: set[Any] = set()
-        self._named: bool | None = None
-        self._ordered: bool | None = None
-        self._queries = 0
-        self._pieces: list[Piece] = []
-        self._waiting = 0  # queries in pieces that are yet to be added up
-        self._extra_pieces: list[Piece] = []  # queries that nobody judged, where they count; a result has them last
-        self._sums = [Sums(0, 0, 0)] * len(self.plans)
-        self._finish: list[Any] = [None] * len(self.plans)
+        self._held = _Held(sums=[Sums(0, 0, 0)] * len(self.plans))
 
     # -- more queries ----------------------------------------------------------------------------------------
 
@@ -105,7 +112,6 @@ class Accumulator:
         nameless = query is None if single else is_sparse(truth) or is_sparse(run)
         if nameless or isinstance(piece.ids, range):
             piece = replace(piece, ids=None)
-        self._refuse(piece)
         self._add(piece)
 
     def _single(self, truth: Any, run: Any, query: Any) -> Source | None:
@@ -144,64 +150,74 @@ class Accumulator:
         ranked = {align: one.ranked for align, one in aligned.items()}
         return Piece(ranked, first.queries, weighing, list(first.extra) if first.extra_count else [], first.dropped)
 
-    def _refuse(self, piece: Piece) -> None:
-        if len(piece) and self._named not in (None, piece.ids is not None):
-            raise ValueError("some updates name their queries and some do not; give ids to all or to none")
-        if len(piece) and self._orders and self._ordered not in (None, piece.ordered):
-            raise ValueError("some truths are orders of items and some are not; give grades to all or to none")
-        for one in self._ids.intersection(piece.ids or ()):
-            raise ValueError(f"query {one!r} was here before")
-
+    @locked
     def _add(self, piece: Piece) -> None:
+        held = self._held
+        if len(piece):
+            self._refuse(held, piece.ids is not None, piece.ordered)
+            for one in held.ids.intersection(piece.ids or ()):
+                raise ValueError(f"query {one!r} was here before")
+            held.named, held.ordered = piece.ids is not None, piece.ordered
+            held.queries += len(piece)
+            held.ids.update(piece.ids or ())
         if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
             judged = np.arange(len(piece)) < len(piece) - len(piece.extra)
-            self._pieces.append(piece.only(judged))
-            self._extra_pieces.append(replace(piece.only(~judged), extra=[], dropped=0))
+            held.pieces.append(piece.only(judged))
+            held.extra_pieces.append(replace(piece.only(~judged), extra=[], dropped=0))
         else:
-            self._pieces.append(piece)
-        if len(piece):
-            self._named, self._ordered = piece.ids is not None, piece.ordered
-            self._queries += len(piece)
-            self._ids.update(piece.ids or ())
-        self._waiting += len(piece)
-        if not self.keep and self._waiting >= _TOGETHER:
+            held.pieces.append(piece)
+        held.waiting += len(piece)
+        if not self.keep and held.waiting >= _TOGETHER:
             self._fold()
 
-    def _fold(self) -> None:
-        """With keep=False: add up what has come, and forget it."""
-        if self._pieces:
-            piece = joined(self._pieces)
-            sums = [_sums(one, piece) for one in self._summed]
-            self._sums = [before.plus(more) for before, (more, _) in zip(self._sums, sums, strict=True)]
-            self._finish = [finish for _, finish in sums]
-            self._pieces, self._waiting = [], 0
+    def _refuse(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
+        """Stop at queries that do not go with those that are here."""
+        if held.named not in (None, named):
+            raise ValueError("some queries have ids and some have none; give ids to all or to none")
+        if self._orders and held.ordered not in (None, ordered):
+            raise ValueError("some truths are orders of items and some are not; give grades to all or to none")
+
+    @locked
+    def _fold(self) -> _Held:
+        """Put together what has come; with keep=False, add it up and forget it."""
+        held = self._held
+        if self.keep:
+            for pieces in (held.pieces, held.extra_pieces):
+                pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
+        elif held.pieces:
+            piece = joined(held.pieces)
+            sums = [sums_of(plan, piece.measured(plan), piece.weights, ExactSum) for plan in self._summed]
+            held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
+            held.pieces, held.waiting = [], 0
+        return held.copy()
 
     # -- the result ------------------------------------------------------------------------------------------
 
     def compute(self) -> Result | Totals:
         """What `rs.evaluate` would say of all queries so far: a `Result`, or with keep=False the means."""
+        held = self._fold()
         if not self.keep:
-            named = self._convention.with_choices(**self._choices)
-            return Totals(self.means(), {one.label: definition_of(one, named) for one in self.plans}, self._queries)
-        for pieces in (self._pieces, self._extra_pieces):
-            pieces[:] = [joined(pieces)] if pieces else []  # so that the next call has less to join
-        nothing = self._piece(Dicts({}, {}), () if self._weighted else None)
-        whole = joined([*self._pieces, *self._extra_pieces] or [nothing])
+            named, sums = self._convention.with_choices(**self._choices), [one.rounded() for one in held.sums]
+            return Totals(self.means(sums), {one.label: definition_of(one, named) for one in self.plans}, held.queries)
+        whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
         outcomes = {}
         for one in self.plans:
             outcomes[one.label] = outcome_of(one, whole.measured(one), whole.weights, ExactSum)
         return Result(outcomes, whole.aligned(), self._convention, self._choices, whole.weights)
 
+    def _nothing(self) -> Piece:
+        """No queries."""
+        return self._piece(Dicts({}, {}), () if self._weighted else None)
+
     def sums(self) -> list[Sums]:
         """What the means are made of, with keep=False: sums that can be added to those of other queries."""
-        self._fold()
-        return [one.rounded() for one in self._sums]
+        return [one.rounded() for one in self._fold().sums]
 
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
-        own = self.sums()
-        rows = zip(self.plans, sums or own, self._finish, strict=True)
-        return {one.label: mean_from(one, found, finish) for one, found, finish in rows}
+        nothing = self._nothing()
+        rows = zip(self.plans, sums or self.sums(), strict=True)
+        return {plan.label: mean_from(plan, found, nothing.measured(plan).ratio.finish) for plan, found in rows}
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -213,25 +229,71 @@ class Accumulator:
             raise ValueError("an accumulator cannot be merged with itself: its queries would count twice")
         if (self.plans, self.keep) != (other.plans, other.keep):
             raise ValueError("the accumulators differ in their metrics, choices or keep=")
-        if other._queries:
-            if self._queries and self._named != other._named:
-                raise ValueError("one accumulator's queries have ids and the other's have none")
-            if self._queries and self._orders and self._ordered != other._ordered:
-                raise ValueError("one accumulator's truths are orders of items and the other's are not")
-            for one in self._ids & other._ids:
-                raise ValueError(f"query {one!r} is in both accumulators")
-            self._named, self._ordered = other._named, other._ordered
-        self._ids |= other._ids
-        self._queries += other._queries
-        self._pieces = self._pieces + other._pieces
-        self._waiting += other._waiting
-        self._extra_pieces = self._extra_pieces + other._extra_pieces
-        self._sums = [mine.plus(more) for mine, more in zip(self._sums, other._sums, strict=True)]
-        self._finish = [mine or more for mine, more in zip(self._finish, other._finish, strict=True)]
+        self._take_in(other._fold())  # one lock after the other, so that none waits for ever
         return self
 
+    @locked
+    def _take_in(self, more: _Held) -> None:
+        held = self._held
+        if more.queries:
+            self._refuse(held, more.named, more.ordered)
+            for one in held.ids & more.ids:
+                raise ValueError(f"query {one!r} is in both accumulators")
+            held.named, held.ordered = more.named, more.ordered
+        held.ids |= more.ids
+        held.queries += more.queries
+        held.pieces += more.pieces
+        held.extra_pieces += more.extra_pieces
+        held.sums = [mine.plus(others) for mine, others in zip(held.sums, more.sums, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All it knows, in arrays, lists, strings and numbers; ids are as they were given."""
+        held = self._fold()
+        return {
+            "settings": self._settings(),
+            "queries": held.queries,
+            "named": held.named,
+            "ordered": held.ordered,
+            "ids": list(held.ids),
+            "sums": [[*map(_plain, one[:2]), one.queries] for one in held.sums],
+            "pieces": [piece.state() for piece in held.pieces],
+            "extra_pieces": [piece.state() for piece in held.extra_pieces],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave. Metrics, choices and keep must be the same."""
+        refuse_other(self._settings(), state, "accumulator")
+        with reading("accumulator"):
+            held = self._read(state)
+        with self._lock:
+            self._held = held
+
+    def _read(self, state: Mapping[str, Any]) -> _Held:
+        ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
+        pieces, extra_pieces = (
+            [Piece.read(one, self._alignments, self._weighted) for one in saved.items(state, name)]
+            for name in ("pieces", "extra_pieces")
+        )
+        sums = [_sums(one) for one in saved.items(state, "sums")]
+        held = _Held(set(ids), named, saved.flag(state, "ordered", None), queries, pieces, extra_pieces, sums)
+        if len(sums) != len(self.plans) or (any(map(any, sums)) if self.keep else pieces or extra_pieces):
+            raise ValueError("it has other sums or pieces than these metrics and keep= ask for")
+        if len(held.ids) != (queries if named else 0) or (queries and named is None):
+            raise ValueError(f"it has {len(held.ids)} ids of {queries} queries")
+        if self.keep:
+            every = [*pieces, *extra_pieces]
+            given = [query for piece in every for query in piece.ids or ()]
+            if sum(map(len, every)) != queries or set(given) != held.ids:
+                raise ValueError(f"its pieces do not have the {queries} queries")
+        elif any(one.queries > queries for one in sums):
+            raise ValueError(f"its sums are of more than {queries} queries")
+        return held
+
+    def _settings(self) -> dict[str, Any]:
+        return {**settings_of(self.plans), "keep": self.keep}
+
     def __repr__(self) -> str:
-        return f"Accumulator({', '.join(one.label for one in self.plans)}; {self._queries:,} queries)"
+        return f"Accumulator({', '.join(one.label for one in self.plans)}; {self._held.queries:,} queries)"
 
 
 class Totals(Mapping[str, float]):
@@ -253,6 +315,27 @@ class Totals(Mapping[str, float]):
 
     def __repr__(self) -> str:
         return f"{dict(self._means)!r} of {self.queries:,} queries"
+
+
+@dataclass
+class _Held:
+    """All that an accumulator knows."""
+
+    ids: set[Any] = field(default_factory=set)
+    named: bool | None = None
+    ordered: bool | None = None
+    queries: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+    extra_pieces: list[Piece] = field(
+        default_factory=list
+    )  # queries that nobody judged, where they count: they go last
+    sums: list[Sums] = field(default_factory=list)
+    waiting: int = 0  # queries in pieces that are yet to be added up
+
+    def copy(self) -> _Held:
+        return replace(
+            self, ids=set(self.ids), pieces=[*self.pieces], extra_pieces=[*self.extra_pieces], sums=[*self.sums]
+        )
 
 
 # -- queries that came together ------------------------------------------------------------------------------
@@ -295,6 +378,30 @@ class Piece:
         with self.aligned()[plan.align].naming(plan.label):
             return measure(plan, self.ranked[plan.align])
 
+    def state(self) -> dict[str, Any]:
+        """As arrays and lists."""
+        return {
+            "ranked": [ranked_state(ranked) for ranked in self.ranked.values()],
+            "ids": None if self.ids is None else list(self.ids),
+            "weights": self.weights,
+            "extra": list(self.extra),
+            "dropped": self.dropped,
+        }
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], alignments: Iterable[Align], weighted: bool) -> Piece:
+        """A piece from its state, if all goes together."""
+        several = map(ranked_from_state, saved.items(state, "ranked"))
+        ranked = dict(zip(alignments, several, strict=True))
+        size = len(next(iter(ranked.values())))
+        ids = None if state["ids"] is None else saved.items(state, "ids")
+        weights = saved.floats(state, "weights", size) if weighted else None
+        if any(len(one) != size for one in ranked.values()) or (ids is not None and len(ids) != size):
+            raise ValueError("its rankings and ids are not of the same queries")
+        if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
+            raise ValueError("weights are not numbers from 0")
+        return cls(ranked, ids, weights, saved.items(state, "extra"), saved.whole(state, "dropped"))
+
     def aligned(self) -> dict[Align, Aligned]:
         """The same as `Result` has it."""
         names, extra = self.names, self.extra
@@ -330,17 +437,27 @@ def _is_list(side: Any) -> bool:
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
-def by_query(one: Plan, advice: str = "") -> Plan:
-    """The plan for sums that are taken a few queries at a time, or an error if there are none."""
-    if wanted := one.metric.row.all_queries(one.arguments):
-        raise ValueError(f"{one.label} {wanted}{advice}")
-    if one.choices["averaging"] != "one_list":
-        return one
-    if not one.metric.row.additive:
-        raise ValueError(f"{one.label}: averaging='one_list' needs the rows of all queries{advice}")
-    return replace(one, choices={**one.choices, "averaging": "micro"})
+def by_query(plan: Plan) -> Plan:
+    """The plan for sums of a few queries at a time: where those of one list add up, they are those of a micro mean."""
+    if plan.choices["averaging"] != "one_list":
+        return plan
+    return replace(plan, choices={**plan.choices, "averaging": "micro"})
 
 
-def _sums(one: Plan, piece: Piece) -> tuple[Sums, Any]:
-    found = piece.measured(one)
-    return sums_of(one, found, piece.weights, ExactSum), found.ratio.finish
+def _plain(total: Any) -> Any:
+    """A sum as whole numbers; an exact one as its units and what is no finite number."""
+    return list(total.__reduce__()[1][1:]) if isinstance(total, ExactSum) else total
+
+
+def _sums(state: Any) -> Sums:
+    """The sums from their state."""
+    totals = []
+    *given, queries = saved.items({"sums": state}, "sums")
+    if len(given) != 2:
+        raise ValueError(f"sums are {state!r}")
+    for total in given:
+        units, other = total if isinstance(total, (list, tuple)) else (total, 0.0)
+        if not isinstance(units, int) or not isinstance(other, float) or (math.isfinite(other) and other):
+            raise ValueError(f"a sum is {total!r}")
+        totals.append(ExactSum(units=units, other=other) if isinstance(total, (list, tuple)) else units)
+    return Sums(totals[0], totals[1], saved.whole({"queries": queries}, "queries"))

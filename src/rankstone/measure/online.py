@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankstone.align import state as saved
 from rankstone.align.ranked import Bools, Floats
+from rankstone.align.state import locked, reading
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.table import text_table
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Plan, make_plans
+from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.accumulate import by_query
+from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, sums_of
 from rankstone.metrics.registry import Metric
 
@@ -26,13 +31,17 @@ Time = float | datetime
 Span = float | timedelta
 
 _TOGETHER = 1024  # lists that are measured at a time
+_BY_LIST = "lists are measured as they are served"
+SERVED = Feeding(
+    all_queries=_BY_LIST, one_list=_BY_LIST, ratings=_BY_LIST, other_means="the interval is that of a ratio of sums"
+)
 _HALF_LIVES = 40  # after which a list weighs 1e-12
 _COUNTS = (
     "lists", "late lists", "outcomes", "late outcomes", "outcomes before their list", "outcomes without a list",
 )  # fmt: skip
 
 
-class Online:
+class Online(Saved):
     """Measures lists as they are served to people, from what they do with them.
 
     `served` is told of a list, `outcome` of a click or a purchase in it, in any order. A list waits for its outcomes
@@ -63,6 +72,9 @@ class Online:
     Memory: the items and outcomes of the last horizon's lists, the last horizon's outcomes that wait for their list,
     and of each settled list, while it is in the window, its id, time and segment and 17 bytes a metric. What comes too
     late, and an outcome whose list never comes, is not used; `account` counts it.
+
+    Several threads may tell it of events. Servers that each have an Online of their own can `merge` them: an outcome
+    finds its list wherever that was served.
     """
 
     def __init__(
@@ -80,7 +92,8 @@ class Online:
         asked = make_plans(metrics, convention, choices)
         named = find_convention(convention).with_choices(**choices)
         self.definitions: dict[str, Definition] = {one.label: definition_of(one, named) for one in asked}
-        self._plans = tuple(map(_by_list, asked))
+        refuse_unknown(asked, SERVED)
+        self._plans = tuple(map(by_query, asked))
         self._finish = [measure(one, Dicts({}, {}).align(one.alignment).ranked).ratio.finish for one in self._plans]
         self.half_life = None if half_life is None else _span("half_life", half_life)
         if window is None and self.half_life is None:
@@ -92,6 +105,16 @@ class Online:
             raise ValueError(f"confidence={confidence!r}; give a share between 0 and 1, such as 0.95")
         self.confidence = confidence
         self.by = by
+        self._made = {
+            "metrics": [str(plan.metric) for plan in asked], "window": window, "horizon": horizon,
+            "half_life": half_life, "by": by, "confidence": confidence, "convention": convention, **choices,
+        }  # fmt: skip
+        self._lock = RLock()
+        self.reset()
+
+    @locked
+    def reset(self) -> None:
+        """Forget all lists and outcomes, and the time."""
         self._clock = -math.inf
         self._lists: dict[Any, _List] = {}  # not yet measured
         self._due: list[Any] = []  # those of them that wait no longer
@@ -105,6 +128,7 @@ class Online:
 
     # -- events ----------------------------------------------------------------------------------------------
 
+    @locked
     def served(self, list_id: Hashable, items: Sequence[Any], time: Time, **words: Any) -> None:
         """A list of items, best first, was shown."""
         at, shown = _time(time), list(items)
@@ -125,11 +149,14 @@ class Online:
         for outcome in self._early.pop(list_id, ()):
             self._join(found, *outcome)
 
+    @locked
     def outcome(self, list_id: Hashable, item: Any, time: Time, grade: float = 1.0) -> None:
         """Somebody did something with an item: clicked it (grade 1), say, or bought it (a higher grade)."""
-        at, worth = _time(time), float(grade)
-        if not math.isfinite(worth):
-            raise ValueError(f"list {list_id!r}, item {item!r}: grade {grade!r} is not a finite number")
+        at = _time(time)
+        try:
+            worth = _grade(grade)
+        except ValueError as error:
+            raise ValueError(f"list {list_id!r}, item {item!r}: {error}") from None
         self._go_on(at)
         found = self._lists.get(list_id)
         if found is not None and found.time > self._end:
@@ -140,6 +167,7 @@ class Online:
             self._early.setdefault(list_id, []).append((at, item, worth))
             self._push(self._early_next, at, list_id)
 
+    @locked
     def advance(self, time: Time) -> None:
         """Move the clock on, where there is no event to do it."""
         self._go_on(_time(time))
@@ -188,12 +216,16 @@ class Online:
         for one in self._due:
             del self._lists[one]
         self._due = []
+        self._forget(start)
+
+    def _forget(self, start: float) -> None:
+        """Forget the lists that were served up to a time."""
         while self._settled and self._settled[0].times[0] <= start:
             first = self._settled.pop(0)
             left = int(np.searchsorted(first.times, start, side="right"))
             self._known.difference_update(first.ids[:left])
             if left < len(first.ids):
-                self._settled.insert(0, first.after(left))
+                self._settled.insert(0, first.only(range(left, len(first.ids))))
 
     def _measured(self, due: Sequence[tuple[Any, _List]]) -> _Settled:
         source = Dicts(dict(enumerate(one.outcomes for _, one in due)), dict(enumerate(one.items for _, one in due)))
@@ -215,6 +247,7 @@ class Online:
             np.array([one.time for one in lists]), ids, [one.segment for one in lists], tops, bottoms, every
         )
 
+    @locked
     def compute(self) -> Window:
         """Each metric over the window, with its interval."""
         self._settle()
@@ -252,6 +285,7 @@ class Online:
         return self._settled[0]
 
     @property
+    @locked
     def account(self) -> dict[str, int]:
         """How many lists were settled and outcomes used, how many came too late, how many wait."""
         counts = {name: self._counts[name] for name in _COUNTS}
@@ -260,8 +294,47 @@ class Online:
         counts["outcomes that wait"] = sum(map(len, self._early.values()))
         return counts
 
-    # -- state -----------------------------------------------------------------------------------------------
+    # -- sharing the work ------------------------------------------------------------------------------------
 
+    def merge(self, other: Online) -> Online:
+        """Take in all that another of the same settings was told. The clock is the later one. Returns this one."""
+        if not isinstance(other, Online):
+            raise TypeError(f"an Online merges with another Online, not with {type(other).__name__}")
+        if other is self:
+            raise ValueError("an Online cannot be merged with itself: its lists would count twice")
+        if self._settings() != other._settings():
+            raise ValueError("the two differ in their metrics, choices, window, horizon, half_life or by")
+        self._take_in(copy.deepcopy(other))  # one lock after the other, so that none waits for ever
+        return self
+
+    @locked
+    def _take_in(self, more: Online) -> None:
+        self._settle()
+        for list_id in (self._lists.keys() | self._known) & (more._lists.keys() | more._known):
+            raise ValueError(f"list {list_id!r} is in both")
+        self._known |= more._known
+        self._counts += more._counts
+        for list_id, found in more._lists.items():
+            self._lists[list_id] = found
+            self._push(self._next, found.time, list_id)
+        for list_id, waiting in more._early.items():
+            self._early.setdefault(list_id, []).extend(waiting)
+            for at, _, _ in waiting:
+                self._push(self._early_next, at, list_id)
+        for list_id in [*self._early]:  # those whose list was told to the other
+            if list_id in self._lists:
+                for outcome in self._early.pop(list_id):
+                    self._join(self._lists[list_id], *outcome)
+            elif list_id in self._known:
+                self._counts["late outcomes"] += len(self._early.pop(list_id))
+        self._settled += more._settled
+        self._go_on(more._clock)
+        self._settle()
+        if self._settled:
+            self._settled = [_Settled.joined(self._settled).by_time()]
+            self._forget(self._end - self.window)
+
+    @locked
     def state_dict(self) -> dict[str, Any]:
         """All it knows, in lists, strings and numbers; fit for JSON if the ids, items and segments are."""
         self._settle()
@@ -270,41 +343,43 @@ class Online:
             "settings": self._settings(),
             "clock": None if self._clock == -math.inf else self._clock,
             "lists": [
-                [list_id, one.time, one.items, one.segment, [list(pair) for pair in one.outcomes.items()]]
+                [list_id, one.time, list(one.items), one.segment, [list(pair) for pair in one.outcomes.items()]]
                 for list_id, one in self._lists.items()
             ],
             "early": [[list_id, *one] for list_id, waiting in self._early.items() for one in waiting],
-            "settled": [
-                whole.times.tolist(), list(whole.ids), list(whole.segments),
-                whole.tops.tolist(), whole.bottoms.tolist(), whole.counted.tolist(),
-            ],
+            "settled": {name: _plain(column) for name, column in whole._asdict().items()},
             "counts": dict(self._counts),
-        }  # fmt: skip
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
-        for name, ours in self._settings().items():
-            if state["settings"][name] != ours:
-                raise ValueError(f"the state has another {name}: {state['settings'][name]!r}, not {ours!r}")
-        self._clock = -math.inf if state["clock"] is None else state["clock"]
-        self._lists, self._due, self._next, self._early, self._early_next = {}, [], [], {}, []
-        for list_id, time, items, segment, outcomes in state["lists"]:
-            self._lists[list_id] = _List(time, list(items), segment, dict(outcomes))
-            self._push(self._next, time, list_id)
-        for list_id, time, item, grade in state["early"]:
-            self._early.setdefault(list_id, []).append((time, item, grade))
-            self._push(self._early_next, time, list_id)
-        times, ids, segments, *arrays = state["settled"]
-        kinds: tuple[Any, ...] = (np.float64, np.float64, np.bool_)
-        numbers = [np.array(one, dtype=kind) for one, kind in zip(arrays, kinds, strict=True)]
-        self._settled = [_Settled(np.array(times), ids, segments, *numbers)] if times else []
-        self._known = set(ids)
-        self._counts = Counter(state["counts"])
+        refuse_other(self._settings(), state, "Online")
+        with reading("Online"):
+            clock = -math.inf if state["clock"] is None else _time(state["clock"])
+            lists = {list_id: _List.read(*row) for list_id, *row in saved.items(state, "lists")}
+            early = [
+                (list_id, _time(at), item, _grade(grade)) for list_id, at, item, grade in saved.items(state, "early")
+            ]
+            settled = _Settled.read(state["settled"], len(self._plans))
+            counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
+            known = set(settled.ids)
+            if len(known) < len(settled.ids) or known & lists.keys() or len(lists) < len(state["lists"]):
+                raise ValueError("a list is there twice")
+            if counts.keys() - set(_COUNTS) or any(one.time > clock for one in lists.values()):
+                raise ValueError("its counts and times do not go with its clock")
+        with self._lock:
+            self.reset()
+            self._clock, self._lists, self._known, self._counts = clock, lists, known, counts
+            self._settled = [settled] if known else []
+            for list_id, found in lists.items():
+                self._push(self._next, found.time, list_id)
+            for list_id, *outcome in early:
+                self._early.setdefault(list_id, []).append(tuple(outcome))
+                self._push(self._early_next, outcome[0], list_id)
 
     def _settings(self) -> dict[str, Any]:
         return {
-            "metrics": [one.label for one in self._plans],
-            "choices": [repr(sorted({**one.choices, **one.arguments}.items())) for one in self._plans],
+            **settings_of(self._plans),
             "window": self.window,
             "horizon": self.horizon if self._waits else None,
             "half_life": self.half_life,
@@ -365,6 +440,12 @@ class _List(NamedTuple):
     segment: Any
     outcomes: dict[Any, float]
 
+    @classmethod
+    def read(cls, time: Any, items: Any, segment: Any, outcomes: Any) -> _List:
+        """A list from a state."""
+        shown = saved.items({"items": items}, "items")
+        return cls(_time(time), shown, segment, {item: _grade(grade) for item, grade in outcomes})
+
 
 class _Settled(NamedTuple):
     """Lists that are measured, by time: what each adds to the sums of each metric's mean, a row a metric."""
@@ -376,15 +457,34 @@ class _Settled(NamedTuple):
     bottoms: Floats
     counted: Bools
 
-    def after(self, at: int) -> _Settled:
+    def only(self, at: Sequence[int]) -> _Settled:
+        """Some of the lists."""
+        rows = np.asarray(at, dtype=np.int64)
+        ids, segments = ([column[one] for one in at] for column in (self.ids, self.segments))
         return _Settled(
-            self.times[at:],
-            self.ids[at:],
-            self.segments[at:],
-            self.tops[:, at:],
-            self.bottoms[:, at:],
-            self.counted[:, at:],
+            self.times[rows], ids, segments, self.tops[:, rows], self.bottoms[:, rows], self.counted[:, rows]
         )
+
+    def by_time(self) -> _Settled:
+        """The same lists, the first that was served first."""
+        return self.only(np.argsort(self.times, kind="stable").tolist())
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], metrics: int) -> _Settled:
+        """Lists from a state."""
+        ids, segments = saved.items(state, "ids"), saved.items(state, "segments")
+        times = saved.floats(state, "times", len(ids))
+        if len(segments) != len(ids) or not np.isfinite(times).all() or (np.diff(times) < 0).any():
+            raise ValueError("times, ids and segments do not go together")
+        rows = {name: saved.items(state, name) for name in ("tops", "bottoms", "counted")}
+        if any(len(several) != metrics for several in rows.values()):
+            raise ValueError(f"it has other sums than those of {metrics} metrics")
+        tops, bottoms = (
+            np.array([saved.floats({name: row}, name, len(ids), nan=True) for row in rows[name]]).reshape(metrics, -1)
+            for name in ("tops", "bottoms")
+        )
+        counted = np.array([saved.bools({"counted": row}, "counted", len(ids)) for row in rows["counted"]])
+        return cls(times, ids, segments, tops, bottoms, counted.reshape(metrics, -1))
 
     @classmethod
     def joined(cls, parts: Sequence[_Settled]) -> _Settled:
@@ -396,17 +496,6 @@ class _Settled(NamedTuple):
             np.concatenate([one.bottoms for one in parts], axis=1),
             np.concatenate([one.counted for one in parts], axis=1),
         )
-
-
-def _by_list(one: Plan) -> Plan:
-    """The plan for sums that are taken list by list."""
-    if one.metric.row.kind == "ratings":
-        raise ValueError(f"{one.label} measures predicted ratings, not lists that were served")
-    summed = by_query(one)
-    averaging = summed.choices["averaging"]
-    if averaging not in ("macro", "micro"):
-        raise ValueError(f"{one.label}: averaging={averaging!r} has no interval here; choose macro or micro")
-    return summed
 
 
 def _estimate(
@@ -453,3 +542,14 @@ def _time(time: Time) -> float:
     if not math.isfinite(seconds):
         raise ValueError(f"time {time!r} is not a finite number")
     return seconds
+
+
+def _grade(grade: Any) -> float:
+    worth = float(grade)
+    if not math.isfinite(worth):
+        raise ValueError(f"grade {grade!r} is not a finite number")
+    return worth
+
+
+def _plain(column: Any) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)

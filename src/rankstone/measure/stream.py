@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from rankstone import _core
-from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
 from rankstone.align.grouped import one_pass
+from rankstone.align.state import reading
+from rankstone.align.stream import TwoPasses
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention, conventions, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
-from rankstone.errors import DataError
-from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.inputs.arrow import as_text, is_whole, movable
 from rankstone.inputs.batches import Batches
 from rankstone.inputs.columns import Columns, by_role
 from rankstone.inputs.files import is_path, open_batches, read_truth
 from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
-from rankstone.inputs.source import Align, Aligned, ranked_from
 from rankstone.inputs.tables import as_columns
+from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
@@ -33,8 +30,17 @@ Progress = Callable[[int, int], None]
 
 _ANY_ORDER = "a stream's rows come in any order"
 
+BATCHES = Feeding(extra_queries="only judged queries are kept")  # of a file where each query's rows lie together
+STREAM = replace(
+    BATCHES,
+    row_order=_ANY_ORDER,
+    ties_order=_ANY_ORDER,
+    together=_ANY_ORDER,
+    otherwise="or use a file where the rows of each query lie together",
+)
 
-class Stream:
+
+class Stream(Saved):
     """Measures a run that does not fit in memory: two passes over its batches, in any order.
 
     The first pass finds the judged items, the second counts what stands before each. What is kept grows with the truth,
@@ -50,7 +56,7 @@ class Stream:
     ...     stream.find(batch)
     >>> for batch in batches:
     ...     stream.count(batch)
-    >>> stream.result()["rr"]
+    >>> stream.compute()["rr"]
     0.75
 
     The work can be spread over processes and machines. A stream can be pickled; a copy goes on from where it was made.
@@ -61,12 +67,12 @@ class Stream:
             stream.merge(part)
         for part in pool.map(count_share, [(stream, share) for share in shares]):
             stream.merge(part)
-        stream.result()
+        stream.compute()
 
     An item twice in one query is noticed if it is judged (`duplicates="error"`), or counts each time
     (`duplicates="count"`). A repeated item that nobody judged cannot be noticed: it takes a place for each of its rows.
     Ties can be broken by item (`item_desc`, `item_asc`), or be optimistic, pessimistic or expected; not by input order,
-    as there is none.
+    as there is none. Threads of one process may share a stream: each batch is seen by all cores, one batch at a time.
     """
 
     def __init__(
@@ -79,60 +85,48 @@ class Stream:
         threads: int = 0,
         **choices: Any,
     ) -> None:
-        asked = (metrics,) if isinstance(metrics, (str, Metric)) else tuple(metrics)
-        plans = make_plans(asked, convention, choices)
-        for one in plans:
-            _refuse(one)
+        plans = make_plans(metrics, convention, choices)
+        refuse_unknown(plans, STREAM)
         self.threads = threads
         self._columns = columns
         self._choices = choices
         self._convention = find_convention(convention)
-        self._metrics = tuple(one.metric for one in plans)
-        self._truth = _judged(truth, columns)
-        self._open(plans)
-        # Which shares of the work are in here. Each object's has its own mark, so that none is added twice.
-        self._found: set[str] = set()
-        self._counted: set[str] = set()
-        self._mark = uuid.uuid4().hex
-        self._counting = False
-        self._extra: Extra = set()  # queries that nobody judged
-
-    def _open(self, plans: Sequence[Plan]) -> None:
-        if len(self._truth.query) == 0:
-            raise ValueError("the truth has no rows")
-        self._cores = {
-            how: _core.Stream(self._truth.query, self._truth.item, self._truth.grade, how)
-            for how in dict.fromkeys(_counted_by(one.align) for one in plans)
-        }
-        self._identity = _identity(self._truth, self._metrics, self._convention, self._choices)
+        self._metrics = tuple(plan.metric for plan in plans)
+        judged = _judged(truth, columns)
+        self._passes = TwoPasses(judged, (plan.align for plan in plans))
+        self._settings = {**settings_of(plans), "truth": _identity(judged)}
+        self._made = {
+            "truth": judged, "metrics": list(map(str, self._metrics)), "convention": convention, "columns": columns,
+            "threads": threads, **choices,
+        }  # fmt: skip
 
     # -- the two passes --------------------------------------------------------------------------------------
 
     def find(self, batch: Any) -> None:
         """First pass: remember the score of each judged item."""
-        if self._counting:
-            raise ValueError("find() after count(): the counts rest on all finds; find in every batch first")
-        rows = self._rows(batch)
-        self._found.add(self._mark)
-        for core in self._cores.values():
-            extra = core.find(rows.query, rows.item, rows.score, self.threads)
-        self._extra = more_extra(self._extra, rows.query, extra)
+        self._passes.find(self._rows(batch), self.threads)
 
     def count(self, batch: Any) -> None:
         """Second pass: count the rows that stand before each judged item."""
-        rows = self._rows(batch)
-        if not self._found and len(rows.query):
-            raise ValueError("count() before find(): find in every batch first, then go through them again to count")
-        self._counting = True
-        self._counted.add(self._mark)
-        for core in self._cores.values():
-            core.count(rows.query, rows.item, rows.score, self.threads)
+        self._passes.count(self._rows(batch), self.threads)
 
     def _rows(self, batch: Any) -> Columns:
         rows = _returned(batch, self._columns)
         if rows.score is None:
-            raise ValueError(f"the batch has no score column; {_ANY_ORDER}, so only scores can rank them")
+            STREAM.refuse_no_scores("batch")
         return rows
+
+    def compute(self, weights: Any = None) -> Result:
+        """What `rs.evaluate` would have said of the whole run."""
+        found, counted = self._passes.seen()
+        if found and not counted:
+            raise ValueError("nothing was counted: go through the batches again with count(), then compute()")
+        if found != counted:
+            raise ValueError(f"find() saw {found:,} rows but count() {counted:,}; both must see every row once")
+        choices = dict(self._choices)
+        if weights is not None:
+            choices.setdefault("averaging", "weighted")
+        return evaluate_source(self._passes, self._metrics, self._convention, weights, self.threads, choices)
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -140,142 +134,28 @@ class Stream:
         """Take in what another copy of this stream has found, or counted. Returns this one."""
         if not isinstance(other, Stream):
             raise TypeError(f"a stream merges with another stream, not with {type(other).__name__}")
-        if other._identity != self._identity:
+        if other._settings != self._settings:
             raise ValueError("the streams differ in their truth, metrics or choices; merge copies of one stream")
-        if self._counting or other._counting:
-            self._merge_counts(other)
-        elif self._found & other._found:
-            if other is not self and self._found == other._found and self._finds() == other._finds():
-                return self  # a copy without anything new
-            raise ValueError(
-                "both streams hold the same finds, which would count twice: one was merged already, or copied after "
-                "find() had begun; give each worker a copy of a stream that has found nothing"
-            )
-        else:
-            self._merge_finds(other)
+        self._passes.merge(other._passes)
         return self
 
-    def _merge_finds(self, other: Stream) -> None:
-        for how, core in self._cores.items():
-            core.finds = self._united(how, core, other._cores[how])
-        self._found |= other._found
-        self._extra = None if self._extra is None or other._extra is None else bounded(self._extra | other._extra)
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._passes.reset()
 
-    def _united(self, how: Align, core: Any, other: Any) -> Any:
-        scores, retrieved, again, again_scores, rows, unjudged = core.finds
-        more = other.finds
-        both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
-        if len(both) and how.duplicates == "error":
-            row = core.truth()[0][both[:1]]
-            query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
-            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
-        return (
-            np.where(np.isnan(scores), more[0], scores),
-            retrieved + more[1],
-            np.concatenate((again, more[2], both)),
-            np.concatenate((again_scores, more[3], more[0][both])),
-            rows + more[4],
-            unjudged + more[5],
-        )
+    def state_dict(self) -> dict[str, Any]:
+        """All it knows of the run, in arrays, lists, strings and numbers."""
+        return {"settings": self._settings, **self._passes.state()}
 
-    def _merge_counts(self, other: Stream) -> None:
-        if self._finds() != other._finds():
-            raise ValueError(
-                "the streams have not found the same: merge all finds first, then give each worker a copy of the "
-                "merged stream to count with"
-            )
-        if self._counted & other._counted:
-            raise ValueError(
-                "both streams hold the same counts, which would count twice: one was merged already, or copied after "
-                "count() had begun; give each worker a copy of a stream that has counted nothing"
-            )
-        for how, core in self._cores.items():
-            if not other._counted:
-                continue
-            levels, before, rows = other._cores[how].counts
-            if self._counted:
-                mine = core.counts
-                levels, before, rows = mine[0] + levels, mine[1] + before, mine[2] + rows
-            core.counts = (levels, before, rows)
-        self._counting = True
-        self._counted |= other._counted
-
-    def _finds(self) -> bytes:
-        """What the finds are, in a few bytes; the same whatever the order in which they came."""
-        digest = hashlib.blake2b(digest_size=16)
-        for core in self._cores.values():
-            scores, retrieved, again, again_scores, rows, unjudged = core.finds
-            found = np.flatnonzero(~np.isnan(scores))
-            item, score = np.concatenate((found, again)), np.concatenate((scores[found], again_scores))
-            order = np.lexsort((score, item))
-            for part in (item[order], score[order], retrieved, np.array([rows, unjudged])):
-                digest.update(part.tobytes())
-        return digest.digest()
-
-    def __getstate__(self) -> dict[str, Any]:
-        own = self._convention
-        preset = conventions.get(own.name) is own
-        convention = own.name if preset else (own.name, own.summary, dict(own.choices))
-        return {
-            "truth": (self._truth.query, self._truth.item, self._truth.grade),
-            "metrics": [str(one) for one in self._metrics],
-            "convention": convention,
-            "choices": self._choices,
-            "columns": self._columns,
-            "threads": self.threads,
-            "finds": [core.finds for core in self._cores.values()],
-            "counts": [core.counts for core in self._cores.values()] if self._counted else None,
-            "found": sorted(self._found),
-            "counted": sorted(self._counted),
-            "counting": self._counting,
-            "extra": self._extra,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        named = state["convention"]
-        if not isinstance(named, str):
-            named = Convention(named[0], named[1], MappingProxyType(named[2]))
-        query, item, grade = state["truth"]
-        self.__init__(  # type: ignore[misc]
-            Columns(query, item, grade), state["metrics"], convention=named, columns=state["columns"],
-            threads=state["threads"], **state["choices"],
-        )  # fmt: skip
-        for at, core in enumerate(self._cores.values()):
-            core.finds = state["finds"][at]
-            if state["counts"] is not None:
-                core.counts = state["counts"][at]
-        self._found, self._counted = set(state["found"]), set(state["counted"])
-        self._counting, self._extra = state["counting"], None if state["extra"] is None else set(state["extra"])
-
-    # -- the result ------------------------------------------------------------------------------------------
-
-    def result(self, weights: Any = None) -> Result:
-        """What `rs.evaluate` would have said of the whole run."""
-        core = next(iter(self._cores.values()))
-        found, counted = core.finds[4], core.counts[2] if self._counted else 0
-        if found and not counted:
-            raise ValueError("nothing was counted: go through the batches again with count(), then ask for the result")
-        if found != counted:
-            raise ValueError(f"find() saw {found:,} rows but count() {counted:,}; both must see every row once")
-        choices = dict(self._choices)
-        if weights is not None:
-            choices.setdefault("averaging", "weighted")
-        return evaluate_source(self, self._metrics, self._convention, weights, self.threads, choices)
-
-    repeatable = False
-
-    def align(self, how: Align) -> Aligned:
-        """Ranks of the judged items, as `evaluate` asks for them."""
-        # Where the order is "input", only the counts of ties are read.
-        read = replace(how, order="item_desc") if how.order == "input" else how
-        found = self._cores[_counted_by(how)].result(read)
-        return aligned_with(
-            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
-        )
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave. Truth, metrics and choices must be the same."""
+        refuse_other(self._settings, state, "stream")
+        with reading("stream"):
+            self._passes.load(state)
 
     def __repr__(self) -> str:
-        core = next(iter(self._cores.values()))
-        rows = f"{core.finds[4]:,} rows found" + (f", {core.counts[2]:,} counted" if self._counted else "")
+        found, counted = self._passes.seen()
+        rows = f"{found:,} rows found" + (f", {counted:,} counted" if counted else "")
         return f"Stream({', '.join(map(str, self._metrics))}; {rows})"
 
 
@@ -304,7 +184,7 @@ def evaluate_file(
     if weights is not None:
         choices.setdefault("averaging", "weighted")
     plans = make_plans(metrics, convention, choices)
-    _refuse_extra(plans)
+    refuse_unknown(plans, BATCHES)
     batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
     judged = _judged(truth, roles_of(columns, "truth") or None)
     asked = (plans, metrics, convention, weights, threads, choices)
@@ -351,7 +231,7 @@ def _evaluate(
         stream.find(rows)
     for rows in go(1, 2):
         stream.count(rows)
-    return stream.result(weights)
+    return stream.compute(weights)
 
 
 def _like(judged: Columns, rows: Columns) -> Columns:
@@ -388,42 +268,15 @@ def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
 # -- small things ----------------------------------------------------------------------------------------------
 
 
-def _counted_by(how: Align) -> Align:
-    """What of it changes what has to be counted; the rest only changes how counts are read."""
-    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)
-
-
-def _refuse(one: Plan) -> None:
-    """Stop at choices that need more than two passes over rows in any order can know."""
-    _refuse_extra([one])
-    ties, duplicates = one.choices["ties"], one.choices["duplicates"]
-    if ties in ("input", "reverse_input"):
-        raise ValueError(
-            f"{one.metric}: ties={ties!r} has no meaning here, as {_ANY_ORDER}; choose item_desc, item_asc, "
-            "optimistic, pessimistic or expected, or use a file where the rows of each query lie together"
-        )
-    if duplicates not in ("error", "count"):
-        raise ValueError(
-            f"{one.metric}: duplicates={duplicates!r} needs the rows of a query together, but {_ANY_ORDER}; choose "
-            "error or count, or use a file where the rows of each query lie together"
-        )
-
-
-def _refuse_extra(plans: Sequence[Plan]) -> None:
-    for one in plans:
-        if one.choices["extra"] == "zero":
-            raise ValueError(f"{one.metric}: extra='zero' keeps every query of the run in memory; choose skip or error")
-
-
-def _identity(truth: Columns, metrics: Sequence[Metric], named: Convention, choices: Mapping[str, Any]) -> bytes:
+def _identity(truth: Columns) -> str:
+    """What the truth is, in a few letters."""
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(repr((list(map(str, metrics)), named.name, sorted(choices.items()))).encode())
     for column in (truth.query, truth.item):
         for part in _content(column):
             digest.update(part)
     grades = np.ones(len(truth.query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
     digest.update(grades.tobytes())
-    return digest.digest()
+    return digest.hexdigest()
 
 
 def _content(column: Any) -> Iterator[Any]:

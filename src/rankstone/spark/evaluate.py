@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.ranked import Ints
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
 from rankstone.measure.values import some
 from rankstone.metrics.registry import Metric, is_built_in
@@ -53,8 +53,10 @@ def evaluate(
     alone = run is None and weights is None
     beside = find_two_lists(truth.columns, given, _lists_in(truth)) if alone else None
     sides = _both_lists(truth, *beside, given) if beside else _sides(truth, run, columns)
-    for one in plans:
-        _refuse(one, sides["truth"], sides["run"])
+    feeding = _feeding(sides["truth"], sides["run"])
+    refuse_unknown(plans, feeding)
+    if sides["run"].shape.value is None:
+        feeding.refuse_no_scores("run")
     if weights is not None:
         sides["weights"] = _weights(weights, sides["truth"])
     job = work.Job(
@@ -273,27 +275,15 @@ def _highest(truth: _Side) -> float:
 # -- what cannot be ------------------------------------------------------------------------------------------
 
 
-def _refuse(one: Plan, truth: _Side, run: _Side) -> None:
-    """Stop at choices that rest on an order of rows."""
-
-    def stop(choice: str, needs: str) -> None:
-        raise ValueError(f"{one.label}: {choice} has no meaning here, as rows of a Spark table have no order; {needs}")
-
-    choices = one.choices
-    if not run.shape.lists:
-        if run.shape.value is None:
-            raise ValueError("the run has no score or rank column, and rows of a Spark table have no order")
-        if choices["ties"] in ("input", "reverse_input") and not run.ranked:
-            stop(f"ties={choices['ties']!r}", "give a rank column or lists, or choose another order for ties=")
-        if choices["duplicates"] == "first":
-            stop("duplicates='first'", "choose error, best, count or once, or give lists")
-    if not truth.shape.lists:
-        if choices["truth_duplicates"] == "first":
-            stop("truth_duplicates='first'", "choose error or count, or give lists")
-        if choices["truth_depth"] == "k":
-            stop("truth_depth='k'", "give the truth as lists")
-        if one.arguments.get("ideal") == "given" and truth.shape.value is not None:
-            stop("ideal='given'", "choose ideal='judged', or give the truth as lists")
+def _feeding(truth: _Side, run: _Side) -> Feeding:
+    no_order = "rows of a Spark table have no order"
+    return Feeding(
+        row_order="" if run.shape.lists else no_order,
+        ties_order="" if run.shape.lists or run.ranked else no_order,
+        truth_order="" if truth.shape.lists else no_order,
+        grades_order="" if truth.shape.lists or truth.shape.value is None else no_order,
+        otherwise="or give lists, or a rank column",
+    )
 
 
 def _refuse_queries(plans: Iterable[Plan], whole: work.Part) -> None:

@@ -13,6 +13,7 @@ from pyspark import cloudpickle
 from rankstone.align.join import join
 from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
+from rankstone.align.ties import BY_INPUT
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import one_piece
@@ -218,7 +219,7 @@ def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list
     for one in job.plans:
         ranked = aligned[one.align].ranked
         refuse(one, aligned[one.align])
-        if one.choices["ties"] in ("input", "reverse_input"):
+        if one.choices["ties"] in BY_INPUT:
             _refuse_equal(one, aligned[one.align], job)
         with aligned[one.align].naming(one.label):
             out.append(Share(one, ranked, measure(one, ranked)))

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rankstone.conventions.plan import Plan, make_plans
+from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.arrow import is_text, one_piece
 from rankstone.inputs.lists import GradeLists, ListPair, lists
@@ -22,6 +22,8 @@ from rankstone.measure.sums import measure
 from rankstone.metrics.registry import on_declare, rows
 
 CONVENTION = "hivemall"
+
+GRADED_ROWS = Feeding(all_queries="a function sees some of the rows at a time", otherwise="as in '-max_grade 4'")
 
 # Measures of a row that holds a list and its truth. As an aggregate, each is the mean over the rows.
 MEASURES: Mapping[str, str] = {
@@ -64,8 +66,8 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
     if k is not None:  # any cutoff will do to make the choices; each row has its own
         one = replace(one, arguments={**one.arguments, "k": _depths(k, rec)})
     source = _source(rec, truth)
-    if one.metric.row.all_queries(one.arguments) and source.truth.values is not None:
-        raise ValueError(f"{metric} goes by the highest grade of all queries: say it, with '-max_grade 4'")
+    if source.truth.values is not None:
+        refuse_unknown([one], GRADED_ROWS)
     try:
         _, _, found, counted = measure(one, source.align(one.alignment).ranked)
     except QueryError as error:

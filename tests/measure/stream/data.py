@@ -47,7 +47,7 @@ def streamed(stream, batches):
         stream.find(batch)
     for batch in reversed(batches):
         stream.count(batch)
-    return stream.result()
+    return stream.compute()
 
 
 def assert_same(got, want):

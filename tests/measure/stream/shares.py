@@ -24,7 +24,7 @@ def main(truth, metrics, paths):
             tasks = [(stream, name, paths[::2]), (stream, name, paths[1::2])]
             for part in pool.imap_unordered(work, tasks):
                 stream.merge(part)
-    return stream.result()
+    return stream.compute()
 
 
 if __name__ == "__main__":

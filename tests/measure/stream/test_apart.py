@@ -32,7 +32,7 @@ def peak(count):
         stream.find(batch)
     for batch in batches(count):
         stream.count(batch)
-    assert stream.result().account.judged == 500
+    assert stream.compute().account.judged == 500
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 few = peak(2)

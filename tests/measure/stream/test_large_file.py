@@ -97,7 +97,7 @@ def test_a_query_that_comes_back_late(tmp_path):
     run = rs.columns(query=run.query[at], item=run.item[at], score=run.score[at])
     path = write(tmp_path / "run.parquet", run, "parquet")
     assert_same(evaluate_file(truth, path, ASKED), rs.evaluate(truth, path, ASKED))
-    with pytest.raises(ValueError, match="ties='input' has no meaning here"):
+    with pytest.raises(ValueError, match="ties='input' needs an order of rows"):
         evaluate_file(truth, path, ASKED, ties="input")
 
 

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import random
+from contextlib import suppress
 
 import numpy as np
 import pandas
@@ -141,14 +142,14 @@ def test_weights():
     stream = Stream(truth, "ap")
     stream.find(run)
     stream.count(run)
-    assert stream.result(weights)["ap"] == pytest.approx(
+    assert stream.compute(weights)["ap"] == pytest.approx(
         rs.evaluate(truth, run, "ap", weights=weights)["ap"], rel=1e-12
     )
 
 
 def test_nothing_returned():
     truth = {"a": {"x": 1}}
-    assert_same(Stream(truth, ["ap", "ndcg@3"]).result(), rs.evaluate(truth, {}, ["ap", "ndcg@3"]))
+    assert_same(Stream(truth, ["ap", "ndcg@3"]).compute(), rs.evaluate(truth, {}, ["ap", "ndcg@3"]))
 
 
 # -- sharing the work ----------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def shared_out(empty, batches, seed=0):
         lottery.shuffle(parts)
         for part in parts:
             empty.merge(part)
-    return over_the_wire(empty).result()
+    return over_the_wire(empty).compute()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -199,7 +200,7 @@ def test_a_worker_without_work():
     part, idle = over_the_wire(stream), over_the_wire(stream)
     part.count(run)
     stream.merge(idle).merge(part).merge(over_the_wire(idle))
-    assert_same(stream.result(), rs.evaluate(truth, run, "ap"))
+    assert_same(stream.compute(), rs.evaluate(truth, run, "ap"))
 
 
 def test_merging_twice_is_refused():
@@ -223,7 +224,7 @@ def test_merging_twice_is_refused():
     with pytest.raises(ValueError, match="both streams hold the same counts"):
         stream.merge(late)
     stream.count(halves[1])
-    assert_same(stream.result(), rs.evaluate(truth, run, "ap"))
+    assert_same(stream.compute(), rs.evaluate(truth, run, "ap"))
 
 
 def test_merging_what_does_not_fit():
@@ -253,6 +254,103 @@ def test_a_repeated_item_is_noticed_when_merging():
         stream.merge(part)
 
 
+def test_all_can_be_forgotten():
+    truth, run = pair(np.random.default_rng(2))
+    stream = Stream(truth, "ap")
+    streamed(stream, cut(run, np.random.default_rng(0)))
+    old = over_the_wire(stream)
+    stream.reset()
+    assert repr(stream) == "Stream(ap; 0 rows found)"
+    assert_same(streamed(stream, [run]), rs.evaluate(truth, run, "ap"))
+    assert_same(old.compute(), stream.compute())
+
+
+# -- state and threads ---------------------------------------------------------------------------------------
+
+ASKED = ["ap", "ap(score_precision='float32')", "ndcg@5"]
+
+
+@pytest.mark.parametrize("duplicates", ["error", "count"])
+def test_a_state_goes_on_where_it_was(duplicates):
+    truth, run = pair(np.random.default_rng(2), text_queries=True)
+    one, other = cut(run, np.random.default_rng(0), 2)
+    stream = Stream(truth, ASKED, duplicates=duplicates)
+    for work in ("find", "count"):
+        for batch in (one, other):
+            getattr(stream, work)(batch)
+            again = Stream(truth, ASKED, duplicates=duplicates)
+            again.load_state_dict(stream.state_dict())
+            assert repr(again) == repr(stream)
+            stream = again
+    assert_same(stream.compute(), rs.evaluate(truth, run, ASKED, duplicates=duplicates))
+
+
+def test_a_state_of_another():
+    truth, run = pair(np.random.default_rng(2))
+    stream = Stream(truth, "ap")
+    stream.find(run)
+    for other, problem in (
+        (Stream(truth, "rr"), "another metrics"),
+        (Stream(truth, "ap", missing="skip"), "another choices"),
+        (Stream({1: {2: 1}}, "ap"), "another truth"),
+        (rs.Accumulator("ap"), "no state of this accumulator"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            other.load_state_dict(stream.state_dict())
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_broken_state_is_refused(counted, breaks):
+    """Whatever is changed: the core never gets it, or it is something that a state can be."""
+    truth = rs.columns(query=["q", "q", "p"], item=["a", "b", "a"], grade=[1, 2, 1])
+    batch = {"query": ["q", "q", "q", "q", "x"], "item": ["c", "a", "b", "b", "a"], "score": [3.0, 2.0, 2.0, 1.0, 1.0]}
+    stream = Stream(truth, "ap", duplicates="count")
+    stream.find(batch)
+    if counted:
+        stream.count(batch)
+    harmless = {"scores", "repeated_scores", "repeated", "extra", "found", "counted", "counting", "levels", "before"}
+    for path, state in breaks(stream.state_dict()):
+        again = Stream(truth, "ap", duplicates="count")
+        if harmless & set(path):
+            with suppress(ValueError):
+                again.load_state_dict(state)
+                again.compute()
+            continue
+        with pytest.raises(ValueError, match="the state of this stream is broken"):
+            again.load_state_dict(state)
+        assert repr(again) == "Stream(ap; 0 rows found)", "it was changed all the same"
+
+
+def test_a_state_without_finds():
+    """This one made the core read past the end."""
+    stream = Stream({"q": {"a": 1}}, ["rr"])
+    state = stream.__getstate__()
+    for finds in ([()], [], None, [{}], [None], [[1, 2]]):
+        state["state"]["finds"] = finds
+        with pytest.raises(ValueError, match="the state of this stream is broken"):
+            Stream.__new__(Stream).__setstate__(state)
+
+
+def test_a_batch_that_failed_half_way_cannot_be_saved():
+    stream = Stream({"q": {"a": 1}}, "ap")
+    with pytest.raises(ValueError, match="score is nan"):
+        stream.find({**BATCH, "score": [1.0, np.nan]})
+    for use in (stream.state_dict, stream.compute, lambda: stream.merge(Stream({"q": {"a": 1}}, "ap"))):
+        with pytest.raises(ValueError, match="an earlier batch stopped half-way"):
+            use()
+    stream.reset()
+    assert streamed(stream, [BATCH])["ap"] == 1 / 2
+
+
+def test_threads_lose_nothing(together):
+    truth, run = pair(np.random.default_rng(2), rows=200)
+    batches = cut(run, np.random.default_rng(0), 400)
+    stream = Stream(truth, "ap", threads=1)
+    for work in (stream.find, stream.count):
+        together(lambda share, work=work: [work(batch) for batch in batches[share::4]], range(4))
+    assert_same(stream.compute(), rs.evaluate(truth, run, "ap"))
+
+
 # -- what is wrong -------------------------------------------------------------------------------------------
 
 BATCH = {"query": ["q", "q"], "item": ["a", "b"], "score": [1.0, 2.0]}
@@ -264,14 +362,14 @@ def test_passes_out_of_order():
         stream.count(BATCH)
     stream.find(BATCH)
     with pytest.raises(ValueError, match="nothing was counted"):
-        stream.result()
+        stream.compute()
     stream.count(BATCH)
     with pytest.raises(ValueError, match=r"find\(\) after count\(\)"):
         stream.find(BATCH)
-    assert stream.result()["ap"] == 1 / 2
+    assert stream.compute()["ap"] == 1 / 2
     stream.count(BATCH)
     with pytest.raises(ValueError, match=r"find\(\) saw 2 rows but count\(\) 4"):
-        stream.result()
+        stream.compute()
 
 
 def test_passes_over_different_rows():
@@ -279,7 +377,7 @@ def test_passes_over_different_rows():
     stream.find(BATCH)
     stream.count({**BATCH, "score": [1.5, 2.0]})
     with pytest.raises(ValueError, match=r"count\(\) has not seen all the rows that find\(\) saw"):
-        stream.result()
+        stream.compute()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +413,7 @@ def test_nan_of_a_query_that_nobody_judged():
 
 
 def test_no_scores():
-    with pytest.raises(ValueError, match="has no score column; a stream's rows come in any order"):
+    with pytest.raises(ValueError, match="has no score or rank column, and a stream's rows come in any order"):
         Stream({"q": {"a": 1}}, "ap").find({"query": ["q"], "item": ["a"]})
 
 
@@ -356,4 +454,4 @@ def test_the_core_forgets_too_many_extra_queries():
     stream = Stream({0: {1: 1}}, "ap")
     for start in (0, 50_000, 100_000):
         stream.find({"query": np.arange(start, start + 50_000), "item": np.ones(50_000, int), "score": np.ones(50_000)})
-        assert (stream._extra is None) == (start == 100_000 or start == 50_000)
+        assert (stream._passes._extra is None) == (start == 100_000 or start == 50_000)

@@ -1,0 +1,277 @@
+"""Two passes over a run in batches, in any order: what was found, and what stands before it. No metrics in here."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from rankstone import _core
+from rankstone.align import state as saved
+from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
+from rankstone.align.state import locked
+from rankstone.errors import DataError
+from rankstone.inputs.arrow import plain_ids
+from rankstone.inputs.columns import Columns
+from rankstone.inputs.source import Align, Aligned, ranked_from
+
+_FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them
+_COUNTS = ("levels", "before", "rows")
+
+
+class TwoPasses:
+    """Finds the judged items of a run, then counts what stands before each; both can be shared out and merged."""
+
+    repeatable = False
+
+    def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
+        if len(truth.query) == 0:
+            raise ValueError("the truth has no rows")
+        self._truth = truth
+        self._ways = tuple(dict.fromkeys(map(_counted_by, alignments)))
+        self._lock = RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._resume(self._open(), _Passed())
+        # Which shares of the work are in here. Each object's has its own mark, so that none is added twice.
+        self._mark = uuid.uuid4().hex
+
+    def _open(self) -> dict[Align, _core.Stream]:
+        truth = self._truth
+        return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways}
+
+    @locked
+    def _resume(self, cores: dict[Align, _core.Stream], passed: _Passed) -> None:
+        self._cores = cores
+        self._found, self._counted = set(passed.found), set(passed.counted)
+        self._counting, self._extra = passed.counting, passed.extra
+
+    # -- the two passes --------------------------------------------------------------------------------------
+
+    @locked
+    def find(self, rows: Columns, threads: int) -> None:
+        """First pass: remember the score of each judged item."""
+        if self._counting:
+            raise ValueError("find() after count(): the counts rest on all finds; find in every batch first")
+        self._found.add(self._mark)
+        for core in self._cores.values():
+            extra = core.find(rows.query, rows.item, rows.score, threads)
+        self._extra = more_extra(self._extra, rows.query, extra)
+
+    @locked
+    def count(self, rows: Columns, threads: int) -> None:
+        """Second pass: count the rows that stand before each judged item."""
+        if not self._found and len(rows.query):
+            raise ValueError("count() before find(): find in every batch first, then go through them again to count")
+        self._counting = True
+        self._counted.add(self._mark)
+        for core in self._cores.values():
+            core.count(rows.query, rows.item, rows.score, threads)
+
+    def _refuse_half(self) -> None:
+        """Stop if a batch was not seen to its end: the core says so when it is given another."""
+        query, item = self._truth.query[:0], self._truth.item[:0]
+        for core in self._cores.values():
+            core.count(query, item, np.zeros(0), 1)
+
+    @locked
+    def seen(self) -> tuple[int, int]:
+        """How many rows were found, and counted."""
+        core = next(iter(self._cores.values()))
+        return core.finds[4], core.counts[2] if self._counted else 0
+
+    @locked
+    def align(self, how: Align) -> Aligned:
+        """Ranks of the judged items, as `evaluate` asks for them."""
+        self._refuse_half()
+        # Where the order is "input", only the counts of ties are read.
+        read = replace(how, order="item_desc") if how.order == "input" else how
+        found = self._cores[_counted_by(how)].result(read)
+        return aligned_with(
+            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
+        )
+
+    # -- sharing the work ------------------------------------------------------------------------------------
+
+    def merge(self, other: TwoPasses) -> None:
+        """Take in what another has found, or counted, of the same truth."""
+        self._take_in(other._passed(), other is self)  # one lock after the other, so that none waits for ever
+
+    @locked
+    def _take_in(self, more: _Passed, same: bool) -> None:
+        mine = self._passed()
+        if mine.counting or more.counting:
+            self._add_counts(mine, more)
+        elif mine.found & more.found:
+            if not same and mine.found == more.found and mine.digest() == more.digest():
+                return  # a copy without anything new
+            raise ValueError(
+                "both streams hold the same finds, which would count twice: one was merged already, or copied after "
+                "find() had begun; give each worker a copy of a stream that has found nothing"
+            )
+        else:
+            self._add_finds(mine, more)
+
+    def _add_finds(self, mine: _Passed, more: _Passed) -> None:
+        both = [self._united(how, *pair) for how, *pair in zip(self._ways, mine.finds, more.finds, strict=True)]
+        for core, finds in zip(self._cores.values(), both, strict=True):
+            core.finds = finds
+        self._found |= more.found
+        self._extra = None if self._extra is None or more.extra is None else bounded(self._extra | more.extra)
+
+    def _united(self, how: Align, mine: _core.Finds, more: _core.Finds) -> _core.Finds:
+        scores, retrieved, again, again_scores, rows, unjudged = mine
+        both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
+        if len(both) and how.duplicates == "error":
+            row = self._cores[how].truth()[0][both[:1]]
+            query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
+            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
+        return (
+            np.where(np.isnan(scores), more[0], scores),
+            retrieved + more[1],
+            np.concatenate((again, more[2], both)),
+            np.concatenate((again_scores, more[3], more[0][both])),
+            rows + more[4],
+            unjudged + more[5],
+        )
+
+    def _add_counts(self, mine: _Passed, more: _Passed) -> None:
+        if mine.digest() != more.digest():
+            raise ValueError(
+                "the streams have not found the same: merge all finds first, then give each worker a copy of the "
+                "merged stream to count with"
+            )
+        if mine.counted & more.counted:
+            raise ValueError(
+                "both streams hold the same counts, which would count twice: one was merged already, or copied after "
+                "count() had begun; give each worker a copy of a stream that has counted nothing"
+            )
+        for at, core in enumerate(self._cores.values()):
+            if not more.counted:
+                continue
+            levels, before, rows = more.counts[at]
+            if mine.counted:
+                ours = mine.counts[at]
+                levels, before, rows = ours[0] + levels, ours[1] + before, ours[2] + rows
+            core.counts = (levels, before, rows)
+        self._counting = True
+        self._counted |= more.counted
+
+    # -- state -----------------------------------------------------------------------------------------------
+
+    @locked
+    def _passed(self) -> _Passed:
+        self._refuse_half()
+        cores = self._cores.values()
+        counts = tuple(core.counts for core in cores) if self._counted else ()
+        marks = frozenset(self._found), frozenset(self._counted)
+        return _Passed(tuple(core.finds for core in cores), counts, *marks, self._counting, self._extra)
+
+    def state(self) -> dict[str, Any]:
+        """All it knows of the run, as arrays, lists and numbers."""
+        passed = self._passed()
+        return {
+            "finds": [dict(zip(_FINDS, one, strict=True)) for one in passed.finds],
+            "counts": [dict(zip(_COUNTS, one, strict=True)) for one in passed.counts],
+            "found": sorted(passed.found),
+            "counted": sorted(passed.counted),
+            "counting": passed.counting,
+            "extra": None if passed.extra is None else sorted(passed.extra),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave. The core is told nothing that has not been checked."""
+        found, counted = (_marks(state, name) for name in ("found", "counted"))
+        counting = saved.flag(state, "counting")
+        if (counted and not counting) or bool(saved.items(state, "counts")) != bool(counted):
+            raise ValueError("counts, counted and counting do not go together")
+        cores = self._open()
+        finds = [
+            self._checked_finds(one, how, cores[how])
+            for how, one in zip(self._ways, saved.items(state, "finds"), strict=True)
+        ]
+        for core, one in zip(cores.values(), finds, strict=True):
+            core.finds = one
+        if counted:
+            counts = [
+                _checked_counts(one, core.counts)
+                for one, core in zip(saved.items(state, "counts"), cores.values(), strict=True)
+            ]
+            for core, some in zip(cores.values(), counts, strict=True):
+                core.counts = some
+        self._resume(cores, _Passed((), (), found, counted, counting, self._checked_extra(state)))
+
+    def _checked_finds(self, state: Mapping[str, Any], how: Align, core: _core.Stream) -> _core.Finds:
+        offsets = core.truth()[1]
+        query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        scores = saved.floats(state, "scores", len(query), nan=True)
+        rows, unjudged = saved.whole(state, "rows"), saved.whole(state, "unjudged")
+        retrieved = saved.ints(state, "retrieved", len(offsets) - 1, high=rows + 1)
+        repeated = saved.ints(state, "repeated", high=len(query))
+        repeated_scores = saved.floats(state, "repeated_scores", len(repeated))
+        hits = np.bincount(query[~np.isnan(scores)], minlength=len(retrieved))
+        hits += np.bincount(query[repeated], minlength=len(retrieved))
+        if int(retrieved.sum()) + unjudged != rows or (hits > retrieved).any():
+            raise ValueError("scores, retrieved, unjudged and rows do not go together")
+        if len(repeated) and (how.duplicates == "error" or np.isnan(scores[repeated]).any()):
+            raise ValueError("items were returned again that cannot have been")
+        return scores, retrieved, repeated, repeated_scores, rows, unjudged
+
+    def _checked_extra(self, state: Mapping[str, Any]) -> Extra:
+        if state["extra"] is None:
+            return None
+        extra, kind = set(saved.items(state, "extra")), type(plain_ids(self._truth.query[:1])[0])
+        if bounded(extra) is None or not all(type(query) is kind for query in extra):
+            raise ValueError("extra is not a list of queries")
+        return extra
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What both passes have seen so far."""
+
+    finds: tuple[_core.Finds, ...] = ()
+    counts: tuple[_core.Counts, ...] = ()
+    found: frozenset[str] = frozenset()
+    counted: frozenset[str] = frozenset()
+    counting: bool = False
+    extra: Extra = field(default_factory=set)  # queries that nobody judged
+
+    def digest(self) -> bytes:
+        """What the finds are, in a few bytes; the same whatever the order in which they came."""
+        digest = hashlib.blake2b(digest_size=16)
+        for scores, retrieved, again, again_scores, rows, unjudged in self.finds:
+            found = np.flatnonzero(~np.isnan(scores))
+            item, score = np.concatenate((found, again)), np.concatenate((scores[found], again_scores))
+            order = np.lexsort((score, item))
+            for part in (item[order], score[order], retrieved, np.array([rows, unjudged])):
+                digest.update(part.tobytes())
+        return digest.digest()
+
+
+def _checked_counts(state: Mapping[str, Any], like: _core.Counts) -> _core.Counts:
+    rows = saved.whole(state, "rows")
+    levels = saved.ints(state, "levels", len(like[0]), high=rows + 1)
+    before = saved.ints(state, "before", len(like[1]), high=rows + 1)
+    if levels.sum() > rows or before.sum() > rows:
+        raise ValueError("levels, before and rows do not go together")
+    return levels, before, rows
+
+
+def _marks(state: Mapping[str, Any], name: str) -> frozenset[str]:
+    found = saved.items(state, name)
+    if not all(isinstance(mark, str) for mark in found):
+        raise ValueError(f"{name} is {found!r}")
+    return frozenset(found)
+
+
+def _counted_by(how: Align) -> Align:
+    """What of it changes what has to be counted; the rest only changes how counts are read."""
+    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)
