@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.ranked import Ints
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, alignments, make_plans, refuse_unknown
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
-from rankstone.measure.values import some
-from rankstone.metrics.registry import Metric, is_built_in
+from rankstone.measure import parts
+from rankstone.metrics.registry import Metric
 from rankstone.spark import work
 from rankstone.spark.result import SparkResult
 
@@ -59,24 +59,22 @@ def evaluate(
         feeding.refuse_no_scores("run")
     if weights is not None:
         sides["weights"] = _weights(weights, sides["truth"])
+    highest = cache(lambda: _highest(sides["truth"]))  # a pass over the truth, for metrics that need it
     job = work.Job(
-        tuple(_sent(one, sides["truth"]) for one in plans),
-        {name: side.shape for name, side in sides.items()},
-        tuple(work.Declared.of(one.metric.row) for one in plans if not is_built_in(one.metric.row)),
+        tuple(parts.for_shares(plan, highest) for plan in plans),
+        parts.declared_in(plans),
         threads,
+        sides["run"].shape.lists,
+        {name: side.shape for name, side in sides.items()},
     )
     queries = work.beside if beside else work.shuffled
     frame = sides["truth"].frame if beside else _shuffled(sides)
-    parts = frame.mapInArrow(lambda batches: work.parts(batches, job, queries), "part binary")
-    if any(map(work.pooled, plans)):
-        parts = parts.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
-    whole = work.Part()
+    shares = frame.mapInArrow(lambda batches: work.part(batches, job, queries), "part binary")
+    if any(map(parts.pooled, plans)):
+        shares = shares.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
     with _large_batches(frame.sparkSession):
-        for row in parts.collect():
-            work.add(whole, work.received(row["part"]))
-    if whole.error is not None:
-        raise whole.error
-    _refuse_queries(plans, whole)
+        whole = parts.add_up(work.received(row["part"]) for row in shares.collect())
+    whole.refuse(plans)
     kind = sides["truth"].kind("query")
     fields = [f"query {kind}", *(["weight double"] if weights is not None else [])]
     names = ("value", "numerator", "denominator")
@@ -253,18 +251,6 @@ def spark_hash(numbers: Any) -> Ints:
     return mixed.astype(np.int32).astype(np.int64)
 
 
-def _sent(one: Plan, truth: _Side) -> Plan:
-    """The plan for the workers, who see only some of the queries."""
-    choices = dict(one.choices)
-    for name, calm in (("missing", "zero"), ("extra", "skip")):
-        if choices[name] == "error":  # noticed when all are known
-            choices[name] = calm
-    arguments = dict(one.arguments)
-    if "max_grade" in arguments and arguments["max_grade"] is None:
-        arguments["max_grade"] = _highest(truth)
-    return replace(one, choices=choices, arguments=arguments)
-
-
 def _highest(truth: _Side) -> float:
     if truth.shape.value is None:
         return 1.0
@@ -284,11 +270,3 @@ def _feeding(truth: _Side, run: _Side) -> Feeding:
         grades_order="" if truth.shape.lists or truth.shape.value is None else no_order,
         otherwise="or give lists, or a rank column",
     )
-
-
-def _refuse_queries(plans: Iterable[Plan], whole: work.Part) -> None:
-    for one in plans:
-        if one.choices["missing"] == "error" and whole.missing:
-            raise ValueError(f"the run lacks {whole.missing} judged queries: {some(whole.some_missing)}")
-        if one.choices["extra"] == "error" and whole.extra:
-            raise ValueError(f"the truth lacks {whole.extra} queries of the run: {some(whole.some_extra)}")

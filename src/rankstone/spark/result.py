@@ -15,7 +15,7 @@ from rankstone.align.ranking import Ratio
 from rankstone.answers.result import Account, Result, TieRange
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
-from rankstone.measure.sums import mean_from, total
+from rankstone.measure.parts import Part
 from rankstone.spark import work
 
 
@@ -25,7 +25,7 @@ class SparkResult(Result):
     def __init__(
         self,
         plans: Sequence[Plan],
-        whole: work.Part,
+        whole: Part,
         values: Any,
         frames: Mapping[str, Any],
         convention: Convention,
@@ -37,13 +37,7 @@ class SparkResult(Result):
         self._aligned: dict[Any, Any] = {one.align: _Elsewhere() for one in plans}
         self.convention = convention
         self.choices = dict(choices)
-        means = {
-            one.label: [
-                mean_from(one, total(sums), whole.finish.get(one.label))
-                for sums in whole.sums.get(one.label, [[], [], []])
-            ]
-            for one in plans
-        }
+        means = {plan.label: whole.means(plan) for plan in plans}
         self._outcomes: dict[str, Any] = {
             one.label: _Outcome(self, at, one, means[one.label][0], whole.finish.get(one.label))
             for at, one in enumerate(plans)

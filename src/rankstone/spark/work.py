@@ -1,33 +1,27 @@
-"""What runs on the workers: rows are packed for the shuffle, whole queries are aligned, their values added up."""
+"""What runs on the workers: rows are packed for the shuffle, and come out as whole queries, which `parts` measures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from rankstone.align.join import join
-from rankstone.align.ranked import Floats, Ints, Ranked
-from rankstone.align.ranking import Ratio
-from rankstone.align.ties import BY_INPUT
-from rankstone.conventions.plan import Plan, alignments
+from rankstone.align.ranked import Ints
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import one_piece
 from rankstone.inputs.lists import ListPair, lists
 from rankstone.inputs.open import open_source
-from rankstone.inputs.source import Aligned, Source
-from rankstone.measure.sums import Measured, Sums, measure, sums_of
-from rankstone.measure.values import refuse, view_for, weights_of
-from rankstone.metrics.registry import Row, metric
+from rankstone.inputs.source import Source
+from rankstone.measure import parts
+from rankstone.measure.parts import Weights
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
 CHUNK_BYTES = 1 << 26
 PACKED_BYTES = 1 << 15  # in one row of the shuffle; a batch of Spark's has up to ten thousand of them
-SOME = 5  # names in an error
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -40,32 +34,10 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(parts.Job):
     """All that a worker has to know."""
 
-    plans: tuple[Plan, ...]
     shapes: Mapping[str, Shape]
-    declared: tuple[Declared, ...]  # metrics of the user's own
-    threads: int
-
-    def declare(self) -> None:
-        """Make the user's own metrics known to this worker."""
-        for name, function, options in self.declared:
-            metric(name, **options)(function)
-
-
-class Declared(NamedTuple):
-    """A metric of the user's own, in a form that can be sent."""
-
-    name: str
-    function: Callable[..., Ratio]
-    options: dict[str, Any]
-
-    @classmethod
-    def of(cls, row: Row) -> Declared:
-        names = ("aliases", "formula", "kind", "expected", "zeros", "extremes", "bounds", "better", "additive")
-        options = {name: getattr(row, name) for name in names}
-        return cls(row.name, row.function, {**options, "choices": dict(row.choices)})
 
 
 # -- before the shuffle --------------------------------------------------------------------------------------
@@ -127,8 +99,6 @@ def from_bytes(data: Any) -> pa.Table:
 
 
 # -- after the shuffle ---------------------------------------------------------------------------------------
-
-Weights = Mapping[Any, float] | None
 
 
 def shuffled(batches: Batches, job: Job) -> Iterator[tuple[Source, Weights]]:
@@ -203,44 +173,11 @@ def _refuse_nulls(table: pa.Table, what: str) -> None:
 Queries = Callable[[Batches, Job], Iterator[tuple[Source, Weights]]]
 
 
-class Share(NamedTuple):
-    """One metric in some queries."""
-
-    plan: Plan
-    aligned: Ranked
-    found: Measured
-
-
-def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Share], Floats | None]:
-    aligned = {asked: source.align(how) for asked, how in alignments(job.plans, job.threads).items()}
-    first = aligned[job.plans[0].align]
-    weighing = None if weights is None else weights_of(weights, first)
-    out = []
-    for one in job.plans:
-        ranked = aligned[one.align].ranked
-        refuse(one, aligned[one.align])
-        if one.choices["ties"] in BY_INPUT:
-            _refuse_equal(one, aligned[one.align], job)
-        with aligned[one.align].naming(one.label):
-            out.append(Share(one, ranked, measure(one, ranked)))
-    return first, out, weighing
-
-
-def _refuse_equal(one: Plan, aligned: Aligned, job: Job) -> None:
-    """Rows have no order, so equal ranks cannot be told apart by it."""
-    tied = aligned.ranked.tied
-    if tied is not None and not job.shapes["run"].lists and (tied > 1).any():
-        query = aligned.queries[int(aligned.ranked.query[np.argmax(tied > 1)])]
-        raise ValueError(
-            f"{one.label}: query {query!r} has equal ranks, and ties={one.choices['ties']!r} needs an order"
-        )
-
-
 def values(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
     """One row a query: each metric's value, null where the query does not count, and its numerator and denominator."""
     job.declare()
     for source, weights in queries(batches, job):
-        aligned, found, weighing = _measured(source, weights, job)
+        aligned, found, weighing = parts.measured(source, weights, job)
         columns: dict[str, Any] = {"query": pa.array(list(aligned.queries))}
         if weighing is not None:
             columns["weight"] = weighing
@@ -258,130 +195,23 @@ def as_bytes(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"rows": pa.array([to_bytes(pa.Table.from_batches([batch]))], pa.binary())})
 
 
-# -- sums ----------------------------------------------------------------------------------------------------
+# -- parts ---------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Part:
-    """What the driver has to know of some of the queries. Parts add up."""
-
-    judged: int = 0
-    missing: int = 0
-    extra: int = 0
-    nothing_relevant: int = 0
-    dropped_rows: int = 0
-    tied: int = 0
-    some_missing: list[Any] = field(default_factory=list)
-    some_extra: list[Any] = field(default_factory=list)
-    sums: dict[str, list[list[Sums]]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
-    moved: dict[str, int] = field(default_factory=dict)
-    finish: dict[str, Any] = field(default_factory=dict)
-    pools: dict[str, list[Ranked]] = field(default_factory=dict)  # hits of metrics that do not add up
-    error: Exception | None = None
-
-
-def parts(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
-    """The part of a partition. Wrong data is no failure of the task, which would only be tried again."""
-    whole = Part()
-    try:
-        job.declare()
-        for source, weights in queries(batches, job):
-            add(whole, _part(source, weights, job))
-    except (ValueError, TypeError) as error:
-        whole = Part(error=error)
-    yield _sent(whole)
+def part(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
+    """The part of a partition."""
+    yield _sent(parts.part_of(queries(batches, job), job))
 
 
 def gathered(batches: Batches, job: Job) -> Iterator[pa.RecordBatch]:
     """All parts as one."""
-    job.declare()
-    whole = Part()
-    for batch in batches:
-        for sent in batch.column("part").to_pylist():
-            add(whole, received(sent))
-    try:
-        _settle(whole, job)
-    except (ValueError, TypeError) as error:
-        whole = Part(error=error)
-    yield _sent(whole)
+    sent = (one for batch in batches for one in batch.column("part").to_pylist())
+    yield _sent(parts.gather(map(received, sent), job))
 
 
-def _sent(part: Part) -> pa.RecordBatch:
+def _sent(part: parts.Part) -> pa.RecordBatch:
     return pa.record_batch({"part": pa.array([cloudpickle.dumps(part)], pa.binary())})
 
 
-def received(sent: bytes) -> Part:
+def received(sent: bytes) -> parts.Part:
     return cloudpickle.loads(bytes(sent))
-
-
-def add(whole: Part, part: Part) -> None:
-    """Take in another part."""
-    whole.error = whole.error or part.error
-    for name in ("judged", "missing", "extra", "nothing_relevant", "dropped_rows", "tied"):
-        setattr(whole, name, getattr(whole, name) + getattr(part, name))
-    for name in ("some_missing", "some_extra"):
-        setattr(whole, name, [*getattr(whole, name), *getattr(part, name)][: SOME + 1])
-    for label, sums in part.sums.items():
-        for mine, more in zip(whole.sums.setdefault(label, [[], [], []]), sums, strict=True):
-            mine.extend(more)
-        whole.moved[label] = whole.moved.get(label, 0) + part.moved[label]
-    whole.finish.update(part.finish)
-    for label, pool in part.pools.items():
-        whole.pools.setdefault(label, []).extend(pool)
-
-
-def pooled(one: Plan) -> bool:
-    """Does the mean need all hits in one place."""
-    return one.choices["averaging"] == "one_list" and not one.metric.row.additive
-
-
-def _part(source: Source, weights: Weights, job: Job) -> Part:
-    aligned, found, weighing = _measured(source, weights, job)
-    ranked = aligned.ranked
-    truths = len(ranked) - (aligned.extra_count if job.plans[0].choices["extra"] == "zero" else 0)
-    lost = np.flatnonzero(~ranked.present[:truths])
-    part = Part(
-        judged=truths,
-        missing=len(lost),
-        extra=aligned.extra_count,
-        nothing_relevant=int((found[0].aligned.judged_by(found[0].plan.relevance).relevant[:truths] == 0).sum()),
-        dropped_rows=aligned.dropped,
-        some_missing=[aligned.queries[int(at)] for at in lost[: SOME + 1]],
-        some_extra=list(aligned.extra)[: SOME + 1] if aligned.extra_count else [],
-    )
-    tied = np.zeros(len(ranked), dtype=bool)
-    for one in found:
-        label, row = one.plan.label, one.plan.metric.row
-        if pooled(one.plan):
-            part.pools[label] = [_pool(one)]
-            own = Sums(0.0, 0.0, 0)
-        else:
-            own = sums_of(one.plan, one.found, weighing)
-        ends, moved = [own, own], np.zeros(len(ranked), dtype=bool)
-        if one.aligned.tied is not None and row.kind != "ratings":
-            others = [measure(one.plan, one.aligned, ties) for ties in row.extremes]
-            ends = [sums_of(one.plan, other, weighing) for other in others]
-            moved = ~np.isclose(others[0].values, others[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
-        part.sums[label] = [[own], [ends[0]], [ends[1]]]
-        part.moved[label] = int(moved.sum())
-        part.finish[label] = one.found.ratio.finish
-        tied |= moved
-    part.tied = int(tied.sum())
-    return part
-
-
-def _pool(one: Share) -> Ranked:
-    """The placed items of the queries that count."""
-    return one.aligned if one.found.counted is None else one.aligned.only(one.found.counted)
-
-
-def _settle(whole: Part, job: Job) -> None:
-    """The sums of metrics that need all hits in one place."""
-    for one in job.plans:
-        if not pooled(one) or one.label not in whole.pools:
-            continue
-        ranked = view_for(one, join(whole.pools[one.label]))
-        every = np.zeros(len(ranked))
-        sums = sums_of(one, Measured(ranked, Ratio(every, every), every, None), None)
-        whole.sums[one.label] = [[sums], [sums], [sums]]
-    whole.pools = {}

@@ -1,0 +1,247 @@
+"""Queries measured in shares, on any cluster: each share makes a `Part`, and parts add up to what is said of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankstone.align.join import join
+from rankstone.align.ranked import Floats, Ranked
+from rankstone.align.ranking import Ratio
+from rankstone.align.ties import BY_INPUT
+from rankstone.conventions.plan import Plan, alignments
+from rankstone.inputs.source import Aligned, Source
+from rankstone.measure.evaluate import align_all
+from rankstone.measure.sums import Measured, Sums, mean_from, measure, sums_of, total
+from rankstone.measure.values import refuse, some, view_for, weights_of
+from rankstone.metrics.registry import Row, is_built_in, metric
+
+SOME = 5  # names in an error
+
+Weights = Mapping[Any, float] | None
+
+
+# -- what is sent to the workers -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker has to know to measure whole queries."""
+
+    plans: tuple[Plan, ...]
+    declared: tuple[Declared, ...]  # metrics of the user's own
+    threads: int
+    ordered: bool  # do rows of the run have an order, where scores or ranks are equal
+
+    def declare(self) -> None:
+        """Make the user's own metrics known to this worker."""
+        for name, function, options in self.declared:
+            metric(name, **options)(function)
+
+
+class Declared(NamedTuple):
+    """A metric of the user's own, in a form that can be sent."""
+
+    name: str
+    function: Callable[..., Ratio]
+    options: dict[str, Any]
+
+    @classmethod
+    def of(cls, row: Row) -> Declared:
+        options = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in ("name", "function")}
+        return cls(row.name, row.function, {**options, "choices": dict(row.choices)})
+
+
+def declared_in(plans: Iterable[Plan]) -> tuple[Declared, ...]:
+    """The metrics that only this process knows."""
+    return tuple(Declared.of(plan.metric.row) for plan in plans if not is_built_in(plan.metric.row))
+
+
+def for_shares(plan: Plan, highest: Callable[[], float]) -> Plan:
+    """The plan for workers, who see only some of the queries. highest: the highest grade of the whole truth."""
+    choices = dict(plan.choices)
+    for name, calm in (("missing", "zero"), ("extra", "skip")):
+        if choices[name] == "error":  # noticed when all are known
+            choices[name] = calm
+    arguments = dict(plan.arguments)
+    if "max_grade" in arguments and arguments["max_grade"] is None:
+        arguments["max_grade"] = highest()
+    return replace(plan, choices=choices, arguments=arguments)
+
+
+# -- values --------------------------------------------------------------------------------------------------
+
+
+class Share(NamedTuple):
+    """One metric in some queries."""
+
+    plan: Plan
+    aligned: Ranked
+    found: Measured
+
+
+def measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Share], Floats | None]:
+    """Some queries: who they are, each metric in them, and their weights."""
+    aligned = align_all(source, alignments(job.plans, job.threads))
+    first = aligned[job.plans[0].align]
+    weighing = None if weights is None else weights_of(weights, first)
+    out = []
+    for plan in job.plans:
+        found = aligned[plan.align]
+        refuse(plan, found)
+        if plan.choices["ties"] in BY_INPUT and not job.ordered:
+            _refuse_equal(plan, found)
+        with found.naming(plan.label):
+            out.append(Share(plan, found.ranked, measure(plan, found.ranked)))
+    return first, out, weighing
+
+
+def _refuse_equal(plan: Plan, aligned: Aligned) -> None:
+    """Rows have no order, so equal ranks cannot be told apart by it."""
+    tied = aligned.ranked.tied
+    if tied is not None and (tied > 1).any():
+        query = aligned.queries[int(aligned.ranked.query[np.argmax(tied > 1)])]
+        raise ValueError(
+            f"{plan.label}: query {query!r} has equal ranks, and ties={plan.choices['ties']!r} needs an order"
+        )
+
+
+# -- sums ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Part:
+    """What has to be known of some of the queries. Parts add up."""
+
+    judged: int = 0
+    missing: int = 0
+    extra: int = 0
+    nothing_relevant: int = 0
+    dropped_rows: int = 0
+    tied: int = 0
+    some_missing: list[Any] = field(default_factory=list)
+    some_extra: list[Any] = field(default_factory=list)
+    sums: dict[str, list[list[Sums]]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
+    moved: dict[str, int] = field(default_factory=dict)
+    finish: dict[str, Any] = field(default_factory=dict)
+    pools: dict[str, list[Ranked]] = field(default_factory=dict)  # placed items, for metrics that do not add up
+    error: Exception | None = None
+
+    def add(self, part: Part) -> None:
+        """Take in another part."""
+        self.error = self.error or part.error
+        for name in ("judged", "missing", "extra", "nothing_relevant", "dropped_rows", "tied"):
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+        for name in ("some_missing", "some_extra"):
+            setattr(self, name, [*getattr(self, name), *getattr(part, name)][: SOME + 1])
+        for label, sums in part.sums.items():
+            for mine, more in zip(self.sums.setdefault(label, [[], [], []]), sums, strict=True):
+                mine.extend(more)
+            self.moved[label] = self.moved.get(label, 0) + part.moved[label]
+        self.finish.update(part.finish)
+        for label, pool in part.pools.items():
+            self.pools.setdefault(label, []).extend(pool)
+
+    def refuse(self, plans: Iterable[Plan]) -> None:
+        """Stop at what was wrong anywhere, and at queries that the plans call an error."""
+        if self.error is not None:
+            raise self.error
+        for plan in plans:
+            if plan.choices["missing"] == "error" and self.missing:
+                raise ValueError(f"the run lacks {self.missing} judged queries: {some(self.some_missing)}")
+            if plan.choices["extra"] == "error" and self.extra:
+                raise ValueError(f"the truth lacks {self.extra} queries of the run: {some(self.some_extra)}")
+
+    def means(self, plan: Plan) -> list[float]:
+        """A metric's mean as ordered, and with ties at their two extremes."""
+        finish = self.finish.get(plan.label)
+        return [mean_from(plan, total(sums), finish) for sums in self.sums.get(plan.label, [[], [], []])]
+
+
+def part_of(queries: Iterable[tuple[Source, Weights]], job: Job) -> Part:
+    """The part of some whole queries. Wrong data is no failure of the worker, which would only be tried again."""
+    whole = Part()
+    try:
+        job.declare()
+        for source, weights in queries:
+            whole.add(_part(source, weights, job))
+    except (ValueError, TypeError) as error:
+        return Part(error=error)
+    return whole
+
+
+def gather(parts: Iterable[Part], job: Job) -> Part:
+    """All parts as one, with the sums of metrics that need all placed items in one place."""
+    job.declare()
+    whole = add_up(parts)
+    try:
+        for plan in job.plans:
+            if plan.label in whole.pools:
+                sums = _pooled_sums(plan, join(whole.pools[plan.label]))
+                whole.sums[plan.label] = [[sums], [sums], [sums]]
+    except (ValueError, TypeError) as error:
+        return Part(error=error)
+    whole.pools = {}
+    return whole
+
+
+def add_up(parts: Iterable[Part]) -> Part:
+    """The sum of parts."""
+    whole = Part()
+    for part in parts:
+        whole.add(part)
+    return whole
+
+
+def pooled(plan: Plan) -> bool:
+    """Does the mean need all placed items in one place, so that parts have to be gathered."""
+    return plan.choices["averaging"] == "one_list" and not plan.metric.row.additive
+
+
+def _pooled_sums(plan: Plan, placed: Ranked) -> Sums:
+    ranked = view_for(plan, placed)
+    every = np.zeros(len(ranked))
+    return sums_of(plan, Measured(ranked, Ratio(every, every), every, None), None)
+
+
+def _part(source: Source, weights: Weights, job: Job) -> Part:
+    aligned, shares, weighing = measured(source, weights, job)
+    ranked = aligned.ranked
+    truths = len(ranked) - (aligned.extra_count if job.plans[0].choices["extra"] == "zero" else 0)
+    lost = np.flatnonzero(~ranked.present[:truths])
+    part = Part(
+        judged=truths,
+        missing=len(lost),
+        extra=aligned.extra_count,
+        nothing_relevant=int((shares[0].aligned.judged_by(shares[0].plan.relevance).relevant[:truths] == 0).sum()),
+        dropped_rows=aligned.dropped,
+        some_missing=[aligned.queries[int(at)] for at in lost[: SOME + 1]],
+        some_extra=list(aligned.extra)[: SOME + 1] if aligned.extra_count else [],
+    )
+    tied = np.zeros(len(ranked), dtype=bool)
+    for share in shares:
+        label, row = share.plan.label, share.plan.metric.row
+        if pooled(share.plan):
+            part.pools[label] = [_pool(share)]
+            own = Sums(0.0, 0.0, 0)
+        else:
+            own = sums_of(share.plan, share.found, weighing)
+        ends, moved = [own, own], np.zeros(len(ranked), dtype=bool)
+        if share.aligned.tied is not None and row.kind != "ratings":
+            others = [measure(share.plan, share.aligned, ties) for ties in row.extremes]
+            ends = [sums_of(share.plan, other, weighing) for other in others]
+            moved = ~np.isclose(others[0].values, others[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
+        part.sums[label] = [[own], [ends[0]], [ends[1]]]
+        part.moved[label] = int(moved.sum())
+        part.finish[label] = share.found.ratio.finish
+        tied |= moved
+    part.tied = int(tied.sum())
+    return part
+
+
+def _pool(share: Share) -> Ranked:
+    """The placed items of the queries that count."""
+    return share.aligned if share.found.counted is None else share.aligned.only(share.found.counted)
