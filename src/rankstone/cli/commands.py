@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
 
     one = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
     one.add_argument("query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin")
-    one.add_argument("-c", "--convention", default="hivemall", metavar="NAME", help="see rankstone conventions")
+    one.add_argument("-c", "--convention", metavar="NAME", help="whose definitions all functions follow")
     one.add_argument("--hive", action="store_true", help="the query is written for Hive")
     one.add_argument("--format", choices=FORMATS, default="table")
     one.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
@@ -522,7 +522,7 @@ def _sql(arguments: argparse.Namespace) -> None:
     from rankstone.sql.folder import answer
 
     try:
-        find_convention(arguments.convention)
+        find_convention(arguments.convention or "rankstone")
     except ValueError as error:
         raise UsageError(str(error)) from None
     text = sys.stdin.read() if arguments.query == "-" else arguments.query

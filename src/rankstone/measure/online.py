@@ -24,7 +24,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.saved import Saved, refuse_other, settings_of
-from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, sums_of
+from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, shares_of
 from rankstone.metrics.registry import Metric
 
 Time = float | datetime
@@ -237,11 +237,7 @@ class Online(Saved):
             except QueryError as error:
                 wrong = due[error.number][0]
                 raise ValueError(f"{one.label}: {error.problem} in list {wrong!r}") from None
-            every[row] = True if found.counted is None else found.counted
-            # What each list would add to the sums of the mean.
-            sums = sums_of(one, found, None, np.asarray)
-            tops[row, every[row]] = sums.top
-            bottoms[row, every[row]] = sums.bottom if one.choices["averaging"] == "micro" else 1.0
+            tops[row], bottoms[row], every[row] = shares_of(one, found)
         ids, lists = zip(*due, strict=True)
         return _Settled(
             np.array([one.time for one in lists]), ids, [one.segment for one in lists], tops, bottoms, every

@@ -14,7 +14,7 @@ from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
-from rankstone.measure.evaluate import align_all
+from rankstone.measure.sources import align_all
 from rankstone.measure.sums import Measured, Sums, mean_from, measure, sums_of, total
 from rankstone.measure.values import refuse, some, view_for, weights_of
 from rankstone.metrics.registry import Row, is_built_in, metric

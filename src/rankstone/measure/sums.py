@@ -107,6 +107,16 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Callable[[
     return Sums(add(chosen), queries, queries)
 
 
+def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
+    """What each query adds to the two sums of the mean, and whether it does."""
+    kept = np.ones(len(found.values), dtype=bool) if found.counted is None else found.counted
+    sums = sums_of(plan, found, None, np.asarray)
+    shares = np.zeros((2, len(kept)))
+    shares[0, kept] = sums.top
+    shares[1, kept] = sums.bottom if isinstance(sums.bottom, np.ndarray) else 1.0
+    return shares[0], shares[1], kept
+
+
 def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
     """The rows of all queries by score."""
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rankstone.spark.functions import Arguments, Writer
+from rankstone.sql.writer import Arguments, Writer
 
 
 def register_builder(session: Any, name: str, build: Callable[[Writer, Arguments], Any]) -> None:
@@ -61,6 +61,9 @@ class _Trees:
             return None
         value = argument.eval(None)
         return value if value is None or isinstance(value, (bool, int, float)) else value.toString()
+
+    def refuse(self, problem: str) -> Any:
+        raise ValueError(problem)
 
     def _filled(self, text: str, arguments: Sequence[Any]) -> Any:
         return self._parser.parseExpression(text).withNewChildren(self._sequence(arguments))

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankstone.spark.functions import builders, register_scalar, scalars
-from rankstone.sql.functions import CONVENTION
 from rankstone.sql.hive import parsed, spread
 
-_SIGNS = {"=": "EQ", "+": "Add"}
+_SIGNS = {"=": "EQ", "+": "Add", "/": "Div"}
 
 
-def sql(session: Any, text: str, convention: str = CONVENTION) -> Any:
+def sql(session: Any, text: str, convention: str | None = None) -> Any:
     """Run a query that uses the functions, on any session. Returns a Spark table, the last statement's of several."""
     statements, used = rewritten(text, convention)
     for name in used:
@@ -20,7 +19,7 @@ def sql(session: Any, text: str, convention: str = CONVENTION) -> Any:
     return [session.sql(one) for one in statements][-1]
 
 
-def rewritten(text: str, convention: str = CONVENTION) -> tuple[list[str], list[str]]:
+def rewritten(text: str, convention: str | None = None) -> tuple[list[str], list[str]]:
     """A text's statements in Spark's own functions, and the functions of one row that they call."""
     from sqlglot import exp
 
@@ -81,3 +80,6 @@ class _Text:
         if isinstance(argument, exp.Boolean):
             return bool(argument.this)
         return argument.to_py() if isinstance(argument, exp.Literal) else None
+
+    def refuse(self, problem: str) -> Any:
+        raise ValueError(problem)

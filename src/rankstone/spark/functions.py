@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
-from rankstone.sql.functions import CONVENTION, MEASURES, ROWS, Mean, mean_of, measures, of_rows, parse_order, values
-
-Arguments = Sequence[Any]
-
-
-class Writer(Protocol):
-    """Writes expressions, as trees of Spark's own or as text."""
-
-    def call(self, name: str, *arguments: Any) -> Any: ...
-    def operator(self, sign: str, left: Any, right: Any) -> Any: ...
-    def constant(self, value: Any) -> Any: ...
-    def field(self, of: Any, name: str) -> Any: ...
-    def function(self, names: Sequence[str], body: Callable[..., Any]) -> Any: ...
-    def read(self, argument: Any) -> Any:
-        """The value of a constant; None for anything else."""
+from rankstone.sql.functions import KERNELS, MEASURES, ROWS, Mean, mean_of, measures, of_rows, parse_order
+from rankstone.sql.writer import Arguments, Writer
 
 
 def scalars() -> dict[str, tuple[Callable[..., Any], str]]:
-    """Functions of one row: which kernel, and its name for what it computes."""
-    own = {f"{name}_score": (values, metric) for name, metric in measures().items()}
+    """Functions of one row: which kernel, and the SQL name of what it computes."""
+    own = {f"{name}_{part}": (kernel, name) for name in measures() for part, kernel in KERNELS.items()}
     rows = {row_function(name): (of_rows, name) for name in ROWS}
     return {**own, **rows}
 
@@ -34,11 +21,11 @@ def row_function(name: str) -> str:
     return f"rankstone_{name}_rows" if name in measures() else f"{name}_score"
 
 
-def builders(convention: str) -> dict[str, Callable[[Writer, Arguments], Any]]:
+def builders(convention: str | None) -> dict[str, Callable[[Writer, Arguments], Any]]:
     """Functions that are made of others, by name."""
     made: dict[str, Callable[[Writer, Arguments], Any]] = {}
-    for name, metric in measures().items():
-        made[name] = _mean(name, mean_of(metric, convention))
+    for name in measures():
+        made[name] = _mean(name, mean_of(name, convention))
     for name in ROWS:
         made[name] = _of_rows(name, made.get(name))
     return {**made, "to_ordered_list": _ordered_list, "to_ordered_map": _ordered_map, "each_top_k": _each_top_k}
@@ -51,9 +38,7 @@ def _mean(name: str, rule: Mean) -> Callable[[Writer, Arguments], Any]:
             depth = to.read(k)
             if isinstance(depth, int) and depth > 0:  # what lies below k need not go to Python
                 arguments = (to.call("slice", rec, to.constant(1), to.constant(depth)), truth, k)
-        value = to.call(f"{name}_score", *arguments)
-        mean = to.call("avg", to.call("nanvl", value, to.constant(0.0)) if rule.nan_is_zero else value)
-        return to.call("coalesce", mean, to.constant(0.0)) if rule.zero_of_none else mean
+        return rule.write(to, name, arguments)
 
     return build
 
@@ -150,7 +135,7 @@ def _each_top_k(to: Writer, arguments: Arguments) -> Any:
 # -- in a session --------------------------------------------------------------------------------------------
 
 
-def register(session: Any, convention: str = CONVENTION) -> None:
+def register(session: Any, convention: str | None = None) -> None:
     """Make the functions known to a session, for its `sql`. On Spark Connect, queries go through `rs.spark.sql`."""
     for name in scalars():
         register_scalar(session, name, convention)
@@ -161,7 +146,7 @@ def register(session: Any, convention: str = CONVENTION) -> None:
             register_builder(session, name, build)
 
 
-def register_scalar(session: Any, name: str, convention: str) -> None:
+def register_scalar(session: Any, name: str, convention: str | None) -> None:
     kernel, what = scalars()[name]
     session.udf.register(name, arrow_function(kernel, what, convention))
 
@@ -171,7 +156,7 @@ def is_classic(session: Any) -> bool:
     return not type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def arrow_function(kernel: Callable[..., Any], what: str, convention: str) -> Any:
+def arrow_function(kernel: Callable[..., Any], what: str, convention: str | None) -> Any:
     """A function of Arrow arrays for Spark; before 4.1 it has none, and pandas stands between."""
     from pyspark.sql import functions
 

@@ -14,7 +14,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from rankstone.sql.functions import CONVENTION, MEASURES, ROWS, mean_of, measures, of_rows, parse_order, values
+from rankstone.sql.functions import KERNELS, MEASURES, ROWS, mean_of, measures, of_rows, parse_order
+from rankstone.sql.writer import Text
 
 # A list's entries are {k: the key it is sorted by, v: the value}. Equal keys are sorted by value, so that a list does
 # not depend on the order of the rows; NaN is above all numbers.
@@ -52,25 +53,27 @@ create or replace temp macro collect_set(value) as list(distinct value) filter (
 """
 
 
-def connect(path: str = ":memory:", convention: str = CONVENTION) -> Any:
-    """A DuckDB connection that knows the functions."""
+def connect(path: str = ":memory:", convention: str | None = None) -> Any:
+    """A DuckDB connection that knows the functions.
+
+    Hivemall's names follow Hivemall, `rs_<metric>` follows rankstone; convention: whose definitions all of them follow.
+    """
     connection = _duckdb().connect(path)
     register(connection, convention)
     return connection
 
 
-def register(connection: Any, convention: str = CONVENTION) -> None:
+def register(connection: Any, convention: str | None = None) -> None:
     """Make the functions known to a DuckDB connection of yours. Nothing is written to its database."""
     _function(connection, "_rankstone_order", _order, ["VARCHAR", "BOOLEAN"], _ORDER, "native")
-    statements = [_LISTS]
-    for name, metric in measures().items():
-        _function(connection, f"{name}_score", partial(_call, values, metric, convention))
-        rule = mean_of(metric, convention)
-        value = "if(isnan({0}), 0, {0})" if rule.nan_is_zero else "{}"
-        mean = f"coalesce(avg({value}), 0)" if rule.zero_of_none else f"avg({value})"
-        forms = {n: mean.format(f"{name}_score({', '.join('abcd'[:n])})") for n in (2, 3, 4)}
+    statements, to = [_LISTS], Text()
+    for name in measures():
+        for part, kernel in KERNELS.items():
+            _function(connection, f"{name}_{part}", partial(_call, kernel, name, convention))
+        rule = mean_of(name, convention)
+        forms = {n: rule.write(to, name, "abcd"[:n]) for n in (2, 3, 4)}
         if name in MEASURES and rule.ends_at_k:  # what lies below k need not come here
-            forms[3] = mean.format(f"{name}_score(a[1:coalesce(try_cast(c as bigint), len(a))], b, c)")
+            forms[3] = rule.write(to, name, ("a[1:coalesce(try_cast(c as bigint), len(a))]", "b", "c"))
         if name in ROWS:  # without k, two columns of numbers may be meant
             forms[2] = f"_rankstone_{name}(list(a), list(b))"
         statements.append(_macro(name, forms))
@@ -113,7 +116,7 @@ def _order(text: str, keyed: bool) -> dict[str, Any]:
     return parse_order(text, keyed=keyed)._asdict()
 
 
-def _call(function: Any, name: str, convention: str, *arguments: Any) -> Any:
+def _call(function: Any, name: str, convention: str | None, *arguments: Any) -> Any:
     return function(name, arguments, convention)
 
 

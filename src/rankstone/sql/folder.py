@@ -13,7 +13,7 @@ _READERS = {f".{ending}": form.sql for form in FORMATS.values() if form.sql for 
 _READERS[".json"] = FORMATS["jsonl"].sql
 
 
-def answer(text: str, folder: str | Path, convention: str, *, hive: bool = False) -> tuple[list[str], list[Any]]:
+def answer(text: str, folder: str | Path, convention: str | None, *, hive: bool = False) -> tuple[list[str], list[Any]]:
     """A query's columns and rows. A file such as `rec.csv` is a table by its name without the ending."""
     import duckdb
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
+from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.arrow import is_text, one_piece
+from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import GradeLists, ListPair, lists
-from rankstone.measure.sums import measure
+from rankstone.measure.accumulate import by_query
+from rankstone.measure.sums import Measured, measure, shares_of
+from rankstone.metrics.errors import root
 from rankstone.metrics.registry import on_declare, rows
-
-CONVENTION = "hivemall"
+from rankstone.sql.writer import Calls
 
 GRADED_ROWS = Feeding(all_queries="a function sees some of the rows at a time", otherwise="as in '-max_grade 4'")
 
@@ -53,7 +55,12 @@ def measures() -> dict[str, str]:
     return {**MEASURES, **{f"rs_{name}": name for name in rows()}}
 
 
-def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) -> pa.Array:
+def _convention(name: str, given: str | None) -> str:
+    """Whose definitions a function follows: Hivemall's own names Hivemall's, if nothing else is said."""
+    return given or ("rankstone" if name.startswith("rs_") else "hivemall")
+
+
+def values(name: str, arguments: Sequence[Any], convention: str | None = None) -> pa.Array:
     """A metric of each row of (rec, truth[, k][, options]); null where a row does not count.
 
     rec: items, best first; a map of items to scores; or, where the truth is grades alone, structs that begin with the
@@ -61,22 +68,47 @@ def values(metric: str, arguments: Sequence[Any], convention: str = CONVENTION) 
     the run does not have; a row with a null truth does not count. options: a text such as
     `-convention trec_eval -threshold 2`.
     """
-    (rec, truth), k, options = _arguments(metric, arguments)
-    one = _planned(metric if k is None else f"{metric}@1", convention, options)
+    _, found, judged = _measured(name, arguments, convention)
+    return pa.array(found.values, mask=~(judged if found.counted is None else judged & found.counted))
+
+
+def _share(part: int, name: str, arguments: Sequence[Any], convention: str | None = None) -> pa.Array:
+    """What each row adds to one of the two sums of the mean; null where it does not count."""
+    plan, found, judged = _measured(name, arguments, convention)
+    rule, own = mean_of(name, convention), _mean_of(plan)
+    if (rule.averaging, rule.root, rule.problem) != (own.averaging, own.root, own.problem):
+        raise ValueError(
+            f"{name} was made known with averaging={rule.averaging!r}, which options cannot change to "
+            f"{plan.choices['averaging']!r}: connect or register with a convention that has it, or use rs.evaluate"
+        )
+    *shares, kept = shares_of(by_query(plan), found)
+    return pa.array(shares[part], mask=~(judged & kept))
+
+
+KERNELS: Mapping[str, Callable[..., pa.Array]] = {
+    "score": values,
+    "top": partial(_share, 0),
+    "bottom": partial(_share, 1),
+}
+
+
+def _measured(name: str, arguments: Sequence[Any], convention: str | None) -> tuple[Plan, Measured, Any]:
+    metric = measures()[name]
+    (rec, truth), k, options = _arguments(name, arguments)
+    plan = _planned(metric if k is None else f"{metric}@1", _convention(name, convention), options)
     if k is not None:  # any cutoff will do to make the choices; each row has its own
-        one = replace(one, arguments={**one.arguments, "k": _depths(k, rec)})
+        plan = replace(plan, arguments={**plan.arguments, "k": _depths(k, rec)})
     source = _source(rec, truth)
     if source.truth.values is not None:
-        refuse_unknown([one], GRADED_ROWS)
+        refuse_unknown([plan], GRADED_ROWS)
     try:
-        _, _, found, counted = measure(one, source.align(one.alignment).ranked)
+        found = measure(plan, source.align(plan.alignment).ranked)
     except QueryError as error:
         raise ValueError(f"{error.problem} with the truth {truth[error.number].as_py()}") from None
-    judged = truth.is_valid().to_numpy(zero_copy_only=False)
-    return pa.array(found, mask=~(judged if counted is None else judged & counted))
+    return plan, found, truth.is_valid().to_numpy(zero_copy_only=False)
 
 
-def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -> pa.Array:
+def of_rows(name: str, arguments: Sequence[Any], convention: str | None = None) -> pa.Array:
     """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out;
     in `fmeasure` it is an error.
 
@@ -87,10 +119,11 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
     if k is not None:
         raise TypeError(f"{name} takes no k: it measures all rows of a group together")
     if name in MEASURES and _holds_lists(left):
-        return _means(left, values(MEASURES[name], [left.flatten(), right.flatten()], convention))
+        return _means(left, values(name, [left.flatten(), right.flatten()], convention))
     if name == "fmeasure" and (left.flatten().null_count or right.flatten().null_count):
         raise ValueError("fmeasure: a label is null")
     groups, left, right = _pairs(name, left, right)
+    convention = _convention(name, convention)
     try:
         if ROWS[name] == "f":
             return _f(groups, left, right, convention, options)
@@ -108,24 +141,61 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str = CONVENTION) -
     return pa.array(found)
 
 
-class Mean(NamedTuple):
-    """How a convention makes the mean of a measure's rows."""
+@dataclass(frozen=True)
+class Mean:
+    """How a convention makes the mean of a measure's rows, as far as SQL can say it."""
 
-    zero_of_none: bool = False  # 0 if no row counts
-    nan_is_zero: bool = False
+    averaging: str = "macro"
+    empty: bool = False  # 0 if no row counts
+    root: bool = False  # of the quotient
     ends_at_k: bool = False  # with a cutoff, what lies below it is never looked at
+    problem: str = ""  # what it cannot say
+
+    def write(self, to: Calls, name: str, arguments: Sequence[Any]) -> Any:
+        """The mean as an expression: of what each row adds to its sums."""
+        if self.problem:
+            return to.refuse(f"{name}: {self.problem}")
+        top = to.call(f"{name}_top", *arguments)
+        if self.averaging == "micro":
+            mean = to.operator("/", to.call("sum", top), to.call("sum", to.call(f"{name}_bottom", *arguments)))
+        else:
+            mean = to.call("sum" if self.averaging == "sum" else "avg", top)
+        mean = to.call("exp", mean) if self.averaging == "geometric" else mean
+        mean = to.call("sqrt", mean) if self.root else mean
+        return to.call("coalesce", mean, to.constant(0.0)) if self.empty else mean
 
 
-def mean_of(metric: str, convention: str) -> Mean:
-    """The convention's mean; where it has no such metric, calling the function says so."""
+# What an aggregate cannot know. A mean of parts has two sums and a formula of its own.
+AGGREGATED = Feeding(
+    one_list="a function sees one row at a time",
+    weights="a function is given none",
+    otherwise="or use rs.evaluate",
+)
+
+
+@lru_cache(maxsize=512)
+def mean_of(name: str, convention: str | None) -> Mean:
+    """The convention's mean of a function; where it has no such metric, calling the function says so."""
     try:
-        one = make_plans(metric, convention, {})[0]
+        return _mean_of(_planned(measures()[name], _convention(name, convention), ""))
     except ValueError:
         return Mean()
-    choices = one.choices
-    ends = one.metric.row.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
-    ends = ends and one.arguments.get("ideal") != "retrieved"
-    return Mean(choices["no_queries"] == 0, choices["nan_in_mean"] == "zero", ends)
+
+
+on_declare.append(mean_of.cache_clear)
+
+
+def _mean_of(plan: Plan) -> Mean:
+    choices, row = plan.choices, plan.metric.row
+    problem = unknown([plan], AGGREGATED)
+    finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
+    if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, root):
+        problem = problem or "SQL has no such mean; use rs.evaluate"
+    summed = by_query(plan).choices["averaging"]
+    ends = row.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
+    ends = ends and plan.arguments.get("ideal") != "retrieved"
+    rooted = finish is root and summed == "micro"
+    return Mean("macro" if summed == "weighted" else summed, choices["no_queries"] == 0, rooted, ends, problem)
 
 
 # -- arguments -----------------------------------------------------------------------------------------------
