@@ -16,7 +16,7 @@ from typing import Any
 import rankstone as rs
 from rankstone.answers.definition import Definition
 from rankstone.conventions.choices import CHOICES
-from rankstone.metrics.registry import Row, is_built_in, rows
+from rankstone.metrics.registry import Declaration, declared, is_built_in
 
 K = 3
 EXAMPLE = """\
@@ -35,7 +35,7 @@ COMPARED = ("precision@2", "recall@2", "ap@2", "ndcg@2", "precision@5", "ap@5", 
 
 def pages() -> dict[str, str]:
     """Every generated page, by its path below docs/."""
-    known = {name: row for name, row in sorted(rows().items()) if is_built_in(row)}
+    known = {name: row for name, row in sorted(declared().items()) if is_built_in(row)}
     return {
         "metrics/index.md": _metrics_index(known),
         **{f"metrics/{name}.md": _metric(row) for name, row in known.items()},
@@ -48,14 +48,14 @@ def pages() -> dict[str, str]:
 # -- metrics -------------------------------------------------------------------------------------------------
 
 
-def _metrics_index(known: Mapping[str, Row]) -> str:
+def _metrics_index(known: Mapping[str, Declaration]) -> str:
     lines = [
         f"| [`{name}`]({name}.md) | {row.summary} | `{rs.define(row.name).formula}` |" for name, row in known.items()
     ]
     return "\n".join(["# Metrics", "", "| metric | what | formula |", "|---|---|---|", *map(_cell_safe, lines), ""])
 
 
-def _metric(row: Row) -> str:
+def _metric(row: Declaration) -> str:
     named = f"{row.name}@{K}" if row.takes_k else row.name
     told = rs.define(named)
     paragraphs = (row.function.__doc__ or "").split(">>>", 1)[0].strip().split("\n\n")[1:]
@@ -93,7 +93,7 @@ def _metric(row: Row) -> str:
     )
 
 
-def _example(row: Row, named: str) -> list[str]:
+def _example(row: Declaration, named: str) -> list[str]:
     if row.kind in ("ranking", "count"):
         code = f'import rankstone as rs\n\n{EXAMPLE}print(rs.explain(truth, run, "{named}", query="u1"))'
         return [*_block(code), "", *_printed(code), ""]
@@ -105,18 +105,18 @@ def _example(row: Row, named: str) -> list[str]:
     ]
 
 
-def _parameters(row: Row) -> list[str]:
+def _parameters(row: Declaration) -> list[str]:
     if not row.defaults:
         return ["It has no parameters of its own.", ""]
     lines = [f"| `{name}` | `{value!r}` | {_words(row, name)} |" for name, value in row.defaults.items()]
     return ["| parameter | default | others |", "|---|---|---|", *map(_cell_safe, lines), ""]
 
 
-def _words(row: Row, name: str) -> str:
+def _words(row: Declaration, name: str) -> str:
     return ", ".join(f"`{word!r}`" for word in row.words(name))
 
 
-def _who(row: Row, named: str) -> list[str]:
+def _who(row: Declaration, named: str) -> list[str]:
     """Conventions by what they make of the example, with the choices that set them apart."""
     ours = rs.define(named)
     namespace: dict[str, Any] = {}
@@ -201,7 +201,9 @@ def _meaning(name: str) -> str:
     for choice, row in CHOICES.items():
         if name == choice or name.endswith(f"_{choice}"):
             return row.meaning
-    owners = [row.name for row in rows().values() if any(name in (one, f"{row.name}_{one}") for one in row.defaults)]
+    owners = [
+        row.name for row in declared().values() if any(name in (one, f"{row.name}_{one}") for one in row.defaults)
+    ]
     return "a parameter of " + ", ".join(f"[{one}](../metrics/{one}.md)" for one in owners)
 
 
@@ -347,7 +349,7 @@ def _chart(title: str, xs: Sequence[int], series: Mapping[str, Sequence[float]])
 
 def on_config(config: Any) -> Any:
     """Name the generated pages in the navigation."""
-    metrics = [{name: f"metrics/{name}.md"} for name in sorted(rows()) if is_built_in(rows()[name])]
+    metrics = [{name: f"metrics/{name}.md"} for name in sorted(declared()) if is_built_in(declared()[name])]
     conventions = [{name: f"conventions/{name}.md"} for name in rs.conventions]
     generated = {
         "Metrics": ["metrics/index.md", *metrics],

@@ -17,7 +17,7 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.measure.values import counted_of, ratio_of, values_of
-from rankstone.metrics.registry import Metric, depth, rows
+from rankstone.metrics.registry import Metric, declared, depth
 
 
 class BatchMetric:
@@ -35,7 +35,7 @@ class BatchMetric:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.__doc__ = f"{rows()[name].summary}\n\n{BatchMetric.__doc__}"
+        self.__doc__ = f"{declared()[name].summary}\n\n{BatchMetric.__doc__}"
 
     def __repr__(self) -> str:
         return f"rs.arrays.{self.name}"
@@ -84,7 +84,7 @@ def _batch(
 ) -> Batch:
     """The batch as the plans, which differ in their cutoffs alone, see it."""
     plan = plans[0]
-    row, choices = plan.metric.row, plan.choices
+    row, choices = plan.metric.declaration, plan.choices
     return Batch(
         scores,
         labels,
@@ -111,7 +111,7 @@ def _values(plan: Plan, batch: Batch) -> Array:
 
 
 def __getattr__(name: str) -> BatchMetric:
-    row = rows().get(name)
+    row = declared().get(name)
     if row is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if row.kind == "agreement":
@@ -120,4 +120,4 @@ def __getattr__(name: str) -> BatchMetric:
 
 
 def __dir__() -> list[str]:
-    return [name for name, row in rows().items() if row.kind != "agreement"]
+    return [name for name, row in declared().items() if row.kind != "agreement"]

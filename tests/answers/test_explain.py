@@ -272,7 +272,7 @@ def test_another_denominator_has_a_line_of_its_own():
     st.data(), st.sampled_from(["ndcg@3", "ap", "recall@2", "precision@3", "rr", "err", "rbp", "bpref", "auc", "rmse"])
 )
 def test_moves_add_up_to_the_difference(data, metric):
-    kind = rs.Metric.parse(metric)[0].row.kind
+    kind = rs.Metric.parse(metric)[0].declaration.kind
     truth, run = data.draw(fitting(kind))
     _, other = data.draw(fitting(kind))
     choices = {"undefined": 0, "missing": "zero", "averaging": "macro"}

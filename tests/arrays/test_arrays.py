@@ -11,12 +11,14 @@ import pytest
 import rankstone as rs
 from rankstone import arrays
 from rankstone.align import batch
-from rankstone.metrics import rows
+from rankstone.metrics import declared
 
 from ..golden.recorded import read
 
 BATCHED = [
-    name for name, row in rows().items() if row.function.__module__.startswith("rankstone.") and hasattr(arrays, name)
+    name
+    for name, row in declared().items()
+    if row.function.__module__.startswith("rankstone.") and hasattr(arrays, name)
 ]
 GRADES = {"binary": (0, 1), "graded": (0, 1, 2, 3, 4), "any": (-2, -1, 0, 1, 2, 0.5, 0.25, 1.5)}
 SCORES = (2.0, 1.0, 0.5, -1.0, 0.0, -0.0, 1.25, -math.inf, 0.75, 0.3)
@@ -98,7 +100,9 @@ def engine(metric, ks, scores, labels, mask, convention, choices):
     """Values of `rs.evaluate`, row by cutoff. It may have none for the mean, which is not asked for."""
     asked = [rs.Metric(metric, k) for k in ks]
     means = {"missing": "zero", "no_queries": "nan", "averaging": "macro"}
-    kept = rows()[metric].choices.get("averaging") == "one_list" or "micro" in str(rs.conventions[convention].choices)
+    kept = declared()[metric].choices.get("averaging") == "one_list" or "micro" in str(
+        rs.conventions[convention].choices
+    )
     result = rs.evaluate(labels, scores, asked, mask=mask, convention=convention, **choices, **({} if kept else means))
     return np.stack([result.per_query[str(one)] for one in asked], axis=1)
 
@@ -108,7 +112,7 @@ def engine(metric, ks, scores, labels, mask, convention, choices):
 def test_same_values_as_the_engine(metric, precision, library):
     if precision == "float64" and not library.wide:
         pytest.skip("JAX has no float64 unless told to")
-    row, tolerance = rows()[metric], 1e-12 if precision == "float64" else 1e-5
+    row, tolerance = declared()[metric], 1e-12 if precision == "float64" else 1e-5
     seed = zlib.crc32(metric.encode())
     random_, numbers = random.Random(seed), np.random.default_rng(seed)
     compared = 0
@@ -144,7 +148,7 @@ def raise_for(error, found):
 
 
 def test_every_other_metric_is_named():
-    others = {name for name, row in rows().items() if row.function.__module__.startswith("rankstone.")} - {*BATCHED}
+    others = {name for name, row in declared().items() if row.function.__module__.startswith("rankstone.")} - {*BATCHED}
     assert others == {"spearman", "kendall", "tau_ap", "rbo"}
     for name in others:
         with pytest.raises(AttributeError, match=rf"rs\.evaluate\(labels, scores, '{name}'\)"):

@@ -248,7 +248,7 @@ def of_two(metric, impl, inputs, params, **choices):
     """A formula of the document: two lists of ratings, or of [name, score]."""
     sides = list(zip(*inputs["data"], strict=True)) if "data" in inputs else (inputs["ground_truth"], inputs["test"])
     truth, test = (dict(side) if isinstance(side[0], list) else dict(enumerate(side)) for side in sides)
-    return metric(test, truth, **choices)
+    return metric(test, truth=truth, **choices)
 
 
 # -- 004: a post on recommender metrics ------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def dcg_of_post(impl, inputs, params):
 
 
 def error_of_post(metric, impl, inputs, params):
-    return metric(inputs["y_hat"], inputs["y"], **POST)
+    return metric(inputs["y_hat"], truth=inputs["y"], **POST)
 
 
 def relevance_threshold(impl, inputs, params):

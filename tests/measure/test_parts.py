@@ -10,7 +10,7 @@ from rankstone.answers.result import Account
 from rankstone.conventions.plan import make_plans
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure import parts
-from rankstone.metrics.registry import Row, rows
+from rankstone.metrics.registry import Declaration, declared
 
 RNG = np.random.default_rng(1)
 ITEMS = [f"i{at}" for at in range(12)]
@@ -87,12 +87,12 @@ def test_equal_ranks_need_an_order():
 
 def test_a_metric_is_sent_whole():
     """What a worker declares is, field by field, what the driver declared."""
-    for row in rows().values():
+    for row in declared().values():
         name, function, options = parts.Declared.of(row)
         assert (name, function) == (row.name, row.function)
-        assert options.keys() == {one.name for one in fields(Row)} - {"name", "function"}
+        assert options.keys() == {one.name for one in fields(Declaration)} - {"name", "function"}
         parts.Job((), (parts.Declared.of(row),), 1, ordered=True).declare()
-        again = rows()[name]
+        again = declared()[name]
         assert again is not row
-        for one in fields(Row):
+        for one in fields(Declaration):
             assert getattr(again, one.name) == getattr(row, one.name), one.name

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rankstone as rs
-from rankstone.metrics.registry import is_built_in, rows
+from rankstone.metrics.registry import declared, is_built_in
 
 from ..golden.deviations import deviation
 from ..golden.recorded import read, same
@@ -93,8 +93,8 @@ def test_errors_of_rows_and_options(run: Run) -> None:
 def test_every_metric_is_a_function(session: Any) -> None:
     """The function of one row gives the values that `evaluate` has for each query."""
     truth, run = made_up(20)
-    names = [row.name for row in rows().values() if is_built_in(row)]
-    options = {name: ", '-max_grade 3'" if "max_grade" in rows()[name].defaults else "" for name in names}
+    names = [row.name for row in declared().values() if is_built_in(row)]
+    options = {name: ", '-max_grade 3'" if "max_grade" in declared()[name].defaults else "" for name in names}
     for side, content in (("truth", truth), ("run", run)):
         frame = session.createDataFrame(listed(content), "query string, item array<string>, number array<double>")
         frame.selectExpr("query", f"map_from_arrays(item, number) as {side}").createOrReplaceTempView(side)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import rankstone as rs
-from rankstone.metrics.registry import metric, rows
+from rankstone.metrics.registry import declared, metric
 from rankstone.sql.functions import MEASURES, measures
 
 REC, REL = [(1, 10.0), (3, 8.0), (2, 6.0), (6, 2.0)], [(1, 10, 5), (3, 8, 2), (2, 6, 4), (6, 2, 1), (4, 1, 3)]
@@ -108,6 +108,8 @@ class TestMeasures:
 
     def test_grades_and_scores_as_maps(self, connection):
         found = ask(connection, "select rs_ndcg(map {'a': 0.5, 'b': 0.9}, map {'a': 3, 'c': 1}, 2)")
+        assert found == pytest.approx(3 / math.log2(3) / (3 + 1 / math.log2(3)))
+        found = ask(connection, "select ndcg(['b', 'a'], map {'a': 3, 'c': 1}, 2)")
         assert found == pytest.approx(7 / math.log2(3) / (7 + 1 / math.log2(3)))  # hivemall: 2^grade - 1
 
     @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ class TestRegistry:
         data = [(list(run[q]), list(run[q].values()), list(truth[q]), list(truth[q].values())) for q in truth]
         connection.execute("create table t(i int[], s double[], j int[], g int[])")
         connection.executemany("insert into t values (?, ?, ?, ?)", data)
-        for name, row in rows().items():
+        for name, row in declared().items():
             cuts = ["", ", 5"] if row.takes_k else [""]
             top = {"max_grade": 3} if "max_grade" in row.defaults else {}
             more = " -max_grade 3" if top else ""
@@ -165,9 +167,31 @@ class TestRegistry:
         rs.sql.register(connection, convention)
         for name, metric_name in MEASURES.items():
             label = f"{metric_name}@4"
-            found = ask(connection, f"select {name}(rec, truth, 4) from t")
-            mean = rs.evaluate(truth, run, label, convention=convention, averaging="macro", digits=None)[label]
-            assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), name
+            call = f"select {name}(rec, truth, 4) from t"
+            choices = rs.define(label, convention=convention).choices
+            if choices["averaging"] == "one_list" or choices["digits"] is not None:
+                with pytest.raises(duckdb.Error, match=r"use rs.evaluate"):
+                    ask(connection, call)
+                continue
+            mean = rs.evaluate(truth, run, label, convention=convention)[label]
+            assert ask(connection, call) == pytest.approx(mean, abs=1e-12, nan_ok=True), name
+
+    def test_one_name_is_one_number(self, connection):
+        """`rs_<metric>` follows rankstone as `rs.evaluate` does, its own mean too: rmse is over all rows."""
+        truth = {q: {i: float((q * i) % 3) for i in range(5)} for q in range(6)}
+        run = {q: {i: 1 / (1 + (q + i) % 4) + i / 100 for i in range(5)} for q in range(6)}
+        connection.execute("create table t(rec map(int, double), truth map(int, double))")
+        connection.executemany("insert into t values (?, ?)", [(run[q], truth[q]) for q in truth])
+        for name in ("ndcg", "rmse", "mae", "gmap", "num_rel_ret", "precision", "kendall"):
+            mean = rs.evaluate(truth, run, name)[name]
+            assert ask(connection, f"select rs_{name}(rec, truth) from t") == pytest.approx(mean, rel=1e-12), name
+        with pytest.raises(duckdb.Error, match=r"rs_r2: .*averaging='one_list' needs the rows of all queries"):
+            ask(connection, "select rs_r2(rec, truth) from t")
+        micro = rs.evaluate(truth, run, "recall@2", averaging="micro")["recall@2"]
+        with pytest.raises(duckdb.Error, match=r"which options cannot change to 'micro'"):
+            ask(connection, "select rs_recall(rec, truth, 2, '-averaging micro') from t")
+        rs.sql.register(connection, rs.conventions["rankstone"].with_choices(averaging="micro"))
+        assert ask(connection, "select rs_recall(rec, truth, 2) from t") == pytest.approx(micro, rel=1e-12)
 
     def test_a_metric_added_later(self, connection):
         @metric("last_rank", formula="the last hit's rank", bounds=(0, np.inf))

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.metrics import rows
+from rankstone.metrics import declared
 
 # Ids whose order as text, as numbers and as written all differ.
 TEXT = ("a", "b", "B", "10", "9", "é", "zz", "z", "", "\U0001f600")
@@ -70,7 +70,7 @@ REFUSING = (("negative", "error"), ("stop_chance", "grade"))
 @st.composite
 def metrics(draw, name, most=10, only=None, refusing=False):
     """A metric with some of its parameters set, and perhaps a cutoff."""
-    row = rows()[name]
+    row = declared()[name]
     params = {}
     for parameter, values in parameter_values(row).items():
         if (only is None or parameter in only) and draw(st.booleans()):
@@ -84,7 +84,7 @@ def metrics(draw, name, most=10, only=None, refusing=False):
 
 def built_in():
     """The package's own metrics; tests elsewhere declare others."""
-    return {name: row for name, row in rows().items() if row.function.__module__.startswith("rankstone.")}
+    return {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
 
 
 def fitting(kind):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.metrics import rows
+from rankstone.metrics import declared
 
 from . import slow
 from .cases import metrics, pairs, parameter_values
@@ -16,7 +16,7 @@ from .cases import metrics, pairs, parameter_values
 ORDERS = ("item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic")
 SHARED = ("group_end", "group_mean")
 BUILT_IN = sorted(slow.METRICS)
-RATINGS = [name for name in BUILT_IN if rows()[name].kind == "ratings"]
+RATINGS = [name for name in BUILT_IN if declared()[name].kind == "ratings"]
 RANKED = [name for name in BUILT_IN if name not in RATINGS]
 SETS = ("precision", "recall", "f", "f1", "hit_rate", "num_rel_ret")
 # Where a grade between 0 and 1 can count as part of a relevant item.
@@ -79,9 +79,9 @@ def agree(metric, params, k, truth, run, chosen):
 def test_slow_definition_is_complete():
     """The second opinion knows every built-in metric, with the same parameters, defaults and choices."""
     for name, (_, takes_k, defaults, own) in slow.METRICS.items():
-        row = rows()[name]
+        row = declared()[name]
         assert (row.takes_k, row.defaults, dict(row.choices)) == (takes_k, defaults, own), name
-    built_in = {name for name, row in rows().items() if row.function.__module__.startswith("rankstone.")}
+    built_in = {name for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
     assert built_in == set(slow.METRICS)
     known = {**slow.CHOICES, "duplicates": "error", "truth_duplicates": "error"}
     assert {name: choice.default for name, choice in rs.choices.items()} == known
@@ -100,7 +100,7 @@ def test_parameters(name, data):
 def test_choices(name, data):
     truth, run = data.draw(pairs())
     metric, params, k = data.draw(metrics(name, refusing=True))
-    values = dict(GENERAL, ties=(*ORDERS, *SHARED) if rows()[name].expected else ORDERS)
+    values = dict(GENERAL, ties=(*ORDERS, *SHARED) if declared()[name].expected else ORDERS)
     if name in TWO_SIDED:
         del values["nonpositive_score"]
     if name in ("f", "f1"):
@@ -128,7 +128,7 @@ def test_ratings(name, data):
 
 # -- the mean over all orders of tied items ------------------------------------------------------------------
 
-EXACT = [name for name in RANKED if rows()[name].expected]
+EXACT = [name for name in RANKED if declared()[name].expected]
 PROMISED = [
     "precision", "recall", "f", "f1", "ap", "rr", "ndcg", "hit_rate", "r_precision", "dcg", "cg", "rbp", "auc",
     "judged", "fallout",
@@ -156,7 +156,7 @@ def test_expected(name, data):
     agree(metric, params, k, truth, run, chosen)
 
 
-@pytest.mark.parametrize("name", [name for name in RANKED if not rows()[name].expected])
+@pytest.mark.parametrize("name", [name for name in RANKED if not declared()[name].expected])
 def test_no_expected_value(name):
     with pytest.raises(rs.errors.NoExpectedValue, match=f"{name} has no closed form .* ties= another of item_desc"):
         rs.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, name, ties="expected")
@@ -199,7 +199,7 @@ def brute_range(metric, params, k, truth, run, chosen):
         moved += not math.isclose(min(values), max(values), rel_tol=1e-12, abs_tol=1e-15)
     if not truth:
         return math.nan, math.nan, 0
-    parts = 1 if metric.row.kind == "count" else len(truth)
+    parts = 1 if metric.declaration.kind == "count" else len(truth)
     return math.fsum(lowest) / parts, math.fsum(highest) / parts, moved
 
 
@@ -224,5 +224,5 @@ def test_long_lists(ties, judged):
 
 def test_every_parameter_is_tried():
     for name in BUILT_IN:
-        for values in parameter_values(rows()[name]).values():
+        for values in parameter_values(declared()[name]).values():
             assert len(set(map(str, values))) > 1

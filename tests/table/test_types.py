@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rankstone as rs
-from rankstone.metrics.registry import rows
+from rankstone.metrics.registry import declared
 from rankstone.typing import Keywords
 
 SOURCE = Path(rs.__file__).parent
@@ -54,7 +54,7 @@ def test_a_users_script(tmp_path):
 
 
 def test_keywords_are_the_choices_and_the_parameters():
-    own = {name: row for name, row in rows().items() if row.function.__module__.startswith("rankstone.")}
+    own = {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
     parameters = {parameter for row in own.values() for parameter in row.defaults}
     of_one = {f"{name}_{parameter}" for name, row in own.items() for parameter in row.defaults}
     assert set(Keywords.__annotations__) | set(rs.choices) == set(rs.choices) | parameters | of_one

@@ -11,7 +11,7 @@ from typing import Any
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Metric, Row
+from rankstone.metrics.registry import Declaration, Metric
 from rankstone.version import __version__
 
 _STAGES = ("metric", "align", "mean")
@@ -94,7 +94,7 @@ def define(metric: str | Metric, *, convention: str | Convention = "rankstone", 
 
 def definition_of(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
-    row = plan.metric.row
+    row = plan.metric.declaration
     text, latex = row.formula or row.summary, row.latex
     said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]
     unsaid = {name: value for name, value in plan.arguments.items() if name not in (*said, "k")}
@@ -175,7 +175,7 @@ def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
 
 
-def _idle(name: str, row: Row) -> bool:
+def _idle(name: str, row: Declaration) -> bool:
     """Choices that cannot move this metric."""
     if name == "truth_depth":
         return not row.counts_hits

@@ -230,14 +230,14 @@ def _worths(one: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], lis
     if discount is None or "gain" not in one.arguments or count == 0:
         return [None] * count, [None] * count
     alone = ranked.only(np.full(count, at)).with_placed(np.eye(count, dtype=bool).ravel())
-    known = {name: one.arguments[name] for name in cg.row.defaults}
-    gains = cg.row.function(alone, k=None, **known).numerator
+    known = {name: one.arguments[name] for name in cg.declaration.defaults}
+    gains = cg.declaration.function(alone, k=None, **known).numerator
     return gains.tolist(), discount(NUMPY, ranked.rank_unchecked[hits].astype(np.float64)).tolist()
 
 
 def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
     """The list that earns just what could be earned: by grade, as given, or of what was returned; else none."""
-    if one.metric.row.bounds[1] != 1 or one.metric.row.kind != "ranking":
+    if one.metric.declaration.bounds[1] != 1 or one.metric.declaration.kind != "ranking":
         return []
     grades = ranked.truth_grades[ranked.truth_offsets[at] : ranked.truth_offsets[at + 1]]
     if len(grades) != len(items):
@@ -250,7 +250,7 @@ def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[
     for order in (by_grade, given, inside):
         perfect = _with_list(ranked, at, order)
         for depth in depths:
-            cut = replace(one, arguments={**one.arguments, "k": depth}) if one.metric.row.takes_k else one
+            cut = replace(one, arguments={**one.arguments, "k": depth}) if one.metric.declaration.takes_k else one
             base, earned = _contributions(cut, perfect, len(ranked))
             if base == 0 and math.isclose(earned.sum(), possible, rel_tol=1e-9, abs_tol=1e-12):
                 gains, discounts = _worths(one, perfect, len(ranked))

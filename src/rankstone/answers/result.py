@@ -222,10 +222,10 @@ class Result(Means):
         out = {}
         for label, one in self._outcomes.items():
             ranked = self._aligned[one.plan.align].ranked
-            if ranked.tied is None or one.plan.metric.row.kind == "ratings":
+            if ranked.tied is None or one.plan.metric.declaration.kind == "ratings":
                 out[label] = (one.mean, one.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            others = (measure(one.plan, ranked, ties) for ties in one.plan.metric.row.extremes)
+            others = (measure(one.plan, ranked, ties) for ties in one.plan.metric.declaration.extremes)
             ends = [outcome_of(one.plan, other, self._weights) for other in others]
             moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
             means = sorted([one.mean, *(end.mean for end in ends)])

@@ -159,7 +159,7 @@ def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
 
 def values_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
     """What each choice can be: the words it has, and whatever some convention makes it."""
-    row = metric.row
+    row = metric.declaration
     out: dict[str, list[Any]] = {}
     for name in (*row.defaults, *CHOICES):
         words = row.words(name) if name in row.about else CHOICES[name].allowed
@@ -182,6 +182,6 @@ def changed(one: Plan, changes: Mapping[str, Any]) -> Plan:
 
 def differences(one: Plan, other: Plan) -> Iterator[str]:
     """Names of the choices that two plans of a metric make differently."""
-    for name in (*one.metric.row.defaults, *CHOICES):
+    for name in (*one.metric.declaration.defaults, *CHOICES):
         if choice_of(one, name) != choice_of(other, name):
             yield name

@@ -207,7 +207,7 @@ def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = 
 def _write_values(result: Result, stream: Any) -> None:
     """As trec_eval prints them: name, query and value, a query at a time, then the means."""
     lines = []
-    shapes = {label: "%.0f" if parse(label)[0].row.kind == "count" else "%6.4f" for label in result}
+    shapes = {label: "%.0f" if parse(label)[0].declaration.kind == "count" else "%6.4f" for label in result}
     values = {label: result.per_query[label] for label in result}
     for at, query in enumerate(result.queries):
         if any(letter in str(query) for letter in " \t\n\r\v\f"):

@@ -404,18 +404,18 @@ def _latex(text: str) -> str:
 
 def _metrics(arguments: argparse.Namespace) -> None:
     from rankstone.answers.definition import define
-    from rankstone.metrics.registry import parse, rows
+    from rankstone.metrics.registry import declared, parse
 
     if not arguments.names:
         table: Rows = [["metric", "formula"]]
-        for name, row in sorted(rows().items()):
+        for name, row in sorted(declared().items()):
             table.append([f"{name}@k" if row.takes_k else name, define(name).formula])
         print(_render(table, "table"))
         print("rankstone metrics NAME tells all about one")
         return
     for name in arguments.names:
         try:
-            row = parse(name)[0].row
+            row = parse(name)[0].declaration
         except ValueError as error:
             raise UsageError(str(error)) from None
         print(f"{row.name}: {define(row.name).formula}")

@@ -24,9 +24,9 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
 
 def _words() -> dict[str, str]:
     from rankstone.conventions.convention import conventions
-    from rankstone.metrics.registry import rows
+    from rankstone.metrics.registry import declared
 
-    return {"metrics": " ".join(sorted(rows())), "conventions": " ".join(conventions)}
+    return {"metrics": " ".join(sorted(declared())), "conventions": " ".join(conventions)}
 
 
 def _options(parser: argparse.ArgumentParser) -> list[argparse.Action]:

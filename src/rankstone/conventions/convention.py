@@ -10,10 +10,10 @@ from typing import Any
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS
-from rankstone.metrics.registry import Row, rows
+from rankstone.metrics.registry import Declaration, declared
 
 
-def check_choice(row: Row | None, name: str, value: Any) -> Any:
+def check_choice(row: Declaration | None, name: str, value: Any) -> Any:
     """A choice's value in the form it is kept in, or an error that says what it could have been."""
     if row is not None and name in row.defaults:
         if isinstance(value, Mapping):
@@ -28,7 +28,7 @@ def check_choice(row: Row | None, name: str, value: Any) -> Any:
 
 def check_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
     """Check choices that hold for all metrics (`gain=`) or for one (`ap_divisor=`)."""
-    known = rows()
+    known = declared()
     out: dict[str, Any] = {}
     for given, value in choices.items():
         name = given.replace("@k_", "_", 1)  # `rr@k_ties` is that of rr with a cutoff
@@ -83,7 +83,7 @@ class Convention:
 
 
 def decide(
-    row: Row,
+    row: Declaration,
     name: str,
     given: Mapping[str, Any],
     over: Mapping[str, Any],

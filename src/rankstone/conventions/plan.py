@@ -70,7 +70,7 @@ on_declare.append(_make_plans.cache_clear)
 
 
 def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan:
-    row, given = metric.row, dict(metric.params)
+    row, given = metric.declaration, dict(metric.params)
     choices = {name: decide(row, name, given, over, named, metric.k) for name in CHOICES}
     arguments = {name: decide(row, name, given, over, named, metric.k) for name in row.defaults}
     return make_plan(metric, arguments, choices)
@@ -78,7 +78,7 @@ def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan
 
 def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str, Any]) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
-    row, ties = metric.row, choices["ties"]
+    row, ties = metric.declaration, choices["ties"]
     if row.takes_k:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
     if ties in AVERAGED and not row.expected:
@@ -171,7 +171,7 @@ def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
 
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
-    row, choices, label = plan.metric.row, plan.choices, plan.label
+    row, choices, label = plan.metric.declaration, plan.choices, plan.label
     ties, duplicates, averaging = choices["ties"], choices["duplicates"], choices["averaging"]
     if row.kind == "ratings":
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"

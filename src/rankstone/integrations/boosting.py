@@ -129,7 +129,7 @@ class _Hook:
 
     def __init__(self, metrics: Metrics, convention: str | Convention, choices: dict[str, Any]) -> None:
         plans = make_plans(metrics, convention, choices)
-        self.higher = {one.label: one.metric.row.better != "lower" for one in plans}
+        self.higher = {one.label: one.metric.declaration.better != "lower" for one in plans}
         self._metrics: Sequence[Metric] = [one.metric for one in plans]
         self._pooled = [one.label for one in plans if one.choices["averaging"] == "one_list"]
         self._convention, self._choices = find_convention(convention), choices

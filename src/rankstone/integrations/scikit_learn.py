@@ -49,7 +49,7 @@ class _Score:
             raise ValueError(f"a scorer gives one number, not {', '.join(one.label for one in plans)}")
         self.__name__ = find_convention(convention).label(plans[0].label)
         self._label = plans[0].label
-        self.made = {"response_method": _RESPONSES, "greater_is_better": plans[0].metric.row.better != "lower"}
+        self.made = {"response_method": _RESPONSES, "greater_is_better": plans[0].metric.declaration.better != "lower"}
         self._asked = (metric, convention, choices)
 
     def __call__(self, y_true: Any, y_score: Any, groups: Any = None) -> float:

@@ -111,7 +111,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
     @property
     def higher_is_better(self) -> bool | None:
         """Of all its metrics; None where they differ."""
-        better = {one.metric.row.better for one in self._accumulator().plans}
+        better = {one.metric.declaration.better for one in self._accumulator().plans}
         return {"higher": True, "lower": False}.get(better.pop()) if len(better) == 1 else None
 
     def _accumulator(self) -> Accumulator:

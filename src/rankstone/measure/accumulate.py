@@ -75,7 +75,7 @@ class Accumulator(Saved):
             "threads": threads, **choices,
         }  # fmt: skip
         self._weighted = any(one.choices["averaging"] == "weighted" for one in self.plans)
-        self._orders = any(one.metric.row.kind == "agreement" for one in self.plans)
+        self._orders = any(one.metric.declaration.kind == "agreement" for one in self.plans)
         self.keep = keep
         self.threads = threads
         if not keep:
@@ -119,7 +119,7 @@ class Accumulator(Saved):
         numbers = isinstance(truth, Real) and isinstance(run, Real)
         if not numbers and not (_is_list(truth) or _is_list(run)):
             return None
-        ratings = [one.metric.row.kind == "ratings" for one in self.plans]
+        ratings = [one.metric.declaration.kind == "ratings" for one in self.plans]
         if all(ratings) and not isinstance(truth, Mapping) and not isinstance(run, Mapping):
             actual, predicted = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (truth, run))
             if actual.shape != predicted.shape:

@@ -520,7 +520,7 @@ def _estimate(
     low, high = earned / possible - reach, earned / possible + reach
     if finish is not None:
         low, high = float(finish(max(low, 0.0))), float(finish(high))
-    lowest, highest = one.metric.row.bounds
+    lowest, highest = one.metric.declaration.bounds
     return Estimate(mean, max(low, lowest), min(high, highest), len(top))
 
 

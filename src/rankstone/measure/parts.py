@@ -17,7 +17,7 @@ from rankstone.inputs.source import Aligned, Source
 from rankstone.measure.sources import align_all
 from rankstone.measure.sums import Measured, Sums, mean_from, measure, sums_of, total
 from rankstone.measure.values import refuse, some, view_for, weights_of
-from rankstone.metrics.registry import Row, is_built_in, metric
+from rankstone.metrics.registry import Declaration, is_built_in, metric
 
 SOME = 5  # names in an error
 
@@ -50,14 +50,14 @@ class Declared(NamedTuple):
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, row: Row) -> Declared:
+    def of(cls, row: Declaration) -> Declared:
         options = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in ("name", "function")}
         return cls(row.name, row.function, {**options, "choices": dict(row.choices)})
 
 
 def declared_in(plans: Iterable[Plan]) -> tuple[Declared, ...]:
     """The metrics that only this process knows."""
-    return tuple(Declared.of(plan.metric.row) for plan in plans if not is_built_in(plan.metric.row))
+    return tuple(Declared.of(plan.metric.declaration) for plan in plans if not is_built_in(plan.metric.declaration))
 
 
 def for_shares(plan: Plan, highest: Callable[[], float]) -> Plan:
@@ -198,7 +198,7 @@ def add_up(parts: Iterable[Part]) -> Part:
 
 def pooled(plan: Plan) -> bool:
     """Does the mean need all placed items in one place, so that parts have to be gathered."""
-    return plan.choices["averaging"] == "one_list" and not plan.metric.row.additive
+    return plan.choices["averaging"] == "one_list" and not plan.metric.declaration.additive
 
 
 def _pooled_sums(plan: Plan, placed: Ranked) -> Sums:
@@ -223,7 +223,7 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
     )
     tied = np.zeros(len(ranked), dtype=bool)
     for share in shares:
-        label, row = share.plan.label, share.plan.metric.row
+        label, row = share.plan.label, share.plan.metric.declaration
         if pooled(share.plan):
             part.pools[label] = [_pool(share)]
             own = Sums(0.0, 0.0, 0)

@@ -50,7 +50,7 @@ def _measured(
         raise TypeError(f"{name}: scores need labels beside them")
     if truth is None:
         raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, truth=relevant)")
-    if metric.row.kind == "ratings" and not isinstance(ranked, Mapping):
+    if metric.declaration.kind == "ratings" and not isinstance(ranked, Mapping):
         predicted, actual = (
             _numbers(f"{name}: predictions", ranked),
             _numbers(f"{name}: actual values", truth),

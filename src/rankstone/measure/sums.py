@@ -120,7 +120,7 @@ def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
 def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
     """The rows of all queries by score."""
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
-    if plan.metric.row.kind in ("ranking", "count") and unjudged.any():
+    if plan.metric.declaration.kind in ("ranking", "count") and unjudged.any():
         raise ValueError(
             f"{plan.metric}: averaging='one_list' needs a grade for every row; {unjudged.sum()} of the run have none"
         )
@@ -129,7 +129,7 @@ def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
 
 def mean_from(plan: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> float:
     """The mean that the sums make."""
-    averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.row.whole
+    averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.declaration.whole
     if averaging == "one_list" or (averaging == "micro" and sums.queries):
         mean = _divided(plan, sums.top, sums.bottom, finish)
     elif averaging == "parts" and sums.queries and whole is not None:

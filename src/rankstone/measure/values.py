@@ -22,7 +22,7 @@ def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
     """The ranking as the metric sees it."""
     ties = ties or plan.choices["ties"]
     ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
-    if plan.choices["known"] == "returned" and plan.metric.row.kind in ("ranking", "count"):
+    if plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
         ranked = ranked.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
         ranked = ranked.above_zero()
@@ -32,7 +32,7 @@ def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
 def apply(plan: Plan, ranking: Ranking) -> Ratio:
     """What the metric's function says."""
     try:
-        return plan.metric.row.function(ranking, **plan.arguments)
+        return plan.metric.declaration.function(ranking, **plan.arguments)
     except NoExpectedValue as error:
         raise NoExpectedValue(f"{plan.metric} {error}; choose another order for ties=") from None
 

@@ -1,13 +1,14 @@
 """The metrics, one file a family. Importing this package declares them all."""
 
 from rankstone.metrics import agreement, cascade, errors, gains, judged, pairs, precision, sets
-from rankstone.metrics.registry import Metric, Row, metric, parse, rows
+from rankstone.metrics.registry import Declaration, Metric, declared, metric, parse
 
 __all__ = [
+    "Declaration",
     "Metric",
-    "Row",
     "agreement",
     "cascade",
+    "declared",
     "errors",
     "gains",
     "judged",
@@ -15,6 +16,5 @@ __all__ = [
     "pairs",
     "parse",
     "precision",
-    "rows",
     "sets",
 ]

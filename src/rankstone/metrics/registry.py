@@ -27,7 +27,7 @@ Whole = Callable[[float, float, Mapping[str, Any]], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Declaration:
     """One metric's declaration."""
 
     name: str
@@ -149,7 +149,7 @@ def _about(hint: Any) -> Parameter:
     return replace(told, types=frozenset({hint, *get_args(hint)} - {Any}))
 
 
-_ROWS: dict[str, Row] = {}
+_ROWS: dict[str, Declaration] = {}
 _NAMES: dict[str, str] = {}  # lower-case name or alias -> name
 on_declare: list[Callable[[], None]] = []  # empties caches that a new or changed metric makes stale
 
@@ -189,7 +189,7 @@ def metric(
             raise ValueError(f"{one!r} cannot be a metric's name: use letters, digits and _")
 
     def declare(function: Callable[..., Ratio]) -> Metric:
-        row = Row(
+        row = Declaration(
             name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
             two_sided, all_queries, whole, counts_hits, ends_at_k,
@@ -210,12 +210,12 @@ def metric(
     return declare
 
 
-def is_built_in(row: Row) -> bool:
+def is_built_in(row: Declaration) -> bool:
     """Is it one of the package's own metrics."""
     return row.function.__module__.startswith("rankstone.")
 
 
-def rows() -> dict[str, Row]:
+def declared() -> dict[str, Declaration]:
     """Every declared metric, by name."""
     return dict(_ROWS)
 
@@ -238,14 +238,14 @@ class Metric:
             from rankstone.conventions.convention import check_choice
 
             for name, value in self.params:
-                check_choice(self.row, name, value)
+                check_choice(self.declaration, name, value)
         if self.k is not None:
             object.__setattr__(self, "k", depth(self.k))
-            if not self.row.takes_k:
+            if not self.declaration.takes_k:
                 raise ValueError(f"{self.name} has no place for a cutoff: write {self.name!r} without @{self.k}")
 
     @property
-    def row(self) -> Row:
+    def declaration(self) -> Declaration:
         return _ROWS[self.name]
 
     def __matmul__(self, k: int) -> Metric:
@@ -257,7 +257,7 @@ class Metric:
 
         merged = dict(self.params)
         for name, value in params.items():
-            merged[name] = check_choice(self.row, name, value)
+            merged[name] = check_choice(self.declaration, name, value)
         return Metric(self.name, self.k, tuple(sorted(merged.items())))
 
     @staticmethod
@@ -370,7 +370,7 @@ def parse(text: str) -> tuple[Metric, ...]:
         raise ValueError(_unknown(text, word))
     found = Metric(name)
     if arguments:
-        found = found.given(**_arguments(text, found.row, arguments))
+        found = found.given(**_arguments(text, found.declaration, arguments))
     if cutoffs is None:
         return (found,)
     ks = []
@@ -384,7 +384,7 @@ def parse(text: str) -> tuple[Metric, ...]:
 on_declare.append(parse.cache_clear)
 
 
-def _arguments(text: str, row: Row, arguments: str) -> dict[str, Any]:
+def _arguments(text: str, row: Declaration, arguments: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:

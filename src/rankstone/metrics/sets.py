@@ -162,7 +162,9 @@ def f1(
     >>> rs.f1(["a", "b", "c", "d"], truth=["a", "c", "x", "y"], k=2)
     0.3333333333333333
     """
-    return f.row.function(ranking, k=k, beta=1.0, precision_divisor=precision_divisor, recall_divisor=recall_divisor)
+    return f.declaration.function(
+        ranking, k=k, beta=1.0, precision_divisor=precision_divisor, recall_divisor=recall_divisor
+    )
 
 
 @metric(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rankstone.conventions.convention import Convention
 from rankstone.spark.functions import builders, register_scalar, scalars
 from rankstone.sql.hive import parsed, spread
 
 _SIGNS = {"=": "EQ", "+": "Add", "/": "Div"}
 
 
-def sql(session: Any, text: str, convention: str | None = None) -> Any:
+def sql(session: Any, text: str, convention: str | Convention | None = None) -> Any:
     """Run a query that uses the functions, on any session. Returns a Spark table, the last statement's of several."""
     statements, used = rewritten(text, convention)
     for name in used:
@@ -19,7 +20,7 @@ def sql(session: Any, text: str, convention: str | None = None) -> Any:
     return [session.sql(one) for one in statements][-1]
 
 
-def rewritten(text: str, convention: str | None = None) -> tuple[list[str], list[str]]:
+def rewritten(text: str, convention: str | Convention | None = None) -> tuple[list[str], list[str]]:
     """A text's statements in Spark's own functions, and the functions of one row that they call."""
     from sqlglot import exp
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rankstone.conventions.convention import Convention
 from rankstone.sql.functions import KERNELS, MEASURES, ROWS, Mean, mean_of, measures, of_rows, parse_order
 from rankstone.sql.writer import Arguments, Writer
 
@@ -21,7 +22,7 @@ def row_function(name: str) -> str:
     return f"rankstone_{name}_rows" if name in measures() else f"{name}_score"
 
 
-def builders(convention: str | None) -> dict[str, Callable[[Writer, Arguments], Any]]:
+def builders(convention: str | Convention | None) -> dict[str, Callable[[Writer, Arguments], Any]]:
     """Functions that are made of others, by name."""
     made: dict[str, Callable[[Writer, Arguments], Any]] = {}
     for name in measures():
@@ -135,7 +136,7 @@ def _each_top_k(to: Writer, arguments: Arguments) -> Any:
 # -- in a session --------------------------------------------------------------------------------------------
 
 
-def register(session: Any, convention: str | None = None) -> None:
+def register(session: Any, convention: str | Convention | None = None) -> None:
     """Make the functions known to a session, for its `sql`. On Spark Connect, queries go through `rs.spark.sql`."""
     for name in scalars():
         register_scalar(session, name, convention)
@@ -146,7 +147,7 @@ def register(session: Any, convention: str | None = None) -> None:
             register_builder(session, name, build)
 
 
-def register_scalar(session: Any, name: str, convention: str | None) -> None:
+def register_scalar(session: Any, name: str, convention: str | Convention | None) -> None:
     kernel, what = scalars()[name]
     session.udf.register(name, arrow_function(kernel, what, convention))
 
@@ -156,7 +157,7 @@ def is_classic(session: Any) -> bool:
     return not type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def arrow_function(kernel: Callable[..., Any], what: str, convention: str | None) -> Any:
+def arrow_function(kernel: Callable[..., Any], what: str, convention: str | Convention | None) -> Any:
     """A function of Arrow arrays for Spark; before 4.1 it has none, and pandas stands between."""
     from pyspark.sql import functions
 

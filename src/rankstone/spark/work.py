@@ -117,7 +117,7 @@ def shuffled(batches: Batches, job: Job) -> Iterator[tuple[Source, Weights]]:
         _refuse_nulls(weights, "weights")
     known = None if weights is None else dict(zip(*(weights.column(at).to_pylist() for at in range(2)), strict=True))
     truth = given["truth"]
-    if not job.shapes["truth"].lists and any(one.metric.row.kind == "agreement" for one in job.plans):
+    if not job.shapes["truth"].lists and any(one.metric.declaration.kind == "agreement" for one in job.plans):
         truth = truth.sort_by("item")  # equal grades are told apart by the order of the truth, and rows have none
     roles = {side: {name: name for name in given[side].column_names} for side in ("truth", "run")}
     yield open_source(truth, given["run"], columns=roles), known

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from rankstone.conventions.convention import Convention
 from rankstone.sql.functions import KERNELS, MEASURES, ROWS, mean_of, measures, of_rows, parse_order
 from rankstone.sql.writer import Text
 
@@ -53,7 +54,7 @@ create or replace temp macro collect_set(value) as list(distinct value) filter (
 """
 
 
-def connect(path: str = ":memory:", convention: str | None = None) -> Any:
+def connect(path: str = ":memory:", convention: str | Convention | None = None) -> Any:
     """A DuckDB connection that knows the functions.
 
     Hivemall's names follow Hivemall, `rs_<metric>` follows rankstone; convention: whose definitions all of them follow.
@@ -63,7 +64,7 @@ def connect(path: str = ":memory:", convention: str | None = None) -> Any:
     return connection
 
 
-def register(connection: Any, convention: str | None = None) -> None:
+def register(connection: Any, convention: str | Convention | None = None) -> None:
     """Make the functions known to a DuckDB connection of yours. Nothing is written to its database."""
     _function(connection, "_rankstone_order", _order, ["VARCHAR", "BOOLEAN"], _ORDER, "native")
     statements, to = [_LISTS], Text()
@@ -116,7 +117,7 @@ def _order(text: str, keyed: bool) -> dict[str, Any]:
     return parse_order(text, keyed=keyed)._asdict()
 
 
-def _call(function: Any, name: str, convention: str | None, *arguments: Any) -> Any:
+def _call(function: Any, name: str, convention: str | Convention | None, *arguments: Any) -> Any:
     return function(name, arguments, convention)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.arrow import is_text, one_piece
@@ -22,7 +23,7 @@ from rankstone.inputs.lists import GradeLists, ListPair, lists
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.sums import Measured, measure, shares_of
 from rankstone.metrics.errors import root
-from rankstone.metrics.registry import on_declare, rows
+from rankstone.metrics.registry import declared, on_declare
 from rankstone.sql.writer import Calls
 
 GRADED_ROWS = Feeding(all_queries="a function sees some of the rows at a time", otherwise="as in '-max_grade 4'")
@@ -52,15 +53,15 @@ ROWS: Mapping[str, str] = {
 
 def measures() -> dict[str, str]:
     """Every measure of a list by its SQL name: the usual ones, and each metric there is as `rs_<metric>`."""
-    return {**MEASURES, **{f"rs_{name}": name for name in rows()}}
+    return {**MEASURES, **{f"rs_{name}": name for name in declared()}}
 
 
-def _convention(name: str, given: str | None) -> str:
+def _convention(name: str, given: str | Convention | None) -> str | Convention:
     """Whose definitions a function follows: Hivemall's own names Hivemall's, if nothing else is said."""
     return given or ("rankstone" if name.startswith("rs_") else "hivemall")
 
 
-def values(name: str, arguments: Sequence[Any], convention: str | None = None) -> pa.Array:
+def values(name: str, arguments: Sequence[Any], convention: str | Convention | None = None) -> pa.Array:
     """A metric of each row of (rec, truth[, k][, options]); null where a row does not count.
 
     rec: items, best first; a map of items to scores; or, where the truth is grades alone, structs that begin with the
@@ -72,10 +73,10 @@ def values(name: str, arguments: Sequence[Any], convention: str | None = None) -
     return pa.array(found.values, mask=~(judged if found.counted is None else judged & found.counted))
 
 
-def _share(part: int, name: str, arguments: Sequence[Any], convention: str | None = None) -> pa.Array:
+def _share(part: int, name: str, arguments: Sequence[Any], convention: str | Convention | None = None) -> pa.Array:
     """What each row adds to one of the two sums of the mean; null where it does not count."""
     plan, found, judged = _measured(name, arguments, convention)
-    rule, own = mean_of(name, convention), _mean_of(plan)
+    rule, own = mean_of(name, convention), mean_of(name, convention, _arguments(name, arguments)[2])
     if (rule.averaging, rule.root, rule.problem) != (own.averaging, own.root, own.problem):
         raise ValueError(
             f"{name} was made known with averaging={rule.averaging!r}, which options cannot change to "
@@ -92,7 +93,7 @@ KERNELS: Mapping[str, Callable[..., pa.Array]] = {
 }
 
 
-def _measured(name: str, arguments: Sequence[Any], convention: str | None) -> tuple[Plan, Measured, Any]:
+def _measured(name: str, arguments: Sequence[Any], convention: str | Convention | None) -> tuple[Plan, Measured, Any]:
     metric = measures()[name]
     (rec, truth), k, options = _arguments(name, arguments)
     plan = _planned(metric if k is None else f"{metric}@1", _convention(name, convention), options)
@@ -108,7 +109,7 @@ def _measured(name: str, arguments: Sequence[Any], convention: str | None) -> tu
     return plan, found, truth.is_valid().to_numpy(zero_copy_only=False)
 
 
-def of_rows(name: str, arguments: Sequence[Any], convention: str | None = None) -> pa.Array:
+def of_rows(name: str, arguments: Sequence[Any], convention: str | Convention | None = None) -> pa.Array:
     """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out;
     in `fmeasure` it is an error.
 
@@ -174,10 +175,10 @@ AGGREGATED = Feeding(
 
 
 @lru_cache(maxsize=512)
-def mean_of(name: str, convention: str | None) -> Mean:
+def mean_of(name: str, convention: str | Convention | None, options: str = "") -> Mean:
     """The convention's mean of a function; where it has no such metric, calling the function says so."""
     try:
-        return _mean_of(_planned(measures()[name], _convention(name, convention), ""))
+        return _mean_of(_planned(measures()[name], _convention(name, convention), options))
     except ValueError:
         return Mean()
 
@@ -186,7 +187,7 @@ on_declare.append(mean_of.cache_clear)
 
 
 def _mean_of(plan: Plan) -> Mean:
-    choices, row = plan.choices, plan.metric.row
+    choices, row = plan.choices, plan.metric.declaration
     problem = unknown([plan], AGGREGATED)
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
     if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, root):
@@ -217,7 +218,7 @@ def _arguments(name: str, arguments: Sequence[Any]) -> tuple[tuple[pa.Array, pa.
 
 
 @lru_cache(maxsize=512)
-def _planned(metric: str, convention: str, options: str) -> Plan:
+def _planned(metric: str, convention: str | Convention, options: str) -> Plan:
     choices = parse_options(options)
     convention = choices.pop("convention", convention)
     return make_plans(metric, convention, choices)[0]
@@ -386,7 +387,7 @@ def _refuse_labels(labels: Any) -> None:
         raise ValueError(f"label {labels[odd][0]:g} is not 1, 0 or -1")
 
 
-def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str, options: str) -> pa.Array:
+def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str | Convention, options: str) -> pa.Array:
     """F of all rows of each group together."""
     choices = parse_options(options)
     average = choices.pop("average", "micro")

@@ -91,7 +91,7 @@ def _engine(metric: Metric, **choices: Any) -> Callable[[Lists, Params], list[Fl
 
     def calculate(lists: Lists, params: Params) -> list[Floats]:
         cuts = [{"k": k} for k in params] or [{}]
-        ratios = [metric.row.function(lists, **cut, **choices) for cut in cuts]
+        ratios = [metric.declaration.function(lists, **cut, **choices) for cut in cuts]
         return [_ratio(ratio.numerator, ratio.denominator) for ratio in ratios]
 
     return calculate
@@ -243,7 +243,7 @@ def _infap(lists: Lists) -> Floats:
 
 
 def _yaap(lists: Lists) -> Floats:
-    total = ap.row.function(lists).numerator
+    total = ap.declaration.function(lists).numerator
     return np.array([math.log(value) for value in ((1.0 + total) / (1.0 + lists.relevant - total)).tolist()])
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.align import extra as extra_module
 from rankstone.measure.stream import Stream
-from rankstone.metrics.registry import rows
+from rankstone.metrics.registry import declared
 
 from .data import assert_same, cut, pair, streamed
 
-BUILT_IN = sorted(name for name, row in rows().items() if row.function.__module__.startswith("rankstone."))
-EXPECTED = [name for name in BUILT_IN if rows()[name].expected]
-CUT = [name if not rows()[name].takes_k else f"{name}@{{1,3,10}}" for name in BUILT_IN]
+BUILT_IN = sorted(name for name, row in declared().items() if row.function.__module__.startswith("rankstone."))
+EXPECTED = [name for name in BUILT_IN if declared()[name].expected]
+CUT = [name if not declared()[name].takes_k else f"{name}@{{1,3,10}}" for name in BUILT_IN]
 
 
 @pytest.mark.parametrize("ties", ["item_desc", "item_asc", "optimistic", "pessimistic"])
