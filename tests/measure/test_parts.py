@@ -43,8 +43,9 @@ def shared_out(truth, run, metrics, weights=None, shares=7, **choices):
         (RUN, ["ndcg@3", "ap", "recall@3"], {"averaging": "micro", "extra": "zero"}),
         (RUN, ["ap"], {"undefined": "skip", "ties": "expected", "missing": "skip"}),
         (NUMBERS, ["mae", "rmse", "r2", "pearson"], {}),
+        ({q: dict(list(run.items())[: q % 4]) for q, run in RUN.items()}, ["r2", "mae"], {"undefined": "skip"}),
     ],
-    ids=["macro", "micro", "expected", "ratings"],
+    ids=["macro", "micro", "expected", "ratings", "few ratings"],
 )
 def test_parts_add_up(run, metrics, choices):
     plans, whole = shared_out(TRUTH, run, metrics, **choices)

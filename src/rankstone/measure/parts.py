@@ -225,7 +225,7 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
     for share in shares:
         label, row = share.plan.label, share.plan.metric.declaration
         if pooled(share.plan):
-            part.pools[label] = [_pool(share)]
+            part.pools[label] = [share.aligned]
             own = Sums(0.0, 0.0, 0)
         else:
             own = sums_of(share.plan, share.found, weighing)
@@ -240,8 +240,3 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
         tied |= moved
     part.tied = int(tied.sum())
     return part
-
-
-def _pool(share: Share) -> Ranked:
-    """The placed items of the queries that count."""
-    return share.aligned if share.found.counted is None else share.aligned.only(share.found.counted)

@@ -84,10 +84,11 @@ class SparkResult(Result):
 
     def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
-        for one in self._plans:
-            if one.choices["averaging"] == "one_list":
+        for plan in self._plans:
+            if plan.choices["averaging"] in ("one_list", "parts"):
                 raise ValueError(
-                    f"{one.label}: averaging='one_list' needs all rows of a group; evaluate each group's rows"
+                    f"{plan.label}: averaging={plan.choices['averaging']!r} needs all rows of a group; evaluate each "
+                    "group's rows"
                 )
         return super().by(groups)
 
@@ -103,14 +104,16 @@ def _digest(frame: Any) -> str:
 
 
 class _Elsewhere:
-    """Stands for rankings that stay on the cluster."""
+    """Stands for rankings that stay on the cluster, however they are seen."""
 
     @property
     def ranked(self) -> _Elsewhere:
         return self
 
-    def only(self, _: Bools) -> _Elsewhere:
+    def only(self, *_: Any) -> _Elsewhere:
         return self
+
+    judged_by = within_the_list = above_zero = with_ties = only
 
 
 class _Outcome:
