@@ -74,7 +74,7 @@ def place(judgments: Judgments, results: Results, setup: Setup, order: str) -> P
     ranked = ranked_from(core)
     rank = np.zeros(len(pairs), dtype=np.int64)
     at = ranked.truth_offsets[ranked.query] + ranked.place - 1
-    rank[at[::-1]] = ranked.ranks[::-1]  # of a document returned twice, the better place
+    rank[at[::-1]] = ranked.rank_unchecked[::-1]  # of a document returned twice, the better place
     doubly = np.bincount(query, count > 1, minlength=len(judgments.queries)) > 0
     return Placed(ranked.retrieved, ranked.present, rank[pair], pair, doubly, twice)
 
@@ -131,26 +131,28 @@ class Lists(Ranked):
             retrieved=retrieved,
             present=np.ones(count, dtype=bool),
             truth_offsets=np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=count)))),
-            grades=best,
-            ideal=best,
-            hit_offsets=offsets,
-            ranks=ranks,
+            truth_grades=best,
+            ideal_grades=best,
+            placed_offsets=offsets,
+            rank=ranks,
             grade=grade[hit][order],
             score=np.full(len(ranks), np.nan),
             place=ranks,
-            relevance=Relevance(float(setup.level)),
+            rule=Relevance(float(setup.level)),
         )
-        self.setup = setup
+        self.__dict__.update(setup=setup)
+
+    setup: Setup
 
     @property
     def owner(self) -> Ints:
         """Index of each judged document's query."""
         return self.remember("owner", lambda: np.repeat(np.arange(len(self)), np.diff(self.truth_offsets)))
 
-    def sum(self, values: Floats) -> Floats:
+    def _sum(self, values: Floats) -> Floats:
         return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
 
-    def sum_truth(self, values: Floats) -> Floats:
+    def _sum_truth(self, values: Floats) -> Floats:
         return np.bincount(self.owner, values, minlength=len(self)).astype(np.float64)
 
     def every_place(self) -> tuple[Ints, Ints, Floats]:
@@ -159,7 +161,7 @@ class Lists(Ranked):
         def fill() -> tuple[Ints, Ints, Floats]:
             offsets = np.concatenate(([0], np.cumsum(self.retrieved)))
             grade = np.full(int(offsets[-1]), -1.0)
-            grade[offsets[self.query] + self.ranks - 1] = np.where(self.grade < 0, -2.0, self.grade)
+            grade[offsets[self.query] + self.rank_unchecked - 1] = np.where(self.grade < 0, -2.0, self.grade)
             query = np.repeat(np.arange(len(self)), self.retrieved)
             return query, np.arange(1, len(grade) + 1) - offsets[query], grade
 

@@ -195,7 +195,7 @@ def _interpolated(lists: Lists, shares: Params) -> list[Floats]:
     shares in any order), has the highest precision of all, and so have those before it.
     """
     relevant = lists.credit > 0
-    query, precisions = lists.query[relevant], lists.nth[relevant] / lists.rank[relevant]
+    query, precisions = lists.query[relevant], lists.relevant_so_far[relevant] / lists.rank[relevant]
     found = np.bincount(query, minlength=len(lists))
     starts = _offsets(found)
     best = np.append(precisions, 0.0)
@@ -234,7 +234,7 @@ def _eleven_points(lists: Lists, shares: Params) -> list[Floats]:
 def _infap(lists: Lists) -> Floats:
     """Average precision estimated from a sample of judgments; rankstone's `infap` with the terms in C's order."""
     earlier = lists.rank - 1.0
-    relevant, bad = lists.nth - 1.0, lists.running(((lists.grade >= 0) & (lists.credit == 0)).astype(np.float64))
+    relevant, bad = lists.relevant_so_far - 1.0, lists.running(((lists.grade >= 0) & (lists.credit == 0)).astype(np.float64))
     pooled = relevant + bad + lists.running((lists.grade < 0).astype(np.float64))
     estimate = (relevant + INFAP_EPSILON) / (relevant + bad + 2 * INFAP_EPSILON)
     share = pooled / np.maximum(earlier, 1.0)
@@ -294,9 +294,9 @@ def _gains(lists: Lists, pairs: Pairs) -> Gains:
 
 def _graded_gains(lists: Lists) -> Gains:
     """A document is worth its grade."""
-    worth = lists.ideal > 0
+    worth = lists.ideal_grades > 0
     counts = np.bincount(lists.owner[worth], minlength=len(lists))
-    return Gains(lists.query, lists.rank, np.maximum(lists.grade, 0.0), lists.ideal[worth], counts)
+    return Gains(lists.query, lists.rank, np.maximum(lists.grade, 0.0), lists.ideal_grades[worth], counts)
 
 
 def _given_gains(lists: Lists, pairs: Pairs) -> Gains:
@@ -308,7 +308,7 @@ def _given_gains(lists: Lists, pairs: Pairs) -> Gains:
     starts = np.searchsorted(query, np.arange(len(lists) + 1)).tolist()
     gain, ideal, counts = np.zeros(len(grade)), [], []
     for one, (start, stop) in enumerate(itertools.pairwise(starts)):
-        levels = _sorted_levels(given, lists.ideal[lists.truth_offsets[one] : lists.truth_offsets[one + 1]])
+        levels = _sorted_levels(given, lists.ideal_grades[lists.truth_offsets[one] : lists.truth_offsets[one + 1]])
         worth = {level: gain for level, gain, _ in reversed(levels)}
         gain[start:stop] = [worth.get(level, 0.0) for level in grade[start:stop].tolist()]
         best = _best(levels)
@@ -421,7 +421,7 @@ def _rndcg(lists: Lists, *pairs: Any) -> Floats:
 
 def _bin_g(lists: Lists) -> Floats:
     worth = lists.credit > 0
-    before = np.where(worth, lists.rank - lists.nth, 0.0).astype(np.int64)
+    before = np.where(worth, lists.rank - lists.relevant_so_far, 0.0).astype(np.int64)
     return _ratio(lists.sum(np.where(worth, 1.0 / _log2(before + 2), 0.0)), lists.relevant)
 
 
@@ -463,7 +463,7 @@ def _gain_bounds(lists: Lists, pairs: Pairs) -> tuple[Floats, Floats]:
     """Lowest and highest gain of a query's grades, 0 included."""
     given = dict(reversed(_levels(lists, pairs)))
     top = np.zeros(len(lists))
-    np.maximum.at(top, lists.owner, lists.ideal)
+    np.maximum.at(top, lists.owner, lists.ideal_grades)
     if not given:
         return np.zeros(len(lists)), top
     worths = [[*given.values(), 0.0, *(g for g in range(int(one) + 1) if g not in given)] for one in top.tolist()]
