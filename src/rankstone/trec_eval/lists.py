@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from rankstone import _core
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked
-from rankstone.align.ranking import Relevance
+from rankstone.align.ranked import Bools, Floats, Ints, Ranked, lengths
+from rankstone.align.ranking import Discount, Relevance
 from rankstone.inputs.source import ranked_from
+from rankstone.metrics.gains import DISCOUNTS
 from rankstone.trec_eval.files import Judgments, Results
 
 
@@ -110,22 +113,25 @@ def _returned_twice(queries: list[bytes], results: Results, setup: Setup, order:
 class Lists(Ranked):
     """One ranked list for each query, or for each of a query's groups of judgments.
 
-    Sums add up term by term from the top of the list, as trec_eval's do, so that the last digit is the same.
+    It adds up and divides as C does, so that the last digit is the same. A negative grade is -2, as in trec_eval.
     """
+
+    setup: Setup
 
     def __init__(self, owner: Ints, rank: Ints, grade: Floats, retrieved: Ints, setup: Setup) -> None:
         count = len(retrieved)
+        grade = np.where(grade < 0, -2.0, grade)
         if setup.depth is not None:
             retrieved = np.minimum(retrieved, setup.depth)
             rank = np.where(rank <= setup.depth, rank, 0)
-        hit = (rank > 0) & (grade >= 0) if setup.judged_only else rank > 0
-        order = np.lexsort((rank[hit], owner[hit]))
-        hits = np.bincount(owner[hit], minlength=count)
-        offsets = np.concatenate(([0], np.cumsum(hits)))
-        ranks = rank[hit][order]
+        placed = (rank > 0) & (grade >= 0) if setup.judged_only else rank > 0
+        order = np.lexsort((rank[placed], owner[placed]))
+        sizes = np.bincount(owner[placed], minlength=count)
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        ranks = rank[placed][order]
         if setup.judged_only:
-            ranks = np.arange(1, len(ranks) + 1) - np.repeat(offsets[:-1], hits)
-            retrieved = hits
+            ranks = np.arange(1, len(ranks) + 1) - np.repeat(offsets[:-1], sizes)
+            retrieved = sizes
         best = grade[np.lexsort((-grade, owner))]
         super().__init__(
             retrieved=retrieved,
@@ -135,34 +141,56 @@ class Lists(Ranked):
             ideal_grades=best,
             placed_offsets=offsets,
             rank=ranks,
-            grade=grade[hit][order],
+            grade=grade[placed][order],
             score=np.full(len(ranks), np.nan),
             place=ranks,
             rule=Relevance(float(setup.level)),
         )
         self.__dict__.update(setup=setup)
 
-    setup: Setup
+    def replace(self, **changes: Any) -> Lists:
+        return cast("Lists", super().replace(**changes))
 
-    @property
-    def owner(self) -> Ints:
-        """Index of each judged document's query."""
-        return self.remember("owner", lambda: np.repeat(np.arange(len(self)), np.diff(self.truth_offsets)))
+    def every_place(self) -> Lists:
+        """The same lists with all retrieved documents: -1 for one that is not judged."""
+
+        def fill() -> Lists:
+            offsets = np.concatenate(([0], np.cumsum(self.retrieved)))
+            rank = np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], self.retrieved)
+            grade = np.full(len(rank), -1.0)
+            grade[self.spread(offsets[:-1]) + self.rank - 1] = self.grade
+            return self.replace(placed_offsets=offsets, rank_unchecked=rank, grade=grade, place=rank)
+
+        return self.remember("every_place", fill)
+
+    # -- the vocabulary, as C has it -------------------------------------------------------------------------------
 
     def _sum(self, values: Floats) -> Floats:
         return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
 
     def _sum_truth(self, values: Floats) -> Floats:
-        return np.bincount(self.owner, values, minlength=len(self)).astype(np.float64)
+        owner = self.remember("owner", lambda: np.repeat(np.arange(len(self)), lengths(self.truth_offsets)))
+        return np.bincount(owner, values, minlength=len(self)).astype(np.float64)
 
-    def every_place(self) -> tuple[Ints, Ints, Floats]:
-        """Query, rank and grade of all retrieved documents: -1 for one that is not judged, -2 for a negative grade."""
+    def running(self, values: Floats) -> Floats:
+        if (values == np.floor(values)).all():  # whole numbers add up to the same in any order
+            return super().running(values)
+        out = np.empty(len(values))
+        for rows in self._segments():
+            np.add.accumulate(values[rows], out=out[rows])
+        return out
 
-        def fill() -> tuple[Ints, Ints, Floats]:
-            offsets = np.concatenate(([0], np.cumsum(self.retrieved)))
-            grade = np.full(int(offsets[-1]), -1.0)
-            grade[offsets[self.query] + self.rank_unchecked - 1] = np.where(self.grade < 0, -2.0, self.grade)
-            query = np.repeat(np.arange(len(self)), self.retrieved)
-            return query, np.arange(1, len(grade) + 1) - offsets[query], grade
+    def weighed(self, gains: Floats, discount: Discount) -> Floats:
+        if discount is not DISCOUNTS["log2(rank+1)"]:
+            return super().weighed(gains, discount)
+        return gains / self.remember("log2", lambda: log2_of(self.rank + 1))
 
-        return self.remember("every_place", fill)
+
+def log2_of(numbers: Ints) -> Floats:
+    """The C library's logarithms of whole numbers; NumPy's own may differ in the last digit."""
+    return _log2_up_to(1 << int(numbers.max(initial=2)).bit_length())[numbers]
+
+
+@lru_cache(maxsize=8)
+def _log2_up_to(size: int) -> Floats:
+    return np.array([0.0, 0.0, *map(math.log2, range(2, size + 1))])
