@@ -4,11 +4,13 @@
 #define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <limits>
 #include <string_view>
 
 #include "columns.hpp"
 #include "dense.hpp"
 #include "dicts.hpp"
+#include "error.hpp"
 #include "lists.hpp"
 #include "stream.hpp"
 #include "text.hpp"
@@ -28,29 +30,52 @@ Choice choose(const char* what, const char* value, const std::pair<const char*, 
     throw nb::value_error((std::string("unknown ") + what + " '" + value + "'; choose one of: " + known).c_str());
 }
 
-Options read_options(const char* order, const char* duplicates, const char* truth_duplicates, bool float32, bool zeros,
-                     bool extra_queries, int threads) {
-    Options options;
-    options.order = choose<Order>("order", order,
-                                  {{"item_desc", Order::item_desc},
-                                   {"item_asc", Order::item_asc},
-                                   {"input", Order::input},
-                                   {"reverse_input", Order::reverse_input}});
-    options.duplicates = choose<Duplicates>("duplicates", duplicates,
-                                            {{"error", Duplicates::error},
-                                             {"first", Duplicates::first},
-                                             {"best", Duplicates::best},
-                                             {"count", Duplicates::count},
-                                             {"once", Duplicates::once}});
-    options.truth_duplicates = choose<TruthDuplicates>(
-        "truth_duplicates", truth_duplicates,
-        {{"error", TruthDuplicates::error}, {"first", TruthDuplicates::first}, {"count", TruthDuplicates::count}});
+nb::object checked(PyObject* owned) {
+    if (!owned) throw nb::python_error();
+    return nb::steal(owned);
+}
+
+int read_threads(nb::handle given) {
+    if (!PyIndex_Check(given.ptr()))
+        throw nb::type_error((std::string("threads must be a whole number, not ") + nb::repr(given).c_str()).c_str());
+    const Py_ssize_t threads = PyNumber_AsSsize_t(given.ptr(), nullptr);  // the nearest there is
+    if (threads == -1 && PyErr_Occurred()) throw nb::python_error();
     if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
-    options.float32 = float32;
-    options.zeros = zeros;
-    options.extra_queries = extra_queries;
-    options.threads = threads;
-    return options;
+    return static_cast<int>(std::min<Py_ssize_t>(threads, std::numeric_limits<int>::max()));
+}
+
+// How to bring a truth and a run together: the fields of rankstone.inputs.source.Align.
+Options read_options(nb::handle how) {
+    const auto choice = [&](const char* name, const auto& choices) {
+        const nb::object given = how.attr(name);
+        const char* value = PyUnicode_AsUTF8(given.ptr());
+        if (!value) throw nb::python_error();
+        return choose(name, value, choices);
+    };
+    const auto flag = [&](const char* name) {
+        const nb::object given = how.attr(name);
+        const int answer = PyObject_IsTrue(given.ptr());
+        if (answer < 0) throw nb::python_error();
+        return answer > 0;
+    };
+    static constexpr std::pair<const char*, Order> orders[] = {{"item_desc", Order::item_desc},
+                                                               {"item_asc", Order::item_asc},
+                                                               {"input", Order::input},
+                                                               {"reverse_input", Order::reverse_input}};
+    static constexpr std::pair<const char*, Duplicates> duplicates[] = {{"error", Duplicates::error},
+                                                                        {"first", Duplicates::first},
+                                                                        {"best", Duplicates::best},
+                                                                        {"count", Duplicates::count},
+                                                                        {"once", Duplicates::once}};
+    static constexpr std::pair<const char*, TruthDuplicates> truth_duplicates[] = {
+        {"error", TruthDuplicates::error}, {"first", TruthDuplicates::first}, {"count", TruthDuplicates::count}};
+    return {.order = choice("order", orders),
+            .duplicates = choice("duplicates", duplicates),
+            .truth_duplicates = choice("truth_duplicates", truth_duplicates),
+            .float32 = flag("float32"),
+            .zeros = flag("zeros"),
+            .extra_queries = flag("extra_queries"),
+            .threads = read_threads(how.attr("threads"))};
 }
 
 template <class T>
@@ -59,11 +84,6 @@ constexpr int numpy_type = std::is_same_v<T, bool>      ? NPY_BOOL
                            : std::is_same_v<T, int32_t> ? NPY_INT32
                            : std::is_same_v<T, uint8_t> ? NPY_UINT8
                                                         : NPY_INT64;
-
-nb::object checked(PyObject* owned) {
-    if (!owned) throw nb::python_error();
-    return nb::steal(owned);
-}
 
 // Small arrays are copied, which is cheaper than a second object to own their memory.
 template <class T>
@@ -84,23 +104,45 @@ nb::object to_numpy(Array<T>& array, int64_t size) {
     return result;
 }
 
-nb::tuple to_tuple(nb::object queries, nb::object extra, Output& output) {
+// The answer's fields, in the order in which `to_alignment` fills them; _core.pyi says what they hold.
+PyStructSequence_Field fields[] = {
+    {"queries", nullptr},       {"extra", nullptr},        {"retrieved", nullptr},    {"present", nullptr},
+    {"truth_offsets", nullptr}, {"truth_grades", nullptr}, {"ideal_grades", nullptr}, {"placed_offsets", nullptr},
+    {"rank", nullptr},          {"grade", nullptr},        {"score", nullptr},        {"place", nullptr},
+    {"above", nullptr},         {"tied", nullptr},         {"dropped", nullptr},      {nullptr, nullptr},
+};
+PyStructSequence_Desc description{"rankstone._core.Alignment", "Where the judged items stand.", fields,
+                                  static_cast<int>(std::size(fields)) - 1};
+PyTypeObject* alignment_type = nullptr;  // made once, with the module
+
+nb::object to_alignment(nb::object queries, nb::object extra, Output& output) {
     const int64_t count = output.queries;
-    return nb::make_tuple(
-        std::move(queries), std::move(extra), to_numpy(output.retrieved, count), to_numpy(output.present, count),
-        to_numpy(output.truth_offsets, count + 1), to_numpy(output.grades, output.truth_rows),
-        to_numpy(output.ideal, output.truth_rows), to_numpy(output.hit_offsets, count + 1),
-        to_numpy(output.rank, output.hits), to_numpy(output.grade, output.hits), to_numpy(output.score, output.hits),
-        to_numpy(output.place, output.hits), output.tied ? to_numpy(output.above, output.hits) : nb::none(),
-        output.tied ? to_numpy(output.ties, output.hits) : nb::none(), output.dropped);
+    nb::object result = checked(PyStructSequence_New(alignment_type));
+    Py_ssize_t at = 0;
+    const auto add = [&](nb::object value) { PyStructSequence_SetItem(result.ptr(), at++, value.release().ptr()); };
+    add(std::move(queries));
+    add(std::move(extra));
+    add(to_numpy(output.retrieved, count));
+    add(to_numpy(output.present, count));
+    add(to_numpy(output.truth_offsets, count + 1));
+    add(to_numpy(output.truth_grades, output.truth_rows));
+    add(to_numpy(output.ideal_grades, output.truth_rows));
+    add(to_numpy(output.placed_offsets, count + 1));
+    add(to_numpy(output.rank, output.hits));
+    add(to_numpy(output.grade, output.hits));
+    add(to_numpy(output.score, output.hits));
+    add(to_numpy(output.place, output.hits));
+    add(output.any_tied ? to_numpy(output.above, output.hits) : nb::none());
+    add(output.any_tied ? to_numpy(output.tied, output.hits) : nb::none());
+    add(nb::int_(output.dropped));
+    return result;
 }
 
-nb::tuple bind_dicts(nb::handle truth, nb::handle run, const char* order, const char* duplicates,
-                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+nb::object bind_dicts(nb::handle truth, nb::handle run, nb::handle how) {
+    const Options options = read_options(how);
     try {
         DictResult result = align_dicts(truth.ptr(), run.ptr(), options);
-        return to_tuple(nb::steal(result.queries), nb::steal(result.extra), result.output);
+        return to_alignment(nb::steal(result.queries), nb::steal(result.extra), result.output);
     } catch (const PythonError&) {
         throw nb::python_error();
     }
@@ -192,41 +234,57 @@ private:
     std::vector<nb::object> keep_;
 };
 
-// A value of a column as a user would write it.
-std::string show(const Column& column, int64_t row) {
-    nb::object value;
+// A value of a column as Python has it.
+nb::object value_of(const Column& column, int64_t row) {
     if (column.is_text()) {
         const std::string_view text = value_at<TextKeys>(column, row);
-        value = checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    } else if (column.dictionary) {
-        value = nb::int_(value_at<IntKeys>(column, row));
-    } else {
-        value = with_numbers(column, [&](auto get) -> nb::object {
-            if constexpr (std::is_integral_v<decltype(get(0))>) return nb::int_(get(row));
-            return nb::float_(static_cast<double>(get(row)));
-        });
+        return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
     }
-    return nb::repr(value).c_str();
+    if (column.dictionary) return nb::int_(value_at<IntKeys>(column, row));
+    return with_numbers(column, [&](auto get) -> nb::object {
+        if constexpr (std::is_integral_v<decltype(get(0))>) return nb::int_(get(row));
+        return nb::float_(static_cast<double>(get(row)));
+    });
 }
 
-// `where` is "query 'q1'" or "row 12"; `item` as shown.
-[[noreturn]] void fail(const Problem& problem, const std::string& where, const std::string& item, const Column* values,
-                       int64_t row) {
-    std::string text = where;
+// The query or the item of a problem: what it is, and what the user calls it.
+struct Named {
+    const char* what;  // "query" or "row", "item" or "column"
+    nb::object id;
+
+    std::string text() const { return std::string(what) + " " + nb::repr(id).c_str(); }
+};
+
+const char* side_of(bool in_run) { return in_run ? "run" : "truth"; }
+
+void set_error(const std::string& text, const Where& where) {
+    set_data_error(nb::str(text.data(), text.size()).ptr(), where);
+}
+
+// `row` is the problem's in the user's columns, `value` the number that may be wrong.
+[[noreturn]] void fail(const Problem& problem, const Named& query, const Named& item, int64_t row,
+                       const std::optional<Column>& values) {
+    const char* side = side_of(problem.in_run);
+    std::string text = query.text();
     if (problem.kind == Problem::twice) {
-        text += ": " + item + " appears twice in the " + (problem.in_run ? "run" : "truth");
+        text += ": " + item.text() + " appears twice in the " + side;
     } else {
-        const std::string value = show(*values, row), what = problem.in_run ? "score" : "grade";
-        text += ", " + item + ": " + what;
+        const std::string value = nb::repr(value_of(*values, problem.row)).c_str();
+        text += ", " + item.text() + ": " + (problem.in_run ? "score" : "grade");
         text += values->is_int() ? " " + value + " is too large to be exact as a float" : " is " + value;
     }
-    throw nb::value_error(text.c_str());
+    set_error(text, {.kind = problem.kind == Problem::twice ? "twice" : "number",
+                     .side = side,
+                     .query = query.id.ptr(),
+                     .item = item.id.ptr(),
+                     .row = row});
+    throw nb::python_error();
 }
 
 // Runs a door without the GIL, so that other Python threads go on and Ctrl-C is heard.
 template <class Door>
-auto open(const Options& options, Door door) {
-    Team team(options.threads, [] {
+auto open(int threads, Door door) {
+    Team team(threads, [] {
         const nb::gil_scoped_acquire gil;
         return PyErr_CheckSignals() != 0;
     });
@@ -263,10 +321,9 @@ nb::object index_array(const std::vector<int64_t>& rows) {
     return to_numpy(array, std::ssize(rows));
 }
 
-nb::tuple bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle truth_grade, nb::handle run_query,
-                       nb::handle run_item, nb::handle run_score, const char* order, const char* duplicates,
-                       const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+nb::object bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle truth_grade, nb::handle run_query,
+                        nb::handle run_item, nb::handle run_score, nb::handle how) {
+    const Options options = read_options(how);
     Inputs inputs;
     Rows truth, run;
     truth.queries = inputs.ids(truth_query, "truth queries");
@@ -277,16 +334,16 @@ nb::tuple bind_columns(nb::handle truth_query, nb::handle truth_item, nb::handle
     check_lengths(run.queries, run.items);
     ColumnResult result;
     try {
-        open(options, [&](Team& team) { align_columns(truth, run, options, team, result); });
+        open(options.threads, [&](Team& team) { align_columns(truth, run, options, team, result); });
     } catch (const Problem& problem) {
         const Rows& side = problem.in_run ? run : truth;
         const auto query = static_cast<size_t>(problem.query), judged = result.queries.size();
         fail(problem,
-             "query " + (query < judged ? show(truth.queries, result.queries[query])
-                                        : show(run.queries, result.extra[query - judged])),
-             "item " + show(side.items, problem.row), side.values ? &*side.values : nullptr, problem.row);
+             {"query", query < judged ? value_of(truth.queries, result.queries[query])
+                                      : value_of(run.queries, result.extra[query - judged])},
+             {"item", value_of(side.items, problem.row)}, problem.row, side.values);
     }
-    return to_tuple(index_array(result.queries), index_array(result.extra), result.output);
+    return to_alignment(index_array(result.queries), index_array(result.extra), result.output);
 }
 
 std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char* name) {
@@ -299,11 +356,10 @@ std::vector<int64_t> read_indices(Inputs& inputs, nb::handle object, const char*
     return indices;
 }
 
-nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
-                     nb::handle run_items, nb::handle run_scores, nb::handle run_rows, const char* order,
-                     const char* duplicates, const char* truth_duplicates, bool float32, bool zeros, bool extra_queries,
-                     int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handle truth_grades, nb::handle run_offsets,
+                      nb::handle run_items, nb::handle run_scores, nb::handle run_rows, nb::handle how,
+                      nb::handle names) {
+    const Options options = read_options(how);
     Inputs inputs;
     Lists truth, run;
     truth.offsets = read_indices(inputs, truth_offsets, "truth offsets");
@@ -312,18 +368,19 @@ nb::tuple bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::handl
     std::optional<std::vector<int64_t>> pairs;
     if (!run_rows.is_none()) pairs = read_indices(inputs, run_rows, "run_rows");
     try {
-        Output output = open(options, [&](Team& team) { return align_lists(truth, run, pairs, options, team); });
-        return to_tuple(nb::none(), nb::none(), output);
+        Output output =
+            open(options.threads, [&](Team& team) { return align_lists(truth, run, pairs, options, team); });
+        return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         const Lists& side = problem.in_run ? run : truth;
-        fail(problem, "row " + std::to_string(problem.query), "item " + show(side.items, problem.row),
-             side.values ? &*side.values : nullptr, problem.row);
+        const nb::object query = nb::int_(problem.query);
+        fail(problem, names.is_none() ? Named{"row", query} : Named{"query", names(query)},
+             {"item", value_of(side.items, problem.row)}, problem.row, side.values);
     }
 }
 
-nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, const char* order, const char* duplicates,
-                     const char* truth_duplicates, bool float32, bool zeros, bool extra_queries, int threads) {
-    const Options options = read_options(order, duplicates, truth_duplicates, float32, zeros, extra_queries, threads);
+nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, nb::handle how) {
+    const Options options = read_options(how);
     Inputs inputs;
     Dense input{};
     input.scores = inputs.matrix(scores, "scores", nullptr);
@@ -333,13 +390,12 @@ nb::tuple bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, cons
     input.queries = PyArray_DIM(as_array(scores), 0);
     input.items = PyArray_DIM(as_array(scores), 1);
     try {
-        Output output = open(options, [&](Team& team) { return align_dense(input, options, team); });
-        return to_tuple(nb::none(), nb::none(), output);
+        Output output = open(options.threads, [&](Team& team) { return align_dense(input, options, team); });
+        return to_alignment(nb::none(), nb::none(), output);
     } catch (const Problem& problem) {
         Matrix& matrix = problem.in_run ? input.scores : input.labels;
         matrix.cells.values = static_cast<const char*>(matrix.cells.values) + problem.query * matrix.row_step;
-        fail(problem, "row " + std::to_string(problem.query), "column " + std::to_string(problem.row), &matrix.cells,
-             problem.row);
+        fail(problem, {"row", nb::int_(problem.query)}, {"column", nb::int_(problem.row)}, problem.query, matrix.cells);
     }
 }
 
@@ -352,9 +408,8 @@ nb::object number_array(const std::vector<double>& numbers) {
 // A stream, and the columns of its truth, which it reads where they lie.
 class BoundStream {
 public:
-    BoundStream(nb::handle query, nb::handle item, nb::handle grade, const char* duplicates,
-                const char* truth_duplicates, bool float32) {
-        const Options options = read_options("item_desc", duplicates, truth_duplicates, float32, true, false, 0);
+    BoundStream(nb::handle query, nb::handle item, nb::handle grade, nb::handle how) {
+        const Options options = read_options(how);
         truth_.queries = inputs_.ids(query, "truth queries");
         truth_.items = inputs_.ids(item, "truth items");
         truth_.values = inputs_.numbers(grade, "truth grades");
@@ -364,12 +419,12 @@ public:
         try {
             stream_ = make_stream(truth_, options, first_rows);
         } catch (const Problem& problem) {
-            fail(problem, "query " + show(truth_.queries, first_rows[static_cast<size_t>(problem.query)]),
-                 "item " + show(truth_.items, problem.row), truth_.values ? &*truth_.values : nullptr, problem.row);
+            fail(problem, {"query", value_of(truth_.queries, first_rows[static_cast<size_t>(problem.query)])},
+                 {"item", value_of(truth_.items, problem.row)}, problem.row, truth_.values);
         }
     }
 
-    nb::object find(nb::handle query, nb::handle item, nb::handle score, int threads) {
+    nb::object find(nb::handle query, nb::handle item, nb::handle score, nb::handle threads) {
         std::vector<int64_t> extra;
         stream_->sealed = false;
         read_batch(query, item, score, threads,
@@ -377,28 +432,28 @@ public:
         return index_array(extra);
     }
 
-    void count(nb::handle query, nb::handle item, nb::handle score, int threads) {
+    void count(nb::handle query, nb::handle item, nb::handle score, nb::handle threads) {
         read_batch(query, item, score, threads, [&](const Rows& batch, Team& team) {
             if (!stream_->sealed) stream_->seal(team);
             stream_->count(batch, team);
         });
     }
 
-    nb::tuple result(const char* order, bool zeros, int threads) {
-        const Options options = read_options(order, "error", "error", false, zeros, false, threads);
-        Output output = open(options, [&](Team& team) {
+    nb::object result(nb::handle how) {
+        const Options options = read_options(how);
+        Output output = open(options.threads, [&](Team& team) {
             if (!stream_->sealed) stream_->seal(team);
-            return stream_->result(options.order, zeros, team);
+            return stream_->result(options.order, options.zeros, team);
         });
-        return to_tuple(index_array(stream_->first_rows()), index_array({}), output);
+        return to_alignment(index_array(stream_->first_rows()), index_array({}), output);
     }
 
-    nb::tuple stretches(nb::handle query, int threads) {
+    nb::tuple stretches(nb::handle query, nb::handle threads) {
         Inputs inputs;
         const Column queries = inputs.ids(query, "run queries");
         check_same_kind(truth_.queries, queries);
         const Stretches found =
-            open(Options{.threads = threads}, [&](Team& team) { return stream_->stretches(queries, team); });
+            open(read_threads(threads), [&](Team& team) { return stream_->stretches(queries, team); });
         return nb::make_tuple(index_array(found.starts), index_array(found.queries));
     }
 
@@ -426,12 +481,12 @@ public:
     }
 
     nb::tuple counts() {
-        if (!stream_->sealed) open({}, [&](Team& team) { stream_->seal(team); });
+        if (!stream_->sealed) open(0, [&](Team& team) { stream_->seal(team); });
         const Counts& all = stream_->counts;
         return nb::make_tuple(index_array(all.levels), index_array(all.before), all.rows);
     }
     void set_counts(const nb::tuple& state) {
-        if (!stream_->sealed) open({}, [&](Team& team) { stream_->seal(team); });
+        if (!stream_->sealed) open(0, [&](Team& team) { stream_->seal(team); });
         Counts& all = stream_->counts;
         read_vector(state[0], all.levels, all.levels.size());
         read_vector(state[1], all.before, all.before.size());
@@ -440,8 +495,8 @@ public:
 
 private:
     template <class Use>
-    void read_batch(nb::handle query, nb::handle item, nb::handle score, int threads, Use use) {
-        if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
+    void read_batch(nb::handle query, nb::handle item, nb::handle score, nb::handle threads, Use use) {
+        const int workers = read_threads(threads);
         Inputs inputs;
         Rows batch{inputs.ids(query, "run queries"), inputs.ids(item, "run items"),
                    inputs.numbers(score, "run scores")};
@@ -455,10 +510,10 @@ private:
         if (batch.queries.length == 0) return;
         broken_ = true;
         try {
-            open(Options{.threads = threads}, [&](Team& team) { use(batch, team); });
+            open(workers, [&](Team& team) { use(batch, team); });
         } catch (const Problem& problem) {
-            fail(problem, "query " + show(batch.queries, problem.row), "item " + show(batch.items, problem.row),
-                 &*batch.values, problem.row);
+            fail(problem, {"query", value_of(batch.queries, problem.row)}, {"item", value_of(batch.items, problem.row)},
+                 problem.row, batch.values);
         }
         broken_ = false;
     }
@@ -484,9 +539,8 @@ nb::tuple to_arrays(Strings& strings, int64_t rows) {
 }
 
 // The columns, or where the first bad line is: its number, from 1, and its first byte.
-nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
+nb::tuple bind_trec(nb::handle text, const char* kind, nb::handle threads) {
     const bool is_run = choose<bool>("kind", kind, {{"truth", false}, {"run", true}});
-    if (threads < 0) throw nb::value_error("threads must be 0 (all cores) or more");
     struct Buffer {
         Py_buffer view;
         ~Buffer() { PyBuffer_Release(&view); }
@@ -494,8 +548,7 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
     if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
     const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
     try {
-        TrecColumns columns =
-            open(Options{.threads = threads}, [&](Team& team) { return parse_trec(data, is_run, team); });
+        TrecColumns columns = open(read_threads(threads), [&](Team& team) { return parse_trec(data, is_run, team); });
         nb::object values = to_numpy(columns.values, columns.rows);
         return nb::make_tuple(to_arrays(columns.queries, columns.rows), to_arrays(columns.items, columns.rows),
                               std::move(values));
@@ -507,38 +560,37 @@ nb::tuple bind_trec(nb::handle text, const char* kind, int threads) {
 }  // namespace
 }  // namespace rankstone
 
-#define RANKSTONE_OPTIONS                                                                                   \
-    "order"_a = "item_desc", "duplicates"_a = "error", "truth_duplicates"_a = "error", "float32"_a = false, \
-    "zeros"_a = true, "extra_queries"_a = false, "threads"_a = 0
-
 NB_MODULE(_core, m) {
     using namespace rankstone;
     if (_import_array() < 0) throw nb::python_error();
+    alignment_type = PyStructSequence_NewType(&description);
+    if (!alignment_type) throw nb::python_error();
+    m.attr("Alignment") = nb::handle(reinterpret_cast<PyObject*>(alignment_type));
     nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
         try {
             std::rethrow_exception(failure);
         } catch (const ColumnTypeError& error) {
             PyErr_SetString(PyExc_TypeError, error.what());
+        } catch (const BadRow& error) {
+            set_error(error.what(), {.kind = error.kind, .side = side_of(error.in_run), .row = error.row});
         } catch (const ColumnValueError& error) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
     });
-    m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+    m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
-          "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), nb::kw_only(), RANKSTONE_OPTIONS);
+          "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), "how"_a);
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),
-          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), nb::kw_only(), "run_rows"_a = nb::none(),
-          RANKSTONE_OPTIONS);
-    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a = nb::none(), nb::kw_only(),
-          RANKSTONE_OPTIONS);
+          "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), "run_rows"_a.none(), "how"_a,
+          "names"_a.none() = nb::none());
+    m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
     m.def("parse_trec", &bind_trec, "text"_a, "kind"_a, "threads"_a = 0);
     nb::class_<BoundStream>(m, "Stream")
-        .def(nb::init<nb::handle, nb::handle, nb::handle, const char*, const char*, bool>(), "truth_query"_a.none(),
-             "truth_item"_a.none(), "truth_grade"_a.none(), nb::kw_only(), "duplicates"_a = "error",
-             "truth_duplicates"_a = "error", "float32"_a = false)
+        .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle>(), "truth_query"_a.none(), "truth_item"_a.none(),
+             "truth_grade"_a.none(), "how"_a)
         .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
         .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
-        .def("result", &BoundStream::result, "order"_a = "item_desc", "zeros"_a = true, "threads"_a = 0)
+        .def("result", &BoundStream::result, "how"_a)
         .def("stretches", &BoundStream::stretches, "query"_a.none(), "threads"_a = 0)
         .def("truth", &BoundStream::truth)
         .def_prop_rw("finds", &BoundStream::finds, &BoundStream::set_finds)

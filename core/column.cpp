@@ -46,9 +46,7 @@ constexpr Format formats[] = {
     {"U", Type::large_utf8, 8}, {"vu", Type::view, 16},  {"n", Type::none, 0},
 };
 
-[[noreturn]] void fail_null(const char* name, int64_t row) {
-    throw ColumnValueError(std::string(name) + ": row " + std::to_string(row) + " is null");
-}
+[[noreturn]] void fail_null(const char* name, int64_t row) { throw BadRow("missing", name, row, " is null"); }
 
 bool is_valid(const ArrowArray& array, int64_t row) {
     const auto* bitmap = array.n_buffers ? static_cast<const uint8_t*>(array.buffers[0]) : nullptr;
@@ -140,8 +138,8 @@ void check_ids(const Column& column) {
     const auto* values = static_cast<const uint64_t*>(column.values);
     for (int64_t row = 0; row < column.length; ++row)
         if (values[row] > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-            throw ColumnValueError(std::string(column.name) + ": row " + std::to_string(row) + ": id " +
-                                   std::to_string(values[row]) + " does not fit 64 signed bits");
+            throw BadRow("id", column.name, row,
+                         ": id " + std::to_string(values[row]) + " does not fit 64 signed bits");
 }
 
 void check_same_kind(const Column& a, const Column& b) {

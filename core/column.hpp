@@ -23,6 +23,17 @@ struct ColumnTypeError : std::runtime_error {
 struct ColumnValueError : std::runtime_error {
     using runtime_error::runtime_error;
 };
+struct BadRow : ColumnValueError {
+    BadRow(const char* what_kind, const char* name, int64_t at, const std::string& what)
+        : ColumnValueError(std::string(name) + ": row " + std::to_string(at) + what),
+          kind(what_kind),
+          in_run(std::string_view(name).starts_with("run")),
+          row(at) {}
+
+    const char* kind;  // as rankstone.errors.DataError names it
+    bool in_run;
+    int64_t row;
+};
 
 enum class Type {
     int8,

@@ -50,7 +50,7 @@ private:
             scores_.push_back(score);
             if (!options_.zeros && labels_[i] == 0) continue;
             grades_.push_back(labels_[i]);
-            hits_.push_back({row, column + 1, labels_[i], score});
+            hits_.push_back({row, row + 1, labels_[i], score});
         }
     }
 

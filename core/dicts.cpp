@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "error.hpp"
 #include "table.hpp"
 
 namespace rankstone {
@@ -51,12 +52,6 @@ private:
 [[noreturn]] void fail(PyObject* kind, const char* format, auto... arguments) {
     PyErr_Format(kind, format, arguments...);
     throw PythonError();
-}
-
-// Replaces a pending TypeError, or whatever the caller thinks its own message explains better.
-[[noreturn]] void fail_instead(PyObject* kind, const char* format, auto... arguments) {
-    PyErr_Clear();
-    fail(kind, format, arguments...);
 }
 
 enum class Number { ok, not_a_number, inexact };
@@ -151,6 +146,15 @@ public:
     }
 
 private:
+    // Bad data in the query being aligned. The names in the text may run Python code, so what they name is held.
+    [[noreturn]] void fail_data(Where where, const char* format, auto... arguments) {
+        where.query = query_;
+        const Ref hold_item = borrow(where.item ? where.item : Py_None);
+        const Ref text(PyUnicode_FromFormat(format, arguments...));
+        set_data_error(text.get(), where);
+        throw PythonError();
+    }
+
     static void check_size(PyObject* dict, Py_ssize_t size, const char* what) {
         if (PyDict_GET_SIZE(dict) != size) fail(PyExc_RuntimeError, "%s changed while it was read", what);
     }
@@ -175,8 +179,9 @@ private:
     void align_query(PyObject* query, PyObject* judged, PyObject* ranked) {
         query_ = query;
         if (judged && !PyDict_Check(judged) && !is_list(judged) && !PyAnySet_Check(judged) && !PyDictKeys_Check(judged))
-            fail(PyExc_TypeError, "query %R: the truth must be a dict {item: grade}, or a list or set of items, not %s",
-                 query, Py_TYPE(judged)->tp_name);
+            fail_data({.kind = "shape", .side = "truth", .is_type_error = true},
+                      "query %R: the truth must be a dict {item: grade}, or a list or set of items, not %s", query,
+                      Py_TYPE(judged)->tp_name);
         may_repeat_ = judged && is_list(judged);
         // Immutable from here on, unless it is a dict, whose size is watched.
         const Ref hold_judged =
@@ -196,8 +201,9 @@ private:
             else if (is_list(ranked))
                 retrieved = align_order(judged, Ref(PySequence_Tuple(ranked)).get());
             else
-                fail(PyExc_TypeError, "query %R: the run must be a dict {item: score} or a list of items, not %s",
-                     query, Py_TYPE(ranked)->tp_name);
+                fail_data({.kind = "shape", .side = "run", .is_type_error = true},
+                          "query %R: the run must be a dict {item: score} or a list of items, not %s", query,
+                          Py_TYPE(ranked)->tp_name);
         } else if (judged) {
             read_truth(judged, nullptr, 0);
         }
@@ -255,25 +261,33 @@ private:
 
     // Puts an item of the truth in the table; false if an equal one is there.
     bool add_judged(PyObject* item, int64_t place) {
-        const auto& slot =
-            table_.view().find_or_add(hash(item), place, [&](int64_t n) { return same_item(items_[n], item); });
+        const auto& slot = table_.view().find_or_add(hash(item, "truth"), place,
+                                                     [&](int64_t n) { return same_item(items_[n], item); });
         items_.push(item);
         if (table_.view().number(slot) == place) return true;
         if (options_.truth_duplicates == TruthDuplicates::error)
-            fail(PyExc_ValueError, "query %R: item %R appears twice in the truth", query_, item);
+            fail_data({.kind = "twice", .side = "truth", .item = item}, "query %R: item %R appears twice in the truth",
+                      query_, item);
         return false;
     }
 
-    uint64_t hash(PyObject* item) {
+    uint64_t hash(PyObject* item, const char* side) {
         const Py_hash_t value = PyObject_Hash(item);
         if (value != -1) return static_cast<uint64_t>(value);
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
-        fail_instead(PyExc_TypeError, "query %R: item %R of type %s cannot be hashed", query_, item,
-                     Py_TYPE(item)->tp_name);
+        PyErr_Clear();
+        fail_data({.kind = "id", .side = side, .item = item, .is_type_error = true},
+                  "query %R: item %R of type %s cannot be hashed", query_, item, Py_TYPE(item)->tp_name);
     }
 
     enum class Value { grade, score };
     static const char* name(Value what) { return what == Value::grade ? "grade" : "score"; }
+    static Where number(Value what, PyObject* item, bool is_type_error = false) {
+        return {.kind = "number",
+                .side = what == Value::grade ? "truth" : "run",
+                .item = item,
+                .is_type_error = is_type_error};
+    }
 
     double read_number(PyObject* object, Value what, PyObject* item) {
         if (PyFloat_CheckExact(object)) return check_value(PyFloat_AS_DOUBLE(object), what, item);
@@ -283,10 +297,11 @@ private:
             case Number::ok:
                 break;
             case Number::not_a_number:
-                fail(PyExc_TypeError, "query %R, item %R: %s %R is not a number", query_, item, name(what), object);
+                fail_data(number(what, item, true), "query %R, item %R: %s %R is not a number", query_, item,
+                          name(what), object);
             case Number::inexact:
-                fail(PyExc_ValueError, "query %R, item %R: %s %R is too large to be exact as a float", query_, item,
-                     name(what), object);
+                fail_data(number(what, item), "query %R, item %R: %s %R is too large to be exact as a float", query_,
+                          item, name(what), object);
         }
         return check_value(value, what, item);
     }
@@ -294,7 +309,7 @@ private:
     double check_value(double value, Value what, PyObject* item) {
         if (what == Value::grade ? std::isfinite(value) : value == value) return value;
         const Ref shown(PyFloat_FromDouble(value));
-        fail(PyExc_ValueError, "query %R, item %R: %s is %R", query_, item, name(what), shown.get());
+        fail_data(number(what, item), "query %R, item %R: %s is %R", query_, item, name(what), shown.get());
     }
 
     double rounded(double score) const { return options_.float32 ? static_cast<float>(score) : score; }
@@ -344,14 +359,14 @@ private:
             item = hit_items_[std::exchange(hit.row, -1)];
             if (hit.tied > 1) {
                 const auto same = [&](int64_t n) { return same_item(found_items_[n], item); };
-                table_.view().find_or_add(hash(item), i, same);
+                table_.view().find_or_add(hash(item, "truth"), i, same);
             }
             found_items_.push(item);
         }
         for (int64_t row : ranker_.tied_rows()) {
             item = keys_[row];
             const int64_t hit =
-                table_.view().find(hash(item), [&](int64_t n) { return same_item(found_items_[n], item); });
+                table_.view().find(hash(item, "run"), [&](int64_t n) { return same_item(found_items_[n], item); });
             if (hit >= 0) hits_[static_cast<size_t>(hit)].row = row;
         }
         found_items_.clear();
@@ -365,10 +380,10 @@ private:
         if (holds(a, b, Py_LT)) return -1;
         if (holds(a, b, Py_GT)) return 1;
         if (a == b || holds(a, b, Py_EQ)) return 0;
-        fail(PyExc_TypeError,
-             "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
-             "comparison",
-             query_, a, b);
+        fail_data({.kind = "id", .side = "run", .is_type_error = true},
+                  "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
+                  "comparison",
+                  query_, a, b);
     }
 
     // The run is a list of items, best first: the row is the rank.
@@ -383,7 +398,7 @@ private:
             const auto same = [&](int64_t n) {
                 return same_item(n < judged_rows ? items_[n] : PyTuple_GET_ITEM(ranked, n - judged_rows), item);
             };
-            const auto& slot = table_.view().find_or_add(hash(item), judged_rows + row, same);
+            const auto& slot = table_.view().find_or_add(hash(item, "run"), judged_rows + row, same);
             const int64_t number = table_.view().number(slot);
             if (number == judged_rows + row) continue;
             const bool is_judged = number < judged_rows;
@@ -395,7 +410,8 @@ private:
             if (repeated) {
                 switch (options_.duplicates) {
                     case Duplicates::error:
-                        fail(PyExc_ValueError, "query %R: item %R appears twice in the run", query_, item);
+                        fail_data({.kind = "twice", .side = "run", .item = item},
+                                  "query %R: item %R appears twice in the run", query_, item);
                     case Duplicates::first:
                     case Duplicates::best:
                         ++dropped;

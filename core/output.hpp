@@ -21,24 +21,24 @@ struct Chunk {
 
 struct Output {
     int64_t queries = 0, truth_rows = 0, hits = 0, dropped = 0;
-    bool tied = false;
+    bool any_tied = false;  // else `above` and `tied` are not filled
     Array<int64_t> retrieved;
     Array<bool> present;
     Array<int64_t> truth_offsets;
-    Array<double> grades, ideal;
-    Array<int64_t> hit_offsets, rank;
+    Array<double> truth_grades, ideal_grades;
+    Array<int64_t> placed_offsets, rank;
     Array<double> grade, score;
-    Array<int64_t> place, above, ties;
+    Array<int64_t> place, above, tied;
 
     void reserve_queries(int64_t count) {
         retrieved.grow(count);
         present.grow(count);
         truth_offsets.grow(count + 1);
-        hit_offsets.grow(count + 1);
+        placed_offsets.grow(count + 1);
     }
     void reserve_truth(int64_t count) {
-        grades.grow(count);
-        ideal.grow(count);
+        truth_grades.grow(count);
+        ideal_grades.grow(count);
     }
     void reserve_hits(int64_t count) {
         rank.grow(count);
@@ -46,7 +46,7 @@ struct Output {
         score.grow(count);
         place.grow(count);
         above.grow(count);
-        ties.grow(count);
+        tied.grow(count);
     }
 
     // Appends a query to its chunk. There must be room; the hits must be sorted by rank.
@@ -57,9 +57,9 @@ struct Output {
 
         const auto rows = static_cast<int64_t>(truth.size());
         const int64_t truth_at = chunk.truth_start + chunk.truth_rows;
-        std::copy(truth.begin(), truth.end(), grades.data() + truth_at);
-        std::copy(truth.begin(), truth.end(), ideal.data() + truth_at);
-        const std::span best(ideal.data() + truth_at, truth.size());
+        std::copy(truth.begin(), truth.end(), truth_grades.data() + truth_at);
+        std::copy(truth.begin(), truth.end(), ideal_grades.data() + truth_at);
+        const std::span best(ideal_grades.data() + truth_at, truth.size());
         if (!std::is_sorted(best.begin(), best.end(), std::greater<>()))
             std::sort(best.begin(), best.end(), std::greater<>());
         truth_offsets[query + 1] = rows;
@@ -77,35 +77,35 @@ struct Output {
             place[at] = hit.place;
             if (chunk.tied) {
                 above[at] = hit.above;
-                ties[at] = hit.tied;
+                tied[at] = hit.tied;
             }
             ++at;
         }
-        hit_offsets[query + 1] = static_cast<int64_t>(found.size());
+        placed_offsets[query + 1] = static_cast<int64_t>(found.size());
         chunk.hits += static_cast<int64_t>(found.size());
     }
 
     // Closes the gaps between the chunks, turns the counts into offsets, and gives back the room that was not needed.
     void finish(std::span<const Chunk> chunks) {
         for (const Chunk& chunk : chunks) {
-            tied |= chunk.tied;
+            any_tied |= chunk.tied;
             dropped += chunk.dropped;
         }
         for (const Chunk& chunk : chunks) {
-            if (tied && !chunk.tied) fill_untied(chunk.hit_start, chunk.hits);
+            if (any_tied && !chunk.tied) fill_untied(chunk.hit_start, chunk.hits);
             const auto truth = [&](auto& array) { move(array, truth_rows, chunk.truth_start, chunk.truth_rows); };
-            truth(grades), truth(ideal);
+            truth(truth_grades), truth(ideal_grades);
             truth_rows += chunk.truth_rows;
             const auto found = [&](auto& array) { move(array, hits, chunk.hit_start, chunk.hits); };
             found(rank), found(grade), found(score), found(place);
-            if (tied) found(above), found(ties);
+            if (any_tied) found(above), found(tied);
             hits += chunk.hits;
             queries = chunk.last;
         }
-        truth_offsets[0] = hit_offsets[0] = 0;
+        truth_offsets[0] = placed_offsets[0] = 0;
         for (int64_t i = 0; i < queries; ++i) {
             truth_offsets[i + 1] += truth_offsets[i];
-            hit_offsets[i + 1] += hit_offsets[i];
+            placed_offsets[i + 1] += placed_offsets[i];
         }
     }
 
@@ -118,7 +118,7 @@ private:
     void fill_untied(int64_t start, int64_t count) {
         for (int64_t i = start; i < start + count; ++i) {
             above[i] = rank[i] - 1;
-            ties[i] = 1;
+            tied[i] = 1;
         }
     }
 };

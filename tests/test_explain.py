@@ -169,6 +169,8 @@ def test_matrices():
     told = rs.explain(labels, scores, "ndcg", query=0, mask=mask)
     assert [(row.item, row.grade) for row in told.ranking] == [(1, 0), (2, 2), (0, 3)]
     assert told.value == pytest.approx((2 / LOG3 + 3 / 2) / (3 + 2 / LOG3))
+    told = rs.explain(labels, scores, "ndcg", query=0, mask=np.array([[False, True, True, True], [True] * 4]))
+    assert [(row.item, row.grade) for row in told.ranking] == [(1, 0), (3, 9), (2, 2)]
 
 
 def test_the_division_in_words():

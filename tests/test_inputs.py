@@ -285,6 +285,20 @@ def test_matrices(kind, masked):
             np.testing.assert_allclose(found.per_query[metric], expected.per_query[metric], rtol=1e-12, err_msg=metric)
 
 
+def test_places_in_a_masked_matrix_are_those_of_real_items():
+    """Metrics that read the order of the truth do not see the cells that are not there."""
+    labels, scores, mask = np.array([[0, 1, 1]]), np.array([[9, 0.2, 0.1]]), np.array([[False, True, True]])
+    assert rs.evaluate(labels, scores, "precision@1", mask=mask, truth_depth="k")["precision@1"] == 1
+    labels, scores, mask = dense_data(2)
+    real = [np.flatnonzero(row).tolist() for row in mask]
+    truth = {at: {item: labels[at, item] for item in items} for at, items in enumerate(real)}
+    run = {at: {item: scores[at, item] for item in items} for at, items in enumerate(real)}
+    for metric, choices in (("rbo", {}), ("precision@2", {"truth_depth": "k"}), ("ap@3", {"truth_depth": "k"})):
+        expected = rs.evaluate(truth, run, metric, **choices)
+        found = rs.evaluate(labels, scores, metric, mask=mask, **choices)
+        np.testing.assert_array_equal(found.per_query[metric], expected.per_query[metric], err_msg=metric)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_layout_of_a_matrix_does_not_matter(order):
     labels, scores, mask = dense_data(1)
@@ -488,6 +502,18 @@ def test_mask_goes_with_matrices():
         rs.evaluate(np.zeros((1, 2)), np.zeros((1, 2)), mask=np.ones((1, 2), dtype=np.int64))
     with pytest.raises(ValueError, match=r"scores have shape \(1, 2\) but the mask \(2, 1\)"):
         rs.evaluate(np.zeros((1, 2)), np.zeros((1, 2)), mask=np.ones((2, 1), dtype=bool))
+
+
+def test_a_bad_list_is_called_by_its_query():
+    truth, run = rs.lists([[1], [2]], query=["u1", "u2"]), rs.lists([[5, 5], [1]], query=["u2", "u1"])
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u2': item 5 appears twice in the run$") as caught:
+        rs.evaluate(truth, run, "rr")
+    assert (caught.value.kind, caught.value.side, caught.value.query, caught.value.item) == ("twice", "run", "u2", 5)
+    run = rs.lists([[1], [2], [5, 5]], query=["u1", "u2", "u3"])
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u3': item 5 appears twice in the run$"):
+        rs.evaluate(truth, run, "rr", extra="zero")
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u1' has two lists in the truth$"):
+        rs.evaluate(rs.lists([[1], [2]], query=["u1", "u1"]), run, "rr")
 
 
 BAD_LISTS = {

@@ -1,51 +1,44 @@
 """The native core. It finds where each judged item stands in its query's run, and nothing else.
 
-Every function returns an `Aligned` tuple of new arrays. Hits (judged items that the run returned) are sorted by query,
-then by rank. Bad data is a ValueError or TypeError that names the query and the item.
+Every door answers with an `Alignment` of new arrays; its placed items are sorted by query, then by rank. Bad data is a
+`rankstone.errors.DataError`, which names the query and the item, or a ValueError or TypeError.
 """
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Order: TypeAlias = Literal["item_desc", "item_asc", "input", "reverse_input"]
-Duplicates: TypeAlias = Literal["error", "first", "best", "count", "once"]
-TruthDuplicates: TypeAlias = Literal["error", "first", "count"]
+from rankstone.inputs.source import Align
 
 Column: TypeAlias = Any
 """A NumPy array of one dimension, or anything with `__arrow_c_array__`."""
 
-Aligned: TypeAlias = tuple[
-    Any,  # queries: ids (dicts), first row in the truth (columns), None
-    Any,  # extra: the same for queries that only the run has: ids, first row in the run, None
-    NDArray[np.int64],  # retrieved, a query: rows of the run that the duplicates rule leaves
-    NDArray[np.bool_],  # present, a query: whether the run has it
-    NDArray[np.int64],  # truth_offsets: where each query's rows start in the next two
-    NDArray[np.float64],  # grades, in the given order
-    NDArray[np.float64],  # ideal: grades, best first
-    NDArray[np.int64],  # hit_offsets: where each query's hits start in the arrays below
-    NDArray[np.int64],  # rank, from 1
-    NDArray[np.float64],  # grade
-    NDArray[np.float64],  # score, as compared; NaN if the run is only an order
-    NDArray[np.int64],  # place: position in the query's truth as given, from 1
-    NDArray[np.int64] | None,  # above: rows with a higher score; None: no hit is tied, so it is rank - 1
-    NDArray[np.int64] | None,  # tied: rows with the same score, itself included; None: no hit is tied, so it is 1
-    int,  # dropped: rows of the run that the duplicates rule took out
-]
+class Alignment(NamedTuple):
+    """Where the judged items stand. An item is placed if it is judged and the run returned it."""
+
+    queries: Any  # ids (dicts), first rows in the truth (columns), None
+    extra: Any  # the same for queries that only the run has: ids, first rows in the run, None
+    retrieved: NDArray[np.int64]  # a query: rows of the run that the duplicates rule leaves
+    present: NDArray[np.bool_]  # a query: whether the run has it
+    truth_offsets: NDArray[np.int64]  # where each query's rows start in the next two
+    truth_grades: NDArray[np.float64]  # in the given order
+    ideal_grades: NDArray[np.float64]  # the same, best first
+    placed_offsets: NDArray[np.int64]  # where each query's placed items start in the arrays below
+    rank: NDArray[np.int64]  # from 1
+    grade: NDArray[np.float64]
+    score: NDArray[np.float64]  # as compared; NaN if the run is only an order
+    place: NDArray[np.int64]  # position in the query's truth as given, from 1
+    above: NDArray[np.int64] | None  # rows with a higher score; None: nothing is tied, so it is rank - 1
+    tied: NDArray[np.int64] | None  # rows with the same score, itself included; None: nothing is tied, so it is 1
+    dropped: int  # rows of the run that the duplicates rule took out
 
 def align_dicts(
     truth: dict[Any, Any],
     run: dict[Any, Any],
-    *,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
-) -> Aligned: ...
+    how: Align,
+) -> Alignment: ...
 def align_columns(
     truth_query: Column,
     truth_item: Column,
@@ -53,15 +46,8 @@ def align_columns(
     run_query: Column,
     run_item: Column,
     run_score: Column | None,
-    *,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
-) -> Aligned: ...
+    how: Align,
+) -> Alignment: ...
 def align_lists(
     truth_offsets: Column,
     truth_items: Column,
@@ -69,29 +55,18 @@ def align_lists(
     run_offsets: Column,
     run_items: Column,
     run_scores: Column | None,
-    *,
-    run_rows: Column | None = None,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
-) -> Aligned: ...
+    run_rows: Column | None,
+    how: Align,
+    names: Callable[[int], Any] | None = None,
+) -> Alignment:
+    """`names` says what a query is called in an error; else that names its row."""
+
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],
-    mask: NDArray[np.bool_] | None = None,
-    *,
-    order: Order = "item_desc",
-    duplicates: Duplicates = "error",
-    truth_duplicates: TruthDuplicates = "error",
-    float32: bool = False,
-    zeros: bool = True,
-    extra_queries: bool = False,
-    threads: int = 0,
-) -> Aligned: ...
+    mask: NDArray[np.bool_] | None,
+    how: Align,
+) -> Alignment: ...
 
 Strings: TypeAlias = tuple[NDArray[np.int32] | NDArray[np.int64], NDArray[np.uint8]]
 """Offsets and text, as Arrow lays out strings."""
@@ -110,7 +85,7 @@ Finds: TypeAlias = tuple[
     int,  # of them, rows of queries that nobody judged
 ]
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
-"""Two numbers a score that a hit has, one number a hit, and rows."""
+"""Two numbers a score that a placed item has, one number a placed item, and rows."""
 
 class Stream:
     """Two passes over batches of rows in any order. `finds` and `counts` are its state."""
@@ -118,21 +93,12 @@ class Stream:
     finds: Finds
     counts: Counts
 
-    def __init__(
-        self,
-        truth_query: Column,
-        truth_item: Column,
-        truth_grade: Column | None,
-        *,
-        duplicates: Duplicates = "error",
-        truth_duplicates: TruthDuplicates = "error",
-        float32: bool = False,
-    ) -> None: ...
+    def __init__(self, truth_query: Column, truth_item: Column, truth_grade: Column | None, how: Align) -> None: ...
     def find(self, query: Column, item: Column, score: Column, threads: int = 0) -> NDArray[np.int64]:
         """Returns the first rows of queries that nobody judged and no earlier batch had, up to a limit."""
 
     def count(self, query: Column, item: Column, score: Column, threads: int = 0) -> None: ...
-    def result(self, order: Order = "item_desc", zeros: bool = True, threads: int = 0) -> Aligned: ...
+    def result(self, how: Align) -> Alignment: ...
     def stretches(self, query: Column, threads: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First rows of stretches with the same query, and the queries' numbers, -1 for those that nobody judged."""
 

@@ -2,9 +2,54 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class NoExpectedValue(ValueError):  # noqa: N818  it says what is the matter
     """A metric that has no closed form over all orders of tied items."""
+
+
+class DataError(ValueError):
+    """Data that cannot be measured, and where it is as far as that is known; what is not known is None.
+
+    kind: `twice` (an item or a query that is there twice), `number` (a grade or score that is none, or not finite, or
+    not exact), `missing` (a null), `id` (one that cannot be hashed, compared or stored) or `shape`. side: `truth` or
+    `run`. query, item: their ids. row: where in the columns, lists or matrix, from 0.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        kind: str | None = None,
+        side: str | None = None,
+        query: Any = None,
+        item: Any = None,
+        row: int | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.kind, self.side, self.query, self.item, self.row = kind, side, query, item, row
+
+
+class DataTypeError(DataError, TypeError):
+    """Data of the wrong type."""
+
+
+class FileError(ValueError):
+    """A file that cannot be read: which, at what line, and why."""
+
+    def __init__(self, path: str, problem: str, line: int | None = None) -> None:
+        super().__init__(path, problem, line)  # so that it can be pickled
+        self.path, self.problem, self.line = path, problem, line
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.problem}" if self.line else f"{self.path}: {self.problem}"
+
+
+class NoRowsError(FileError):
+    """A file without a row."""
+
+    def __init__(self, path: str, problem: str = "has no rows", line: int | None = None) -> None:
+        super().__init__(path, problem, line)
 
 
 class QueryError(ValueError):

@@ -14,16 +14,16 @@ Run = dict[Any, list[tuple[Any, float | None]]]
 
 @dataclass
 class Aligned:
-    """The fields of the core's answer, in its order, as lists."""
+    """The fields of the core's answer as lists."""
 
     queries: list[Any] = field(default_factory=list)
     extra: list[Any] = field(default_factory=list)
     retrieved: list[int] = field(default_factory=list)
     present: list[bool] = field(default_factory=list)
     truth_offsets: list[int] = field(default_factory=lambda: [0])
-    grades: list[float] = field(default_factory=list)
-    ideal: list[float] = field(default_factory=list)
-    hit_offsets: list[int] = field(default_factory=lambda: [0])
+    truth_grades: list[float] = field(default_factory=list)
+    ideal_grades: list[float] = field(default_factory=list)
+    placed_offsets: list[int] = field(default_factory=lambda: [0])
     rank: list[int] = field(default_factory=list)
     grade: list[float] = field(default_factory=list)
     score: list[float] = field(default_factory=list)
@@ -56,9 +56,9 @@ def slow_align(
     for query in result.queries + (result.extra if extra_queries else []):
         judged = judge(truth.get(query, []), truth_duplicates)
         grades = [grade for _, _, grade in judged if zeros or grade != 0]
-        result.grades += grades
-        result.ideal += sorted(grades, reverse=True)
-        result.truth_offsets.append(len(result.grades))
+        result.truth_grades += grades
+        result.ideal_grades += sorted(grades, reverse=True)
+        result.truth_offsets.append(len(result.truth_grades))
 
         scored = all(score is not None for _, score in run.get(query, []))
         given = [
@@ -85,7 +85,7 @@ def slow_align(
             result.place.append(place)
             result.above.append(sum(other.score > row.score for other in rows))
             result.tied.append(sum(other.score == row.score for other in rows))
-        result.hit_offsets.append(len(result.rank))
+        result.placed_offsets.append(len(result.rank))
     return result
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankstone._core import align_columns, align_dense, align_dicts, align_lists
+from rankstone._core import Alignment
 
+from .doors import align_columns, align_dense, align_dicts, align_lists
 from .slow_align import Aligned, Run, Truth, slow_align
 
 TEXTS = ["", "a", "b", "Z", "ä", "日本", "𝄞", "item000123", "item000124", "a text of more than sixteen bytes, 1",
@@ -36,15 +37,16 @@ OPTIONS = st.fixed_dictionaries(
 """The options of the slow definition; `threads` must change nothing."""
 
 
-def check(
-    actual: tuple[Any, ...], expected: Aligned, queries: Iterable[Any] | None, extra: Iterable[Any] | None
-) -> None:
+ARRAYS = [field for field in Aligned.__dataclass_fields__ if field not in ("queries", "extra", "dropped")]
+
+
+def check(actual: Alignment, expected: Aligned, queries: Iterable[Any] | None, extra: Iterable[Any] | None) -> None:
     """`queries` and `extra` are what the door names its queries by."""
-    assert (None if actual[0] is None else list(actual[0])) == queries
-    assert (None if actual[1] is None else list(actual[1])) == extra
-    names = list(Aligned.__dataclass_fields__)[2:-1]
+    assert (None if actual.queries is None else list(actual.queries)) == queries
+    assert (None if actual.extra is None else list(actual.extra)) == extra
     any_tied = any(tied > 1 for tied in expected.tied)
-    for name, array in zip(names, actual[2:-1], strict=True):
+    for name in ARRAYS:
+        array = getattr(actual, name)
         if name in ("above", "tied") and not any_tied:
             assert array is None, name
         else:
@@ -52,12 +54,19 @@ def check(
             kind = {bool: np.bool_, float: np.float64}.get(type(wanted[0]), np.int64) if wanted else array.dtype
             assert array.dtype == kind, name
             np.testing.assert_array_equal(array, wanted, err_msg=name)
-    assert actual[-1] == expected.dropped
+    assert actual.dropped == expected.dropped
+
+
+def assert_same(one: Alignment, other: Alignment) -> None:
+    """All but the names of the queries, which each door has in its own form."""
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.dropped == other.dropped
 
 
 def same_or_same_error(
-    truth: Truth, run: Run, options: dict[str, Any], door: Callable[..., tuple[Any, ...]]
-) -> tuple[tuple[Any, ...], Aligned] | None:
+    truth: Truth, run: Run, options: dict[str, Any], door: Callable[..., Alignment]
+) -> tuple[Alignment, Aligned] | None:
     try:
         expected = slow_align(truth, run, **options)
     except ValueError as error:
@@ -335,11 +344,6 @@ def test_dense(data: st.DataObject, options: dict[str, Any], threads: int) -> No
     truth = {i: [(j, labels[i, j]) for j in range(shape[1]) if kept[i, j]] for i in range(shape[0])}
     run = {i: [(j, scores[i, j]) for j in range(shape[1]) if kept[i, j]] for i in range(shape[0])}
     expected = slow_align(truth, run, **options)
-    # The place is the matrix's column; the slow definition has counted only those that the mask leaves.
-    places = [[j + 1 for j in range(shape[1]) if kept[i, j]] for i in range(shape[0])]
-    for i in range(shape[0]):
-        for hit in range(expected.hit_offsets[i], expected.hit_offsets[i + 1]):
-            expected.place[hit] = places[i][expected.place[hit] - 1]
     check(align_dense(scores, labels, mask, threads=threads, **options), expected, None, None)
 
 
@@ -351,9 +355,9 @@ def test_equal_hashes_are_not_equal_items() -> None:
     items = pa.Array.from_buffers(pa.string(), 200, buffers)
     queries = np.zeros(200, int)
     answer = align_columns(queries[:100], items[50:150], None, queries, items, np.arange(200.0))
-    assert answer[8].tolist() == list(range(51, 151))
-    assert answer[11].tolist() == list(range(100, 0, -1))
-    assert len(align_columns(items, queries, None, items, queries, None)[0]) == 200
+    assert answer.rank.tolist() == list(range(51, 151))
+    assert answer.place.tolist() == list(range(100, 0, -1))
+    assert len(align_columns(items, queries, None, items, queries, None).queries) == 200
 
 
 # Many hits in one query --------------------------------------------------------------------------------------------
@@ -395,7 +399,7 @@ def test_ties_in_one_query_of_many(tied_query: int) -> None:
     above, tied = rank - 1, np.ones_like(rank)
     above[tied_query * rows + 1] = 0
     tied[tied_query * rows : tied_query * rows + 2] = 2
-    for actual, expected in zip((answer[8], answer[12], answer[13]), (rank, above, tied), strict=True):
+    for actual, expected in zip((answer.rank, answer.above, answer.tied), (rank, above, tied), strict=True):
         np.testing.assert_array_equal(actual, expected)
 
 
@@ -439,18 +443,16 @@ def test_doors_agree_on_large_data(queries: int, judged: int, rows: int, text: b
         align_lists(offsets(truth), *tables[0][1:], offsets(run), *tables[1][1:], threads=threads) for threads in (1, 2)
     ]
     for answer in answers:
-        for one, other in zip(expected[2:], answer[2:], strict=True):
-            np.testing.assert_array_equal(one, other)
+        assert_same(expected, answer)
 
     # With the run's rows shuffled only row order changes, and the default order does not look at that.
     shuffled = table(run, True)
     for threads in (1, 2):
         answer = align_columns(*tables[0], *shuffled, threads=threads)
-        for one, other in zip(expected[2:], answer[2:], strict=True):
-            np.testing.assert_array_equal(one, other)
+        assert_same(expected, answer)
     mixed = align_columns(*table(truth, True), *shuffled)
-    assert mixed[8].sum() == expected[8].sum()
+    assert mixed.rank.sum() == expected.rank.sum()
 
     slow = slow_align({0: list(truth[0].items())}, {0: list(run[0].items())}) if rows < 1000 else None
     if slow:
-        np.testing.assert_array_equal(expected[8][: expected[7][1]], slow.rank)
+        np.testing.assert_array_equal(expected.rank[: expected.placed_offsets[1]], slow.rank)

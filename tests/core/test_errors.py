@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import pickle
 import random
 import signal
 import subprocess
@@ -15,17 +16,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rankstone._core import align_columns, align_dense, align_dicts, align_lists
+from rankstone._core import Alignment
+from rankstone.errors import DataError
+
+from .doors import align_columns, align_dense, align_dicts, align_lists
 
 NAN, INF = math.nan, math.inf
 
 
-def columns(truth: list[tuple[Any, Any, float]], run: list[tuple[Any, Any, float]], **options: Any) -> tuple[Any, ...]:
+def columns(truth: list[tuple[Any, Any, float]], run: list[tuple[Any, Any, float]], **options: Any) -> Alignment:
     arrays = [pa.array([row[i] for row in rows]) for rows in (truth, run) for i in range(3)]
     return align_columns(*arrays, **options)
 
 
-def lists(truth: list[list[Any]], run: list[list[Any]], grades: Any = None, scores: Any = None) -> tuple[Any, ...]:
+def lists(truth: list[list[Any]], run: list[list[Any]], grades: Any = None, scores: Any = None) -> Alignment:
     def side(rows: list[list[Any]]) -> tuple[np.ndarray, pa.Array]:
         return np.cumsum([0, *map(len, rows)]), pa.array([item for row in rows for item in row], pa.string())
 
@@ -97,13 +101,13 @@ def test_dicts(truth: Any, run: Any, kind: type[Exception], message: str) -> Non
 def test_numbers_that_dicts_take() -> None:
     scores = {"a": 2**60, "b": np.int64(5), "c": True, "d": np.float32(0.5), "e": Fraction(1, 4), "f": np.array(0.125)}
     result = align_dicts({1: dict.fromkeys(scores, np.int8(1))}, {1: scores})
-    assert result[10].tolist() == [2.0**60, 5.0, 1.0, 0.5, 0.25, 0.125]
-    assert result[9].tolist() == [1.0] * 6
+    assert result.score.tolist() == [2.0**60, 5.0, 1.0, 0.5, 0.25, 0.125]
+    assert result.grade.tolist() == [1.0] * 6
 
 
 def test_items_of_different_types_need_no_order_without_ties() -> None:
-    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {"a": 1, 2: 3}})[11].tolist() == [2, 1]
-    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {2: 1, "a": 1}}, order="input")[11].tolist() == [2, 1]
+    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {"a": 1, 2: 3}}).place.tolist() == [2, 1]
+    assert align_dicts({1: {"a": 1, 2: 1}}, {1: {2: 1, "a": 1}}, order="input").place.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +137,7 @@ def test_columns(truth: list[Any], run: list[Any], kind: type[Exception], messag
 
 def test_extra_queries_are_read_only_when_asked() -> None:
     truth, run = [("q1", "a", 1.0)], [("q1", "a", 1.0), ("q2", "b", NAN)]
-    assert columns(truth, run)[1].tolist() == [1]
+    assert columns(truth, run).extra.tolist() == [1]
     with pytest.raises(ValueError, match="query 'q2', item 'b': score is nan"):
         columns(truth, run, extra_queries=True)
 
@@ -232,6 +236,67 @@ def test_dense() -> None:
         align_dense(ok, ok, ok)
 
 
+def arrow(*values: Any) -> pa.Array:
+    return pa.array(values)
+
+
+# What was raised, and its kind, side, query, item and row.
+FIELDS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "dict, twice": (lambda: align_dicts({"q": ["a"]}, {"q": ["d", "d"]}), ("twice", "run", "q", "d", None)),
+    "dict, truth twice": (lambda: align_dicts({"q": ["a", "a"]}, {}), ("twice", "truth", "q", "a", None)),
+    "dict, score": (lambda: align_dicts({"q": ["a"]}, {"q": {"b": NAN}}), ("number", "run", "q", "b", None)),
+    "dict, grade": (lambda: align_dicts({(1, 2): {"a": "x"}}, {}), ("number", "truth", (1, 2), "a", None)),
+    "dict, hash": (lambda: align_dicts({"q": ["a"]}, {"q": [["a"]]}), ("id", "run", "q", ["a"], None)),
+    "dict, shape": (lambda: align_dicts({"q": 3}, {}), ("shape", "truth", "q", None, None)),
+    "columns, twice": (
+        lambda: columns([("q1", "b", 1.0)], [("q1", "a", 2.0), ("q1", "b", 1.0), ("q1", "a", 1.0)]),
+        ("twice", "run", "q1", "a", 2),
+    ),
+    "columns, grade": (lambda: columns([(7, 1, 1.0), (8, 2, NAN)], [(7, 1, 1.0)]), ("number", "truth", 8, 2, 1)),
+    "columns, null": (
+        lambda: align_columns(arrow("q"), arrow("a"), None, arrow("q", "q"), arrow("a", None), None),
+        ("missing", "run", None, None, 1),
+    ),
+    "columns, id": (
+        lambda: align_columns(arrow(1), np.array([2**63], np.uint64), None, arrow(1), arrow(1), None),
+        ("id", "truth", None, None, 0),
+    ),
+    "lists": (lambda: lists([["a"], ["b"]], [["c"], ["d", "d"]]), ("twice", "run", 1, "d", 2)),
+    "matrix": (lambda: align_dense(np.array([[1.0, 2.0], [NAN, 0.0]]), np.ones((2, 2))), ("number", "run", 1, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("case", FIELDS)
+def test_fields(case: str) -> None:
+    call, fields = FIELDS[case]
+    with pytest.raises(DataError) as caught:
+        call()
+    again = pickle.loads(pickle.dumps(caught.value))
+    for error in (caught.value, again):
+        assert (error.kind, error.side, error.query, error.item, error.row) == fields
+    assert type(again) is type(caught.value)
+    assert str(again) == str(caught.value)
+
+
+def test_lists_are_called_by_their_names() -> None:
+    one = np.array([1, 2])
+    with pytest.raises(DataError, match=r"^query 'u0': item 1 appears twice in the run$") as caught:
+        align_lists(np.array([0, 2]), one, None, np.array([0, 2]), np.array([1, 1]), None, names=lambda row: f"u{row}")
+    assert caught.value.query == "u0"
+
+
+def test_a_query_whose_name_takes_the_item_away() -> None:
+    class Query:
+        def __repr__(self) -> str:
+            run.clear()
+            return "me"
+
+    query = Query()
+    run: dict[Any, Any] = {object(): NAN}
+    with pytest.raises(DataError, match=r"query me, item <object object at .*: score is nan"):
+        align_dicts({query: ["a"]}, {query: run})
+
+
 def test_unknown_choices() -> None:
     with pytest.raises(
         ValueError, match="unknown order 'up'; choose one of: item_desc, item_asc, input, reverse_input"
@@ -243,6 +308,8 @@ def test_unknown_choices() -> None:
         align_dicts({}, {}, truth_duplicates="no")
     with pytest.raises(ValueError, match="threads must be 0"):
         align_dicts({}, {}, threads=-1)
+    with pytest.raises(TypeError, match=r"threads must be a whole number, not 1\.5"):
+        align_dicts({}, {}, threads=1.5)
 
 
 # Ids and numbers that misbehave -----------------------------------------------------------------------------------
@@ -362,6 +429,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         import os, signal, threading, time
         import numpy as np
         from rankstone._core import align_columns, align_dicts
+        from rankstone.inputs.source import Align
 
         q, i = np.arange(200_000), np.arange(5_000_000)
         call, arguments = {LONG_CALLS[call]}
@@ -373,7 +441,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         threading.Timer(0.5, interrupt).start()
         try:
             while True:
-                call(*arguments)
+                call(*arguments, Align())
         except KeyboardInterrupt:
             print(time.monotonic() - sent)
     """
@@ -394,5 +462,5 @@ def test_a_handler_runs_during_a_call() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
-    assert result[2].tolist() == [4_000_000]
+    assert result.retrieved.tolist() == [4_000_000]
     assert len(heard) == 1

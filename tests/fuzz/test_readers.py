@@ -18,9 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rankstone.errors import FileError
 from rankstone.inputs import delimited, jsonl, trec
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FORMATS, FileError, read_run, read_truth
+from rankstone.inputs.files import FORMATS, read_run, read_truth
 from rankstone.inputs.lines import IrregularError
 
 SECONDS = float(os.environ.get("RANKSTONE_FUZZ_SECONDS", "0"))

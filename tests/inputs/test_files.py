@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FORMATS, FileError, read_run, read_truth, same_ids
+from rankstone.inputs.files import FORMATS, read_run, read_truth, same_ids
 
 Row = tuple[Any, Any, Any]
 
@@ -608,3 +609,12 @@ def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.M
     read = read_run(file("a.csv", text))
     assert read.query.type == pa.large_string()
     assert rows(read)[-1] == ("q1999", "d1999", 1999.0)
+
+
+def test_errors_can_be_sent_to_another_process():
+    for error in (FileError("a.csv", "is bad", 3), FileError("a.csv", "is bad"), NoRowsError("a.csv")):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert (str(again), again.path, again.problem, again.line) == (
+            str(error), error.path, error.problem, error.line,
+        )  # fmt: skip

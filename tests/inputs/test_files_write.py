@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone import write as writing
 from rankstone.answers.write import convert, replacing, write
+from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FileError, read_run, read_truth
+from rankstone.inputs.files import read_run, read_truth
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 

@@ -13,8 +13,8 @@ from pyarrow import parquet
 import rankstone as rs
 from rankstone import grouped
 from rankstone import stream as stream_module
+from rankstone.errors import FileError
 from rankstone.inputs import batches
-from rankstone.inputs.lines import FileError
 from rankstone.measure.stream import Stream, evaluate_file
 
 from .data import assert_same, pair, streamed

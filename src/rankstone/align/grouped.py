@@ -24,7 +24,9 @@ class Grouped:
 
     def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
         # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
-        self.core = _core.Stream(truth.query, truth.item, truth.grade, duplicates="count", truth_duplicates="count")
+        self.core = _core.Stream(
+            truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="count")
+        )
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query = truth.query
         self._truth = Columns(*(_take(one, rows) for one in (truth.query, truth.item, truth.grade)))

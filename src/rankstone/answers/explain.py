@@ -163,7 +163,7 @@ def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query:
     lists = _lists_of(source, aligned.queries[at], at)
     base, earned = _contributions(one, ranked, at)
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
-    found = [lists.by_place[place - 1] for place in ranked.place[hits]]
+    found = [lists.judged[place - 1] for place in ranked.place[hits]]
     gains, discounts = _worths(one, ranked, at)
     each = list(zip(found, ranked.rank_unchecked[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
     numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
@@ -288,8 +288,7 @@ def _with_list(ranked: Ranked, at: int, order: Ints) -> Ranked:
 class _Lists(NamedTuple):
     """A query's truth and list as the user gave them."""
 
-    by_place: Sequence[Any]  # items by their place in the truth
-    judged: list[Any]
+    judged: list[Any]  # items by their place in the truth
     grades: list[float]
     returned: Source  # the list, with all of its items for a truth
     returned_items: Sequence[Any]  # that truth's items by place
@@ -306,14 +305,12 @@ def _lists_of(source: Any, query: Any, at: int) -> _Lists:
         judged = np.flatnonzero(mask).tolist()
         labels = source.labels[at][mask]
         alone = Dense(source.scores[at : at + 1], np.ones((1, len(mask))), mask[None])
-        return _Lists(range(len(mask)), judged, labels.tolist(), alone, range(len(mask)))
+        return _Lists(judged, labels.tolist(), alone, judged)
     if isinstance(source, Dicts):
         truth, run = source.truth.get(query, ()), source.run.get(query, ())
         grades = list(truth.values()) if isinstance(truth, Mapping) else [1.0] * len(truth)
         found = dict.fromkeys(run)
-        return _Lists(
-            list(truth), list(truth), grades, Dicts({query: dict.fromkeys(run, 1)}, {query: run}), list(found)
-        )
+        return _Lists(list(truth), grades, Dicts({query: dict.fromkeys(run, 1)}, {query: run}), list(found))
     if isinstance(source, ListPair):
         judged, values = _list_at(source.truth, at)
         row = at if source.run_rows is None else int(source.run_rows[at])
@@ -326,7 +323,7 @@ def _lists_of(source: Any, query: Any, at: int) -> _Lists:
         columns(query=np.zeros(len(items), dtype=np.int64), item=items or np.zeros(0, dtype=np.int64), **value)
         for items, value in ((list(found), {}), (returned, {} if scores is None else {"score": scores}))
     ]
-    return _Lists(judged, judged, values or [1.0] * len(judged), ColumnPair(*pair), list(found))
+    return _Lists(judged, values or [1.0] * len(judged), ColumnPair(*pair), list(found))
 
 
 def _list_at(side: Any, row: int) -> tuple[list[Any], list[float] | None]:

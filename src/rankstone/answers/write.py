@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
-from rankstone.inputs.lines import FileError, one_piece, open_text
+from rankstone.inputs.lines import one_piece, open_text
 from rankstone.metrics.registry import parse
 
 if TYPE_CHECKING:

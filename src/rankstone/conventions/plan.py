@@ -40,11 +40,10 @@ def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str,
     asked = (metrics,) if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else tuple(metrics)
     given = tuple(sorted(choices.items()))
     try:
-        return _make_plans(asked, convention, given)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
+        hash((asked, convention, given))
+    except TypeError:  # a list, say: an error further on names it, or it is fine
         return _make_plans.__wrapped__(asked, convention, given)
+    return _make_plans(asked, convention, given)
 
 
 @lru_cache(maxsize=512)

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs import delimited, files, parquet
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.jsonl import read_jsonl
-from rankstone.inputs.lines import _COMPRESSED, FileError, IrregularError, RowError, Text, as_read
+from rankstone.inputs.lines import _COMPRESSED, IrregularError, RowError, Text, as_read
 from rankstone.inputs.roles import Given, Roles, by_name, by_position, check_given
 from rankstone.inputs.trec import read_trec
 
@@ -138,7 +139,7 @@ def _parquet(name: str, source: Any, given: Given) -> Batches:
                     row += len(batch)
                 done += row
         if done == 0:
-            raise FileError(name, "has no rows")
+            raise NoRowsError(name)
 
     return Batches(name, total, "rows", read)
 
@@ -167,7 +168,7 @@ def _partitioned(name: str, whole: Any, given: Given) -> Batches:
                 yield _plain(name, batch, wanted, roles, done), done + len(batch)
                 done += len(batch)
         if done == 0:
-            raise FileError(name, "has no rows")
+            raise NoRowsError(name)
 
     return Batches(name, whole.count_rows(), "rows", read)
 
@@ -216,7 +217,7 @@ def _parsed(name: str, chunks: Iterator[tuple[bytes, int]], start: Callable[[], 
             some = True
             yield rows, done
     if not some:
-        raise FileError(name, "has no rows")
+        raise NoRowsError(name)
 
 
 def _trec(text: Text) -> Columns | None:
@@ -230,10 +231,8 @@ def _jsonl(given: Given) -> Parser:
 def _some(read: Callable[[], Columns]) -> Columns | None:
     try:
         return read()
-    except FileError as error:
-        if error.problem == "has no rows":
-            return None
-        raise
+    except NoRowsError:
+        return None
 
 
 class _Delimited:

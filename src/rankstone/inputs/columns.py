@@ -120,8 +120,8 @@ class ColumnPair:
 
     def align(self, how: Align) -> Aligned:
         truth, run = self.truth, self.run
-        core = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, **vars(how))
-        first, extra = core[0], core[1]
+        found = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, how)
+        first, extra = found.queries, found.extra
 
         def queries() -> Sequence[Any]:
             ids = plain_ids(truth.query, first)
@@ -130,7 +130,7 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        return Aligned(ranked_from(core), queries, extra_queries, len(extra), core[14])
+        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped)
 
 
 def plain_ids(column: Any, at: Any = None) -> list[Any]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
-    FileError,
     IrregularError,
     RowError,
     Rows,
@@ -155,7 +155,8 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
             fields = next(csv.reader(more(), delimiter=separator))
         except (RowError, csv.Error) as error:  # go on with the line after this one
             given_back.extend(reversed(taken[1:]))
-            yield number, end, RowError(_RETURN if "new-line" in str(error) else str(error))
+            stray = isinstance(error, csv.Error) and b"\r" in taken[-1][2].removesuffix(b"\r")
+            yield number, end, RowError(_RETURN if stray else str(error))
         else:
             yield number, taken[-1][1], fields
 

@@ -50,5 +50,5 @@ class Dense:
     def align(self, how: Align) -> Aligned:
         # A matrix has no item twice, and no queries of its own.
         how = Align(order=how.order, float32=how.float32, zeros=how.zeros, threads=how.threads)
-        core = _core.align_dense(self.scores, self.labels, self.mask, **vars(how))
-        return Aligned(ranked_from(core), lambda: range(len(self.scores)), lambda: (), 0, 0)
+        found = _core.align_dense(self.scores, self.labels, self.mask, how)
+        return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
+from rankstone.errors import DataTypeError
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 _WALKED = (dict, list, tuple, set, frozenset)  # what the core walks by itself
@@ -23,14 +24,15 @@ class Dicts:
     repeatable = True
 
     def align(self, how: Align) -> Aligned:
-        core = _core.align_dicts(self.truth, self.run, **vars(how))
-        if len(core[8]) == 0:
+        found = _core.align_dicts(self.truth, self.run, how)
+        if len(found.rank) == 0:
             _refuse_mixed(self.truth, self.run)
-        queries, extra = core[0], core[1]
+        queries, extra = found.queries, found.extra
         if how.extra_queries:
             queries = [*queries, *extra]
         ordered = bool(self.truth) and all(isinstance(one, (list, tuple)) for one in self.truth.values())
-        return Aligned(ranked_from(core, ordered_truth=ordered), lambda: queries, lambda: extra, len(extra), core[14])
+        ranked = ranked_from(found, ordered_truth=ordered)
+        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped)
 
 
 def _refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any]) -> None:
@@ -66,5 +68,6 @@ def _plain_list(one: Any, query: Any, what: str) -> Any:
         shape = (
             "{item: grade} or a list of items" if what == "truth" else "{item: score} or a list of items, best first"
         )
-        raise TypeError(f"query {query!r}: the {what} is {one!r}; give {shape}")
+        text = f"query {query!r}: the {what} is {one!r}; give {shape}"
+        raise DataTypeError(text, "shape", what, query)
     return list(one)

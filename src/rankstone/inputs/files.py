@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.columns import BadLine, Columns
 from rankstone.inputs.delimited import read_delimited
 from rankstone.inputs.jsonl import read_jsonl
 from rankstone.inputs.letor import find_beside, read_letor, read_scores
-from rankstone.inputs.lines import FileError, RowError, Text, open_text, show, to_number
+from rankstone.inputs.lines import RowError, Text, open_text, show, to_number
 from rankstone.inputs.parquet import read_parquet
 from rankstone.inputs.roles import check_given
 from rankstone.inputs.trec import read_trec
@@ -177,7 +178,7 @@ def _told(text: Text, kind: str) -> str:
     if form is not None:
         return form
     if not heads:
-        raise FileError(text.name, "has no rows")
+        raise NoRowsError(text.name)
     if b"\t" in heads[0] or b"," in heads[0]:
         return "tsv" if b"\t" in heads[0] else "csv"
     first = show(heads[0][:40].decode("utf-8", "replace"))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
-    FileError,
     IrregularError,
     RowError,
     Rows,

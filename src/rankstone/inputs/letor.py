@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
-    FileError,
     RowError,
     Rows,
     Text,
@@ -84,7 +84,7 @@ def read_scores(text: Text, beside: str, skip: bool) -> Columns:
                 good[count] = False
         count += 1
     if count == 0:
-        raise FileError(text.name, "has no rows")
+        raise NoRowsError(text.name)
     if count != len(scores):
         raise FileError(text.name, f"has {count} scores, but {beside} has {len(scores)} rows")
     return rows.columns(*table.ids(beside, good), scores[good])

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.columns import BadLine, Columns
 
 Data = bytes | mmap.mmap
@@ -29,17 +30,6 @@ _COMPRESSED = (
     (re.compile(rb"\xfd7zXZ\x00"), "xz"),
     (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd"),
 )
-
-
-class FileError(ValueError):
-    """A file that cannot be read: which, at what line, and why."""
-
-    def __init__(self, path: str, problem: str, line: int | None = None) -> None:
-        super().__init__(path, problem, line)  # so that it can be pickled
-        self.path, self.problem, self.line = path, problem, line
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.problem}" if self.line else f"{self.path}: {self.problem}"
 
 
 class RowError(Exception):
@@ -151,7 +141,7 @@ class Rows:
                 raise FileError(
                     self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
                 )
-            raise FileError(self.name, "has no rows")
+            raise NoRowsError(self.name)
         return as_read(query, item, value, self.role, self.skipped, tuple(self.bad))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.ranked import Ranked
+from rankstone.errors import DataError
 from rankstone.inputs.columns import as_column, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
@@ -102,20 +103,9 @@ class ListPair:
         if how.extra_queries and len(self.extra_rows):  # as queries with an empty truth
             offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
             run_rows = np.append(run_rows, self.extra_rows)
-        options = vars(replace(how, extra_queries=False))
-        core = _core.align_lists(
-            offsets,
-            truth.items,
-            truth.values,
-            run.offsets,
-            run.items,
-            run.values,
-            run_rows=run_rows,
-            **options,
-        )
+        ids = truth.query if truth.query is not None else run.query
 
         def queries() -> Sequence[Any]:
-            ids = truth.query if truth.query is not None else run.query
             if ids is None:
                 return range(len(truth))
             return [*plain_ids(ids), *(extra() if how.extra_queries else ())]
@@ -123,8 +113,12 @@ class ListPair:
         def extra() -> Sequence[Any]:
             return plain_ids(run.query, self.extra_rows) if len(self.extra_rows) else ()
 
-        ranked = ranked_from(core, ordered_truth=truth.values is None)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), core[14])
+        found = _core.align_lists(
+            offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows, how,
+            None if ids is None else lambda row: queries()[row],
+        )  # fmt: skip
+        ranked = ranked_from(found, ordered_truth=truth.values is None)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped)
 
 
 class GradeLists(ListPair):
@@ -161,7 +155,8 @@ def _matched(truth: Any, run: Any) -> tuple[Any, Any]:
         counts = pc.value_counts(ids)
         twice = counts.filter(pc.greater(counts.field("counts"), 1))
         if len(twice):
-            raise ValueError(f"query {twice[0]['values'].as_py()!r} has two lists in the {side}")
+            query = twice[0]["values"].as_py()
+            raise DataError(f"query {query!r} has two lists in the {side}", "twice", side, query)
     if pyarrow.types.is_integer(judged.type) != pyarrow.types.is_integer(returned.type):
         raise TypeError(f"the truth's queries are {judged.type} but the run's are {returned.type}")
     rows = pc.fill_null(pc.index_in(judged, value_set=returned.cast(judged.type)), -1).to_numpy().astype(np.int64)

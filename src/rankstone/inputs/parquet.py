@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.errors import FileError
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.lines import FileError, Rows, one_piece
+from rankstone.inputs.lines import Rows, one_piece
 from rankstone.inputs.roles import Given, by_name
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rankstone.errors import FileError
 from rankstone.inputs.columns import find_name
-from rankstone.inputs.lines import FileError
 
 Given = Mapping[str, "str | int"]
 

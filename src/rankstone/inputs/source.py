@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
 
+from rankstone._core import Alignment
 from rankstone.align.ranked import Ranked
 from rankstone.errors import QueryError
 
@@ -71,6 +72,10 @@ class Source(Protocol):
     def align(self, how: Align) -> Aligned: ...
 
 
-def ranked_from(core: tuple[Any, ...], *, ordered_truth: bool = False) -> Ranked:
+def ranked_from(found: Alignment, *, ordered_truth: bool = False) -> Ranked:
     """The core's answer as a `Ranked`."""
-    return Ranked(*core[2:14], ordered_truth=ordered_truth)
+    return Ranked(
+        found.retrieved, found.present, found.truth_offsets, found.truth_grades, found.ideal_grades,
+        found.placed_offsets, found.rank, found.grade, found.score, found.place, found.above, found.tied,
+        ordered_truth=ordered_truth,
+    )  # fmt: skip

@@ -18,6 +18,7 @@ from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.conventions.convention import convention as find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Plan, alignments, make_plans
+from rankstone.errors import DataError
 from rankstone.inputs.batches import Batches, open_batches
 from rankstone.inputs.columns import Columns, as_column, columns, find_name, plain_ids
 from rankstone.inputs.files import is_path, read_truth
@@ -99,12 +100,9 @@ class Stream:
         if len(self._truth.query) == 0:
             raise ValueError("the truth has no rows")
         self._cores = {
-            key: _core.Stream(
-                self._truth.query, self._truth.item, self._truth.grade,
-                float32=key[0], duplicates=key[1], truth_duplicates=key[2],
-            )
-            for key in dict.fromkeys(_core_of(one.align) for one in plans)
-        }  # fmt: skip
+            how: _core.Stream(self._truth.query, self._truth.item, self._truth.grade, how)
+            for how in dict.fromkeys(_counted_by(one.align) for one in plans)
+        }
         self._identity = _identity(self._truth, self._metrics, self._convention, self._choices)
 
     # -- the two passes --------------------------------------------------------------------------------------
@@ -157,19 +155,19 @@ class Stream:
         return self
 
     def _merge_finds(self, other: Stream) -> None:
-        for key, core in self._cores.items():
-            core.finds = self._united(key, core, other._cores[key])
+        for how, core in self._cores.items():
+            core.finds = self._united(how, core, other._cores[how])
         self._found |= other._found
         self._extra = None if self._extra is None or other._extra is None else bounded(self._extra | other._extra)
 
-    def _united(self, key: Any, core: Any, other: Any) -> Any:
+    def _united(self, how: Align, core: Any, other: Any) -> Any:
         scores, retrieved, again, again_scores, rows, unjudged = core.finds
         more = other.finds
         both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
-        if len(both) and key[1] == "error":
+        if len(both) and how.duplicates == "error":
             row = core.truth()[0][both[:1]]
             query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
-            raise ValueError(f"query {query!r}: item {item!r} appears twice in the run")
+            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
         return (
             np.where(np.isnan(scores), more[0], scores),
             retrieved + more[1],
@@ -190,10 +188,10 @@ class Stream:
                 "both streams hold the same counts, which would count twice: one was merged already, or copied after "
                 "count() had begun; give each worker a copy of a stream that has counted nothing"
             )
-        for key, core in self._cores.items():
+        for how, core in self._cores.items():
             if not other._counted:
                 continue
-            levels, before, rows = other._cores[key].counts
+            levels, before, rows = other._cores[how].counts
             if self._counted:
                 mine = core.counts
                 levels, before, rows = mine[0] + levels, mine[1] + before, mine[2] + rows
@@ -268,9 +266,11 @@ class Stream:
     def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
         # Where the order is "input", only the counts of ties are read.
-        order: Any = "item_desc" if how.order == "input" else how.order
-        core = self._cores[_core_of(how)].result(order, how.zeros, how.threads)
-        return aligned_with(ranked_from(core), core[14], lambda: plain_ids(self._truth.query, core[0]), self._extra)
+        read = replace(how, order="item_desc") if how.order == "input" else how
+        found = self._cores[_counted_by(how)].result(read)
+        return aligned_with(
+            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
+        )
 
     def __repr__(self) -> str:
         core = next(iter(self._cores.values()))
@@ -424,9 +424,9 @@ def _from_arrays(batch: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
 # -- small things ----------------------------------------------------------------------------------------------
 
 
-def _core_of(how: Align) -> tuple[Any, ...]:
-    """Options that change what has to be counted; the others only change how counts are read."""
-    return how.float32, how.duplicates, how.truth_duplicates
+def _counted_by(how: Align) -> Align:
+    """What of it changes what has to be counted; the rest only changes how counts are read."""
+    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)
 
 
 def _refuse(one: Plan) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,10 +14,10 @@ from rankstone.align.join import join
 from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
 from rankstone.conventions.plan import Plan, alignments
-from rankstone.inputs.columns import plain_ids
+from rankstone.errors import DataError
 from rankstone.inputs.lists import ListPair, lists
 from rankstone.inputs.open import open_source
-from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.inputs.source import Aligned, Source
 from rankstone.measure.sums import Measured, Sums, measure, sums_of
 from rankstone.measure.values import refuse, view_for, weights_of
 from rankstone.metrics.registry import Row, metric
@@ -196,15 +195,13 @@ def _refuse_nulls(table: pa.Table, what: str) -> None:
         else:
             continue
         if name == "query":
-            raise ValueError(f"the {what} has a row without a query: {table.slice(row, 1).to_pylist()[0]}")
-        item = (
-            "" if name == "item" or inside or "item" not in table.column_names else f", item {_at(table, 'item', row)}"
-        )
-        raise ValueError(f"query {_at(table, 'query', row)}{item}: {name} is null in the {what}")
-
-
-def _at(table: pa.Table, name: str, row: int) -> str:
-    return repr(table.column(name)[row].as_py())
+            told = table.slice(row, 1).to_pylist()[0]
+            raise DataError(f"the {what} has a row without a query: {told}", "missing", what)
+        query, item, where = table.column("query")[row].as_py(), None, ""
+        if name != "item" and not inside and "item" in table.column_names:
+            item = table.column("item")[row].as_py()
+            where = f", item {item!r}"
+        raise DataError(f"query {query!r}{where}: {name} is null in the {what}", "missing", what, query, item)
 
 
 # -- values --------------------------------------------------------------------------------------------------
@@ -221,7 +218,7 @@ class Share(NamedTuple):
 
 
 def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Share], Floats | None]:
-    aligned = {asked: _align(source, how) for asked, how in alignments(job.plans, job.threads).items()}
+    aligned = {asked: source.align(how) for asked, how in alignments(job.plans, job.threads).items()}
     first = aligned[job.plans[0].align]
     weighing = None if weights is None else weights_of(weights, first)
     out = []
@@ -233,17 +230,6 @@ def _measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list
         with aligned[one.align].naming(one.label):
             out.append(Share(one, ranked, measure(one, ranked)))
     return first, out, weighing
-
-
-def _align(source: Source, how: Align) -> Aligned:
-    try:
-        return source.align(how)
-    except ValueError as error:
-        row = re.match(r"row (\d+)\b", str(error))
-        if row is None or not isinstance(source, ListPair):
-            raise
-        query = plain_ids(source.truth.query, [int(row[1])])[0]
-        raise ValueError(f"query {query!r}{str(error)[row.end() :]}") from None
 
 
 def _refuse_equal(one: Plan, aligned: Aligned, job: Job) -> None:

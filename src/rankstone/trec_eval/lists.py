@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -14,7 +14,8 @@ import pyarrow as pa
 from rankstone import _core
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked, lengths
 from rankstone.align.ranking import Discount, Relevance
-from rankstone.inputs.source import ranked_from
+from rankstone.errors import DataError
+from rankstone.inputs.source import Align, ranked_from
 from rankstone.metrics.gains import DISCOUNTS
 from rankstone.trec_eval.files import Judgments, Results
 
@@ -65,15 +66,15 @@ def place(judgments: Judgments, results: Results, setup: Setup, order: str) -> P
         _text(results.item),
         results.score,
     )
-    options: dict[str, Any] = {"order": order, "float32": setup.score_precision is np.float32}
+    how = Align(order=order, float32=setup.score_precision is np.float32)
     twice: dict[int, bytes] = {}
     try:
-        core = _core.align_columns(*columns, **options)
-    except ValueError as error:
-        if "appears twice in the run" not in str(error):
+        core = _core.align_columns(*columns, how)
+    except DataError as error:
+        if (error.kind, error.side) != ("twice", "run"):
             raise
         twice = _returned_twice(judgments.queries, results, setup, order)
-        core = _core.align_columns(*columns, duplicates="count", **options)
+        core = _core.align_columns(*columns, replace(how, duplicates="count"))
     ranked = ranked_from(core)
     rank = np.zeros(len(pairs), dtype=np.int64)
     at = ranked.truth_offsets[ranked.query] + ranked.place - 1

@@ -1,0 +1,22 @@
+#include "error.hpp"
+
+namespace rankstone {
+
+void set_data_error(PyObject* text, const Where& where) {
+    PyObject* errors = PyImport_ImportModule("rankstone.errors");
+    PyObject* type =
+        errors ? PyObject_GetAttrString(errors, where.is_type_error ? "DataTypeError" : "DataError") : nullptr;
+    PyObject* row = where.row < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(where.row);
+    if (type && row) {
+        PyObject* error =
+            PyObject_CallFunction(type, "OzzOOO", text, where.kind, where.side, where.query ? where.query : Py_None,
+                                  where.item ? where.item : Py_None, row);
+        if (error) PyErr_SetObject(type, error);
+        Py_XDECREF(error);
+    }
+    Py_XDECREF(row);
+    Py_XDECREF(type);
+    Py_XDECREF(errors);
+}
+
+}  // namespace rankstone
