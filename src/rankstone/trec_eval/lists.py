@@ -216,14 +216,17 @@ class Lists(Ranked):
     def weighed(self, gains: Floats, discount: Discount) -> Floats:
         if discount is not DISCOUNTS["log2(rank+1)"]:
             return super().weighed(gains, discount)
-        return gains / self.remember("log2", lambda: log2_of(self.rank + 1))
+        return gains / self.remember("log2", lambda: log2_of(self.rank + 1.0))
 
 
-def log2_of(numbers: Ints) -> Floats:
-    """The C library's logarithms of whole numbers; NumPy's own may differ in the last digit."""
-    return _log2_up_to(1 << int(numbers.max(initial=2)).bit_length())[numbers]
+def log2_of(numbers: Floats) -> Floats:
+    """The C library's logarithms, of which NumPy's own may differ in the last digit; none of what is not above 0."""
+    places = numbers.astype(np.int64)
+    if (places == numbers).all() and places.min(initial=1) > 0:
+        return _log2_up_to(1 << int(places.max(initial=2)).bit_length())[places]
+    return np.array([math.log2(number) if number > 0 else math.nan for number in numbers.tolist()])
 
 
 @lru_cache(maxsize=8)
 def _log2_up_to(size: int) -> Floats:
-    return np.array([0.0, 0.0, *map(math.log2, range(2, size + 1))])
+    return np.array([math.nan, *map(math.log2, range(1, size + 1))])

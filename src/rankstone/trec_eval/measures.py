@@ -249,12 +249,13 @@ def _rndcg(lists: Lists, *pairs: Any) -> Floats:
 
 def _running_dcg(lists: Ranked) -> Floats:
     """What the documents down to each one are worth."""
-    return lists.running(lists.weighed(lists.grade, DISCOUNTS["log2(rank+1)"]))
+    discount = DISCOUNTS["log2(rank+1)"]
+    return lists.remember("running dcg", lambda: lists.running(lists.weighed(lists.grade, discount)))
 
 
 def _bin_g(lists: Lists) -> Floats:
     worth = lists.credit > 0
-    before = np.where(worth, lists.rank - lists.relevant_so_far, 0.0).astype(np.int64)
+    before = np.where(worth, lists.rank - lists.relevant_so_far, 0.0)
     return _ratio(lists.sum(np.where(worth, 1.0 / log2_of(before + 2), 0.0)), lists.relevant)
 
 
@@ -267,10 +268,9 @@ def _g(lists: Lists, *pairs: Any) -> Floats:
     spent = np.where(inside > 0, cost[lists.spread(lists.truth_offsets[:-1]) + inside - 1], 0.0) + (lists.rank - inside)
     behind = 2 + spent - lists.running(lists.grade)
     worth = lists.grade != 0
-    logs = np.array([math.log2(value) if value > 0 else math.nan for value in behind[worth].tolist()])
     terms = np.zeros(len(lists.grade))
     with np.errstate(divide="ignore"):  # a gain that the best list does not have, at the top
-        terms[worth] = lists.grade[worth] / logs
+        terms[worth] = lists.grade[worth] / log2_of(behind[worth])
     return _ratio(lists.sum(terms), ideal.sum(ideal.grade))
 
 
@@ -292,11 +292,22 @@ def _rbp(lists: Lists, *pairs: Any) -> Floats:
 
 def _rbp_resid(lists: Lists, *pairs: Any) -> Floats:
     """How much larger rbp could be if all documents that are not judged were worth most."""
-    every = lists.every_place()
-    p, chance = _persistence(pairs, int(lists.retrieved.max(initial=0)))
-    unknown = every.grade < 0
-    rest = every.sum(np.where(unknown, chance[every.rank - 1], 0.0))
-    return np.where(every.sum(every.number(unknown)) > 0, chance[lists.retrieved] + (1 - p) * rest, 0.0)
+    deepest = int(lists.retrieved.max(initial=0))
+    p, chance = _persistence(pairs, deepest)
+    judged = lists.grade >= 0
+    query, place = lists.query[judged], lists.rank[judged] - 1
+    unknown = lists.retrieved > np.bincount(query, minlength=len(lists))
+    rest, step = np.zeros(len(lists)), 128
+    for first in range(0, deepest, step):  # so many places of all lists at a time
+        places = np.arange(first, min(first + step, deepest))
+        terms = np.where(places[:, None] < lists.retrieved, chance[places][:, None], 0.0)
+        inside = (place >= first) & (place < first + step)
+        terms[place[inside] - first, query[inside]] = 0.0
+        terms[0] += rest
+        rest = np.add.accumulate(terms)[-1]
+        if (rest + chance[places[-1] + 1] == rest)[unknown].all():  # too little to change any sum
+            break
+    return np.where(unknown, chance[lists.retrieved] + (1 - p) * rest, 0.0)
 
 
 # -- several judgments of a query ----------------------------------------------------------------------------
