@@ -42,24 +42,56 @@ struct Piece {
     std::vector<int64_t> at;     // where the text of each column of ids goes
 };
 
-// Where the field that starts here ends. All white space is below 33, and so is little else.
-const char* field_end(const char* at, const char* last) {
-    for (;; ++at) {
+// A bit for each of 64 bytes that is not above a space. All white space is there, and little else.
+uint64_t low_bytes(const char* at) {
+    uint64_t bits = 0;
 #ifdef __SSE2__
-        const __m128i space = _mm_set1_epi8(' ');
-        for (; last - at >= 16; at += 16) {
-            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-            const int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, space), bytes));
-            if (low) {
-                at += std::countr_zero(static_cast<unsigned>(low));
-                break;
-            }
-        }
-#endif
-        while (at < last && static_cast<unsigned char>(*at) > ' ') ++at;
-        if (at == last || kind(*at) != letter) return at;
+    const __m128i space = _mm_set1_epi8(' ');
+    for (int i = 0; i < 64; i += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i));
+        const int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, space), bytes));
+        bits |= static_cast<uint64_t>(static_cast<unsigned>(low)) << i;
     }
+#else
+    for (int i = 0; i < 64; ++i) bits |= static_cast<uint64_t>(static_cast<unsigned char>(at[i]) <= ' ') << i;
+#endif
+    return bits;
 }
+
+// Goes from one white space to the next, and then stays at the end.
+class Spaces {
+public:
+    Spaces(const char* first, const char* last) : block_(first), last_(last) { look(); }
+
+    const char* next() {
+        for (;;) {
+            while (!bits_) {
+                if (last_ - block_ <= 64) return last_;
+                block_ += 64;
+                look();
+            }
+            const char* found = block_ + std::countr_zero(bits_);
+            bits_ &= bits_ - 1;
+            if (kind(*found) != letter) return found;
+        }
+    }
+
+private:
+    void look() {
+        if (last_ - block_ >= 64) {
+            bits_ = low_bytes(block_);
+            return;
+        }
+        char rest[64];
+        std::memset(rest, 'x', sizeof rest);
+        std::memcpy(rest, block_, static_cast<size_t>(last_ - block_));
+        bits_ = low_bytes(rest);
+    }
+
+    const char* block_;
+    const char* const last_;
+    uint64_t bits_ = 0;
+};
 
 // As Python decodes it: no surrogates, nothing longer than it need be.
 bool is_utf8(std::string_view text) {
@@ -129,11 +161,16 @@ bool read_number(const char* first, const char* last, double& value) {
     return error == std::errc() && end == last && std::isfinite(value);
 }
 
+bool read_whole(const char* first, const char* last, double& value) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return std::all_of(first + (*first == '-' || *first == '+'), last, is_digit) && read_number(first, last, value);
+}
+
 // Goes through the lines of a piece.
 class Reader {
 public:
     Reader(std::string_view all, const char* first, const char* last, const TrecShape& shape, Piece& piece)
-        : all_(all), next_(first), last_(last), shape_(shape), piece_(piece) {
+        : all_(all), last_(last), shape_(shape), piece_(piece), spaces_(first, last) {
         piece.start = first;
         piece.end = last;
         piece.rows = 0;
@@ -143,65 +180,69 @@ public:
     }
 
     void read() {
-        while (next_ < last_) read_line();
+        for (const char* at = piece_.start; at < last_;) at = read_line(at);
     }
 
 private:
-    void skip_blanks() {
-        while (next_ < last_ && kind(*next_) == blank) ++next_;
-    }
-
-    void read_line() {
-        const char* line = next_;
-        skip_blanks();
-        if (next_ == last_) return;  // behind the last line
-        const bool empty = *next_ == '\n';
-        if (empty && !shape_.blanks) fail(line);
-        if (empty || (shape_.comments && *next_ == '#')) return skip_line();
+    // Returns where the next one starts.
+    const char* read_line(const char* line) {
+        const char* start = line;
+        const char* end = find_field(start);
+        if (start == last_) return last_;  // behind the last line
+        if (start == end && !shape_.blanks) fail(line);
+        if (start == end || (shape_.comments && *start == '#')) return next_line(end);
         size_t column = 0;
-        for (const char what : shape_.fields) {
-            skip_blanks();
-            const char* start = next_;
-            next_ = field_end(start, last_);
-            if (next_ == start) fail(line);
-            if (what == 'i') add_id(line, start, column++);
-            if (what == 'n' || what == 'w') add_number(line, start, what == 'w');
+        for (size_t i = 0; i < shape_.fields.size(); ++i) {
+            if (i > 0) {
+                if (ends_line(end)) fail(line);
+                start = end + 1;
+                end = find_field(start);
+                if (start == end) fail(line);
+            }
+            const char what = shape_.fields[i];
+            if (what == 'i') {
+                if (shape_.utf8 && !is_utf8({start, static_cast<size_t>(end - start)})) fail(line);
+                piece_.ids.push_back({static_cast<uint32_t>(start - piece_.start), static_cast<uint32_t>(end - start)});
+                piece_.bytes[column++] += end - start;
+            } else if (what != '-') {
+                double value;
+                if (!(what == 'w' ? read_whole(start, end, value) : read_number(start, end, value))) fail(line);
+                piece_.numbers.push_back(value);
+            }
         }
-        skip_blanks();
-        if (!shape_.more && next_ < last_ && *next_ != '\n') fail(line);
+        while (!shape_.more && !ends_line(end)) {
+            start = end + 1;
+            end = find_field(start);
+            if (start != end) fail(line);
+        }
         ++piece_.rows;
-        skip_line();
+        return next_line(end);
     }
 
-    void add_id(const char* line, const char* start, size_t column) {
-        if (shape_.utf8 && !is_utf8({start, static_cast<size_t>(next_ - start)})) fail(line);
-        piece_.ids.push_back({static_cast<uint32_t>(start - piece_.start), static_cast<uint32_t>(next_ - start)});
-        piece_.bytes[column] += next_ - start;
-    }
-
-    void add_number(const char* line, const char* start, bool whole) {
-        double value;
-        const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-        if (whole && !std::all_of(start + (*start == '-' || *start == '+'), next_, is_digit)) fail(line);
-        if (!read_number(start, next_, value)) fail(line);
-        piece_.numbers.push_back(value);
-    }
-
-    void skip_line() {
-        if (next_ < last_ && *next_ != '\n') {
-            const void* found = std::memchr(next_, '\n', static_cast<size_t>(last_ - next_));
-            next_ = found ? static_cast<const char*>(found) : last_;
+    // Moves the start over blanks, and returns the end: the same if the line has no more fields.
+    const char* find_field(const char*& start) {
+        const char* end = spaces_.next();
+        while (end == start && !ends_line(end)) {
+            start = end + 1;
+            end = spaces_.next();
         }
-        if (next_ < last_) ++next_;
+        return end;
+    }
+
+    bool ends_line(const char* at) const { return at == last_ || *at == '\n'; }
+
+    const char* next_line(const char* at) {
+        while (!ends_line(at)) at = spaces_.next();
+        return at == last_ ? at : at + 1;
     }
 
     [[noreturn]] void fail(const char* line) const { throw BadLine{line - all_.data()}; }
 
     const std::string_view all_;
-    const char* next_;
     const char* const last_;
     const TrecShape& shape_;
     Piece& piece_;
+    Spaces spaces_;
 };
 
 // Copies one id of each row.

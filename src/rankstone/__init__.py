@@ -6,7 +6,6 @@ from rankstone.align.ranked import Ranked
 from rankstone.align.ranking import Ratio
 from rankstone.conventions.convention import CHOICES, Convention, convention, conventions
 from rankstone.errors import NoExpectedValue
-from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.agreement import kendall, rbo, spearman, tau_ap
 from rankstone.metrics.cascade import err, nerr, rbp
 from rankstone.metrics.errors import logloss, mae, mse, pearson, r2, rmse
@@ -39,6 +38,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
     from rankstone.measure.accumulate import Accumulator
+    from rankstone.measure.evaluate import evaluate
     from rankstone.measure.online import Online
     from rankstone.measure.stream import Stream
 
@@ -53,6 +53,7 @@ _LATER = {
     "Stream": "rankstone.measure.stream",
     "columns": "rankstone.inputs.columns",
     "definition": "rankstone.answers.definition",
+    "evaluate": "rankstone.measure.evaluate",
     "explain": "rankstone.answers.explain",
     "identify": "rankstone.answers.identify",
     "lists": "rankstone.inputs.lists",

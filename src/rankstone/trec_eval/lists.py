@@ -13,7 +13,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.ranked import Floats, Ints, Ranked, lengths
-from rankstone.align.ranking import Discount, Relevance
+from rankstone.align.ranking import Depth, Discount, Relevance
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
 from rankstone.metrics.gains import DISCOUNTS
@@ -196,6 +196,11 @@ class Lists(Ranked):
 
         return self.remember("every_place", fill)
 
+    def hits(self, k: Depth = None) -> Floats:
+        if isinstance(k, np.ndarray):
+            return super().hits(k)
+        return self.remember(("hits at", k), lambda: super(Lists, self).hits(k))  # several measures have the same cuts
+
     # -- the vocabulary, as C has it -------------------------------------------------------------------------------
 
     def _sum(self, values: Floats) -> Floats:
@@ -216,10 +221,10 @@ class Lists(Ranked):
     def weighed(self, gains: Floats, discount: Discount) -> Floats:
         if discount is not DISCOUNTS["log2(rank+1)"]:
             return super().weighed(gains, discount)
-        return gains / self.remember("log2", lambda: log2_of(self.rank + 1.0))
+        return gains / self.remember("log2", lambda: log2_of(self.rank + 1))
 
 
-def log2_of(numbers: Floats) -> Floats:
+def log2_of(numbers: Floats | Ints) -> Floats:
     """The C library's logarithms, of which NumPy's own may differ in the last digit; none of what is not above 0."""
     places = numbers.astype(np.int64)
     if (places == numbers).all() and places.min(initial=1) > 0:
