@@ -280,8 +280,10 @@ def evaluate(options: Options) -> Evaluation:
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
     else:
         placed, lines = place_lines(judgments, results, setup, "item_asc" if form == "prefs" else "item_desc")
+    relevant, run_id = int((judgments.grade > 0).sum()), results.run_id
+    del judgments, results  # all that is large
     queries, stop = _evaluated(options, chosen, form, placed, lines)
-    ranked = placed.ranked.only(queries)
+    ranked = placed.ranked if len(queries) == len(placed.queries) else placed.ranked.only(queries)
     missing = ~ranked.present
     # A query without results has, for -c, one document that nobody judged.
     state = _State(ranked.replace(retrieved=np.maximum(ranked.retrieved, 1)), lines, queries, setup)
@@ -289,8 +291,7 @@ def evaluate(options: Options) -> Evaluation:
     names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
         _standardize(columns, names, zscores)
-    relevant = int((judgments.grade > 0).sum())
-    return Evaluation(columns, names, stop, len(placed.queries), relevant, results.run_id)
+    return Evaluation(columns, names, stop, len(placed.queries), relevant, run_id)
 
 
 def _evaluated(
