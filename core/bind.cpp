@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "arrow.hpp"
 #include "columns.hpp"
 #include "dense.hpp"
 #include "dicts.hpp"
@@ -533,14 +534,68 @@ private:
     bool broken_ = false;
 };
 
-nb::tuple to_arrays(Strings& strings, int64_t rows) {
-    nb::object offsets = strings.narrow.data() ? to_numpy(strings.narrow, rows + 1) : to_numpy(strings.wide, rows + 1);
-    return nb::make_tuple(std::move(offsets), to_numpy(strings.text, strings.bytes));
-}
+// A column of strings, which lives for as long as anybody reads it, and speaks Arrow.
+class BoundStrings {
+public:
+    BoundStrings(Strings&& strings, int64_t rows)
+        : strings_(std::make_shared<const Strings>(std::move(strings))), rows_(rows) {}
+
+    int64_t size() const { return rows_; }
+
+    nb::bytes at(int64_t row) const {
+        if (row < 0 || row >= rows_) throw nb::index_error();
+        const std::string_view text = strings_->at(row);
+        return nb::bytes(text.data(), text.size());
+    }
+
+    nb::tuple arrow(nb::handle) const {
+        struct Held {
+            std::shared_ptr<const Strings> strings;
+            const void* buffers[3];
+        };
+        const bool narrow = strings_->narrow.data();
+        const void* offsets = narrow ? static_cast<const void*>(strings_->narrow.data()) : strings_->wide.data();
+        auto held = std::make_unique<Held>(Held{strings_, {nullptr, offsets, strings_->text.data()}});
+        auto array = std::make_unique<ArrowArray>();
+        array->length = rows_;
+        array->n_buffers = 3;
+        array->buffers = held->buffers;
+        array->private_data = held.release();
+        array->release = [](ArrowArray* self) {
+            delete static_cast<Held*>(self->private_data);
+            self->release = nullptr;
+        };
+        auto schema = std::make_unique<ArrowSchema>();
+        schema->format = narrow ? "u" : "U";
+        schema->name = "";
+        schema->release = [](ArrowSchema* self) { self->release = nullptr; };
+        return nb::make_tuple(capsule(std::move(schema), "arrow_schema"), capsule(std::move(array), "arrow_array"));
+    }
+
+private:
+    // Released by whoever takes it over, or else when nobody has.
+    template <class T>
+    static nb::object capsule(std::unique_ptr<T> value, const char* name) {
+        const auto end = [](PyObject* self) {
+            auto* held = static_cast<T*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+            if (held->release) held->release(held);
+            delete held;
+        };
+        nb::object made = checked(PyCapsule_New(value.get(), name, end));
+        value.release();
+        return made;
+    }
+
+    std::shared_ptr<const Strings> strings_;
+    int64_t rows_;
+};
 
 // The columns, or where the first bad line is: its number, from 1, and its first byte.
-nb::tuple bind_trec(nb::handle text, const char* kind, nb::handle threads) {
-    const bool is_run = choose<bool>("kind", kind, {{"truth", false}, {"run", true}});
+nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comments, bool blanks, bool utf8,
+                    nb::handle threads) {
+    const TrecShape shape{fields, more, comments, blanks, utf8};
+    if (shape.fields.empty() || shape.fields.find_first_not_of("inw-") != std::string_view::npos)
+        throw nb::value_error("fields: one letter each, i (an id), n (a number), w (a whole number) or -");
     struct Buffer {
         Py_buffer view;
         ~Buffer() { PyBuffer_Release(&view); }
@@ -548,10 +603,11 @@ nb::tuple bind_trec(nb::handle text, const char* kind, nb::handle threads) {
     if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
     const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
     try {
-        TrecColumns columns = open(read_threads(threads), [&](Team& team) { return parse_trec(data, is_run, team); });
-        nb::object values = to_numpy(columns.values, columns.rows);
-        return nb::make_tuple(to_arrays(columns.queries, columns.rows), to_arrays(columns.items, columns.rows),
-                              std::move(values));
+        TrecColumns columns = open(read_threads(threads), [&](Team& team) { return parse_trec(data, shape, team); });
+        nb::list ids, numbers;
+        for (Strings& strings : columns.ids) ids.append(nb::cast(BoundStrings(std::move(strings), columns.rows)));
+        for (Array<double>& each : columns.numbers) numbers.append(to_numpy(each, columns.rows));
+        return nb::make_tuple(std::move(ids), std::move(numbers));
     } catch (const BadLine& bad) {
         return nb::make_tuple(1 + std::count(data.begin(), data.begin() + bad.offset, '\n'), bad.offset);
     }
@@ -584,7 +640,13 @@ NB_MODULE(_core, m) {
           "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), "run_rows"_a.none(), "how"_a,
           "names"_a.none() = nb::none());
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
-    m.def("parse_trec", &bind_trec, "text"_a, "kind"_a, "threads"_a = 0);
+    m.def("parse_trec", &bind_trec, "text"_a, "fields"_a, nb::kw_only(), "more"_a = false, "comments"_a = true,
+          "blanks"_a = true, "utf8"_a = true, "threads"_a = 0);
+    nb::class_<BoundStrings>(m, "Strings")
+        .def("__len__", &BoundStrings::size)
+        .def("__getitem__", &BoundStrings::at, "row"_a)
+        .def("__iter__", [](nb::handle self) { return checked(PySeqIter_New(self.ptr())); })
+        .def("__arrow_c_array__", &BoundStrings::arrow, "requested_schema"_a.none() = nb::none());
     nb::class_<BoundStream>(m, "Stream")
         .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle>(), "truth_query"_a.none(), "truth_item"_a.none(),
              "truth_grade"_a.none(), "how"_a)

@@ -1,9 +1,15 @@
 #include "text.hpp"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <span>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace rankstone {
 namespace {
@@ -26,21 +32,77 @@ uint8_t kind(char c) { return kinds[static_cast<unsigned char>(c)]; }
 struct Field {
     uint32_t start, size;
 };
-struct Row {
-    Field query, item;
-    double value;
-};
 struct Piece {
-    const char* start = nullptr;
-    std::vector<Row> rows;
-    int64_t query_bytes = 0, item_bytes = 0;
+    const char *start = nullptr, *end = nullptr;
+    std::vector<Field> ids;       // row by row
+    std::vector<double> numbers;  // row by row
+    int64_t rows = 0;
+    std::vector<int64_t> bytes;  // of each column of ids
+    int64_t row = 0;             // where its rows go
+    std::vector<int64_t> at;     // where the text of each column of ids goes
+};
+
+// A bit for each of 64 bytes that is not above a space. All white space is there, and little else.
+uint64_t low_bytes(const char* at) {
+    uint64_t bits = 0;
+#ifdef __SSE2__
+    const __m128i space = _mm_set1_epi8(' ');
+    for (int i = 0; i < 64; i += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i));
+        const int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, space), bytes));
+        bits |= static_cast<uint64_t>(static_cast<unsigned>(low)) << i;
+    }
+#else
+    for (int i = 0; i < 64; ++i) bits |= static_cast<uint64_t>(static_cast<unsigned char>(at[i]) <= ' ') << i;
+#endif
+    return bits;
+}
+
+// Goes from one white space to the next, and then stays at the end.
+class Spaces {
+public:
+    Spaces(const char* first, const char* last) : block_(first), last_(last) { look(); }
+
+    const char* next() {
+        for (;;) {
+            while (!bits_) {
+                if (last_ - block_ <= 64) return last_;
+                block_ += 64;
+                look();
+            }
+            const char* found = block_ + std::countr_zero(bits_);
+            bits_ &= bits_ - 1;
+            if (kind(*found) != letter) return found;
+        }
+    }
+
+private:
+    void look() {
+        if (last_ - block_ >= 64) {
+            bits_ = low_bytes(block_);
+            return;
+        }
+        char rest[64];
+        std::memset(rest, 'x', sizeof rest);
+        std::memcpy(rest, block_, static_cast<size_t>(last_ - block_));
+        bits_ = low_bytes(rest);
+    }
+
+    const char* block_;
+    const char* const last_;
+    uint64_t bits_ = 0;
 };
 
 // As Python decodes it: no surrogates, nothing longer than it need be.
 bool is_utf8(std::string_view text) {
     const auto at = [&](size_t i) -> unsigned { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
     const auto follows = [&](size_t i) { return (at(i) & 0xC0) == 0x80; };
-    for (size_t i = 0; i < text.size();) {
+    size_t start = 0;
+    for (uint64_t word = 0; start + 8 <= text.size(); start += 8) {
+        std::memcpy(&word, text.data() + start, 8);
+        if (word & 0x8080808080808080u) break;
+    }
+    for (size_t i = start; i < text.size();) {
         const unsigned first = at(i), second = at(i + 1);
         size_t size = 0;
         if (first < 0x80)
@@ -63,7 +125,34 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
+// Up to 15 digits, with a point among them or not: two numbers that are exact, and one division, which rounds once.
+bool read_plain(const char* at, const char* last, double& value) {
+    static constexpr double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const bool negative = at != last && *at == '-';
+    at += negative;
+    if (last - at > 16) return false;
+    int64_t digits = 0;
+    const char* point = nullptr;
+    const char* first = at;
+    for (; at != last; ++at) {
+        const auto digit = static_cast<unsigned char>(*at - '0');
+        if (digit <= 9)
+            digits = 10 * digits + digit;
+        else if (*at == '.' && !point)
+            point = at;
+        else
+            return false;
+    }
+    const auto count = last - first - (point ? 1 : 0);
+    if (count == 0 || count > 15) return false;
+    value = static_cast<double>(digits) / powers[point ? last - point - 1 : 0];
+    if (negative) value = -value;
+    return true;
+}
+
 bool read_number(const char* first, const char* last, double& value) {
+    if (read_plain(first, last, value)) return true;
     if (first != last && *first == '+') {
         ++first;
         if (first != last && *first == '-') return false;
@@ -72,96 +161,113 @@ bool read_number(const char* first, const char* last, double& value) {
     return error == std::errc() && end == last && std::isfinite(value);
 }
 
+bool read_whole(const char* first, const char* last, double& value) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return std::all_of(first + (*first == '-' || *first == '+'), last, is_digit) && read_number(first, last, value);
+}
+
 // Goes through the lines of a piece.
 class Reader {
 public:
-    Reader(std::string_view all, const char* first, const char* last, bool is_run, Piece& piece)
-        : all_(all),
-          next_(first),
-          last_(last),
-          fields_(is_run ? 6 : 4),
-          value_at_(is_run ? 4 : 3),
-          is_run_(is_run),
-          piece_(piece) {
+    Reader(std::string_view all, const char* first, const char* last, const TrecShape& shape, Piece& piece)
+        : all_(all), last_(last), shape_(shape), piece_(piece), spaces_(first, last) {
         piece.start = first;
-        piece.rows.reserve(static_cast<size_t>((last - first) / 32));
+        piece.end = last;
+        piece.rows = 0;
+        piece.ids.clear();
+        piece.numbers.clear();
+        piece.bytes.assign(shape.ids(), 0);
     }
 
     void read() {
-        while (next_ < last_) read_line();
+        for (const char* at = piece_.start; at < last_;) at = read_line(at);
     }
 
 private:
-    // The next field, up to the white space behind it. False at the end of the line.
-    bool find_field(const char*& start, const char*& end, char& high) {
-        while (next_ < last_ && kind(*next_) == blank) ++next_;
-        start = next_;
-        char any = 0;
-        while (next_ < last_ && kind(*next_) == letter) any |= *next_++;
-        end = next_;
-        high = any;
-        return start != end;
-    }
-
-    void read_line() {
-        const char* line = next_;
-        const char *starts[6], *ends[6];
-        char high[6];
-        int count = 0;
-        while (count < fields_ && find_field(starts[count], ends[count], high[count])) {
-            if (count == 0 && *starts[0] == '#') return skip_line();
-            ++count;
+    // Returns where the next one starts.
+    const char* read_line(const char* line) {
+        const char* start = line;
+        const char* end = find_field(start);
+        if (start == last_) return last_;  // behind the last line
+        if (start == end && !shape_.blanks) fail(line);
+        if (start == end || (shape_.comments && *start == '#')) return next_line(end);
+        size_t column = 0;
+        for (size_t i = 0; i < shape_.fields.size(); ++i) {
+            if (i > 0) {
+                if (ends_line(end)) fail(line);
+                start = end + 1;
+                end = find_field(start);
+                if (start == end) fail(line);
+            }
+            const char what = shape_.fields[i];
+            if (what == 'i') {
+                if (shape_.utf8 && !is_utf8({start, static_cast<size_t>(end - start)})) fail(line);
+                piece_.ids.push_back({static_cast<uint32_t>(start - piece_.start), static_cast<uint32_t>(end - start)});
+                piece_.bytes[column++] += end - start;
+            } else if (what != '-') {
+                double value;
+                if (!(what == 'w' ? read_whole(start, end, value) : read_number(start, end, value))) fail(line);
+                piece_.numbers.push_back(value);
+            }
         }
-        if (count == 0) return skip_line();
-        if (count < fields_) fail(line);
-        if (!is_run_) {
-            while (next_ < last_ && kind(*next_) == blank) ++next_;
-            if (next_ < last_ && kind(*next_) == letter) fail(line);
+        while (!shape_.more && !ends_line(end)) {
+            start = end + 1;
+            end = find_field(start);
+            if (start != end) fail(line);
         }
-        Row row;
-        if (!read_number(starts[value_at_], ends[value_at_], row.value)) fail(line);
-        row.query = field(line, starts[0], ends[0], high[0]);
-        row.item = field(line, starts[2], ends[2], high[2]);
-        piece_.query_bytes += row.query.size;
-        piece_.item_bytes += row.item.size;
-        piece_.rows.push_back(row);
-        skip_line();
+        ++piece_.rows;
+        return next_line(end);
     }
 
-    Field field(const char* line, const char* start, const char* end, char high) const {
-        if (high < 0 && !is_utf8({start, static_cast<size_t>(end - start)})) fail(line);
-        return {static_cast<uint32_t>(start - piece_.start), static_cast<uint32_t>(end - start)};
+    // Moves the start over blanks, and returns the end: the same if the line has no more fields.
+    const char* find_field(const char*& start) {
+        const char* end = spaces_.next();
+        while (end == start && !ends_line(end)) {
+            start = end + 1;
+            end = spaces_.next();
+        }
+        return end;
     }
 
-    void skip_line() {
-        const void* found = next_ < last_ ? std::memchr(next_, '\n', static_cast<size_t>(last_ - next_)) : nullptr;
-        next_ = found ? static_cast<const char*>(found) + 1 : last_;
+    bool ends_line(const char* at) const { return at == last_ || *at == '\n'; }
+
+    const char* next_line(const char* at) {
+        while (!ends_line(at)) at = spaces_.next();
+        return at == last_ ? at : at + 1;
     }
 
     [[noreturn]] void fail(const char* line) const { throw BadLine{line - all_.data()}; }
 
     const std::string_view all_;
-    const char* next_;
     const char* const last_;
-    const int fields_, value_at_;
-    const bool is_run_;
+    const TrecShape& shape_;
     Piece& piece_;
+    Spaces spaces_;
 };
 
-// Copies one field of each row; `at` is where the piece's text starts in the column.
+// Copies one id of each row.
 template <class Offset>
-void copy_text(const Piece& piece, Field Row::* field, int64_t row, int64_t at, uint8_t* text, Offset* offsets) {
-    for (const Row& each : piece.rows) {
-        const Field found = each.*field;
-        std::memcpy(text + at, piece.start + found.start, found.size);
+void copy_text(const Piece& piece, size_t column, uint8_t* text, Offset* offsets) {
+    int64_t row = piece.row, at = piece.at[column];
+    constexpr int64_t block = 32;  // more than most ids; one of known size is copied without a call
+    const int64_t last_block = at + piece.bytes[column] - block;
+    for (size_t i = column; i < piece.ids.size(); i += piece.bytes.size()) {
+        const Field found = piece.ids[i];
+        const char* from = piece.start + found.start;
+        if (found.size <= block && at <= last_block && from + block <= piece.end)
+            std::memcpy(text + at, from, block);
+        else
+            std::memcpy(text + at, from, found.size);
         at += found.size;
         offsets[++row] = static_cast<Offset>(at);
     }
 }
 
-void make_room(Strings& strings, int64_t rows) {
-    strings.text.reserve(strings.bytes);
-    if (strings.bytes <= std::numeric_limits<int32_t>::max()) {
+// Room that is not used costs nothing, so there is as much as the file can need: no line is shorter than two bytes a
+// field.
+void make_room(Strings& strings, int64_t bytes, int64_t rows) {
+    strings.text.reserve(bytes);
+    if (bytes <= std::numeric_limits<int32_t>::max()) {
         strings.narrow.reserve(rows + 1);
         strings.narrow[0] = 0;
     } else {
@@ -170,16 +276,24 @@ void make_room(Strings& strings, int64_t rows) {
     }
 }
 
-void copy_column(const Piece& piece, Field Row::* field, int64_t row, int64_t at, Strings& strings) {
-    if (strings.narrow.data())
-        copy_text(piece, field, row, at, strings.text.data(), strings.narrow.data());
-    else
-        copy_text(piece, field, row, at, strings.text.data(), strings.wide.data());
+void copy(const Piece& piece, TrecColumns& columns) {
+    for (size_t c = 0; c < columns.ids.size(); ++c) {
+        Strings& strings = columns.ids[c];
+        if (strings.narrow.data())
+            copy_text(piece, c, strings.text.data(), strings.narrow.data());
+        else
+            copy_text(piece, c, strings.text.data(), strings.wide.data());
+    }
+    const size_t width = columns.numbers.size();
+    for (size_t c = 0; c < width; ++c) {
+        double* to = columns.numbers[c].data() + piece.row;
+        for (size_t i = c; i < piece.numbers.size(); i += width) *to++ = piece.numbers[i];
+    }
 }
 
 }  // namespace
 
-TrecColumns parse_trec(std::string_view text, bool is_run, Team& team) {
+TrecColumns parse_trec(std::string_view text, const TrecShape& shape, Team& team) {
     // Cut at line ends. A line longer than a piece leaves the pieces after it empty.
     const auto bytes = static_cast<int64_t>(text.size());
     const int64_t count = std::max<int64_t>(1, bytes / piece_bytes);
@@ -189,36 +303,40 @@ TrecColumns parse_trec(std::string_view text, bool is_run, Team& team) {
         cuts.push_back(found == std::string_view::npos ? bytes : static_cast<int64_t>(found) + 1);
     }
     cuts.push_back(bytes);
-    std::vector<Piece> pieces(static_cast<size_t>(count));
-    team.each(count, bytes, [&](int64_t i) {
-        const int64_t first = cuts[static_cast<size_t>(i)], last = cuts[static_cast<size_t>(i) + 1];
-        if (last - first > std::numeric_limits<uint32_t>::max()) throw BadLine{first};
-        Reader(text, text.data() + first, text.data() + last, is_run, pieces[static_cast<size_t>(i)]).read();
-    });
+    const auto cuts_at = [&](int64_t i) { return cuts[static_cast<size_t>(i)]; };
 
     TrecColumns columns;
-    struct Start {
-        int64_t row, query, item;
-    };
-    std::vector<Start> starts;
-    for (const Piece& piece : pieces) {
-        starts.push_back({columns.rows, columns.queries.bytes, columns.items.bytes});
-        columns.rows += std::ssize(piece.rows);
-        columns.queries.bytes += piece.query_bytes;
-        columns.items.bytes += piece.item_bytes;
+    columns.ids.resize(shape.ids());
+    columns.numbers.resize(shape.numbers());
+    const int64_t most_rows = bytes / (2 * std::ssize(shape.fields)) + 1;
+    for (Strings& strings : columns.ids) make_room(strings, bytes, most_rows);
+    for (Array<double>& numbers : columns.numbers) numbers.reserve(most_rows);
+
+    // A few pieces at a time, so that what was read of them is still near when it is copied.
+    const int64_t few = 4 * team.threads();
+    std::vector<Piece> pieces(static_cast<size_t>(std::min(few, count)));
+    for (int64_t done = 0; done < count; done += few) {
+        const int64_t now = std::min(few, count - done), size = cuts_at(done + now) - cuts_at(done);
+        team.each(now, size, [&](int64_t i) {
+            const int64_t first = cuts_at(done + i), last = cuts_at(done + i + 1);
+            if (last - first > std::numeric_limits<uint32_t>::max()) throw BadLine{first};
+            Reader(text, text.data() + first, text.data() + last, shape, pieces[static_cast<size_t>(i)]).read();
+        });
+        for (Piece& piece : std::span(pieces).first(static_cast<size_t>(now))) {
+            piece.row = std::exchange(columns.rows, columns.rows + piece.rows);
+            piece.at.clear();
+            for (size_t c = 0; c < columns.ids.size(); ++c)
+                piece.at.push_back(std::exchange(columns.ids[c].bytes, columns.ids[c].bytes + piece.bytes[c]));
+        }
+        team.each(now, size, [&](int64_t i) { copy(pieces[static_cast<size_t>(i)], columns); });
     }
-    make_room(columns.queries, columns.rows);
-    make_room(columns.items, columns.rows);
-    columns.values.reserve(columns.rows);
-    team.each(count, bytes, [&](int64_t i) {
-        Piece& piece = pieces[static_cast<size_t>(i)];
-        const Start start = starts[static_cast<size_t>(i)];
-        copy_column(piece, &Row::query, start.row, start.query, columns.queries);
-        copy_column(piece, &Row::item, start.row, start.item, columns.items);
-        for (size_t row = 0; row < piece.rows.size(); ++row)
-            columns.values[start.row + static_cast<int64_t>(row)] = piece.rows[row].value;
-        piece.rows = {};
-    });
+    for (Strings& strings : columns.ids) {
+        strings.text.resize(strings.bytes);
+        if (strings.narrow.data())
+            strings.narrow.resize(columns.rows + 1);
+        else
+            strings.wide.resize(columns.rows + 1);
+    }
     return columns;
 }
 

@@ -6,7 +6,6 @@ from rankstone import errors
 from rankstone.align.ranking import Ranking, Ratio
 from rankstone.conventions.choices import CHOICES as _CHOICES
 from rankstone.conventions.convention import Convention, conventions
-from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.cascade import err, rbp
 from rankstone.metrics.errors import mae, rmse
 from rankstone.metrics.gains import dcg, ndcg
@@ -31,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
     from rankstone.measure.accumulate import Accumulator
+    from rankstone.measure.evaluate import evaluate
     from rankstone.measure.online import Online
     from rankstone.measure.stream import Stream
 
@@ -45,6 +45,7 @@ _LATER = {
     "Stream": "measure.stream",
     "columns": "inputs.columns",
     "define": "answers.definition",
+    "evaluate": "measure.evaluate",
     "explain": "answers.explain",
     "identify": "answers.identify",
     "lists": "inputs.lists",

@@ -4,8 +4,8 @@ Every door answers with an `Alignment` of new arrays; its placed items are sorte
 `rankstone.errors.DataError`, which names the query and the item, or a ValueError or TypeError.
 """
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,30 @@ def align_dense(
     how: Align,
 ) -> Alignment: ...
 
-Strings: TypeAlias = tuple[NDArray[np.int32] | NDArray[np.int64], NDArray[np.uint8]]
-"""Offsets and text, as Arrow lays out strings."""
+class Strings:
+    """A column of ids that were read from a file, each as bytes."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, row: int) -> bytes: ...
+    def __iter__(self) -> Iterator[bytes]: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
 def parse_trec(
-    text: Any, kind: Literal["truth", "run"], threads: int = 0
-) -> tuple[Strings, Strings, NDArray[np.float64]] | tuple[int, int]:
-    """Queries, items, and grades or scores; or the number and the first byte of a line that needs a closer look."""
+    text: Any,
+    fields: str,
+    *,
+    more: bool = False,
+    comments: bool = True,
+    blanks: bool = True,
+    utf8: bool = True,
+    threads: int = 0,
+) -> tuple[list[Strings], list[NDArray[np.float64]]] | tuple[int, int]:
+    """The ids and the numbers of all lines; or the number and the first byte of a line that needs a closer look.
+
+    fields: one letter each, `i` for an id, `n` for a number, `w` for one written with digits only, `-` for what nobody
+    asks for. more: other fields may follow. comments, blanks: lines that start with # and blank ones are left out.
+    utf8: an id must be valid text.
+    """
 
 Finds: TypeAlias = tuple[
     NDArray[np.float64],  # a judged item: its score, NaN if the run has not returned it

@@ -43,21 +43,15 @@ def read_trec(text: Text, kind: str, skip: bool) -> Columns:
 
 def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     """The quick way, for text with nothing wrong or odd in it; else `IrregularError`."""
-    found = _core.parse_trec(data, "truth" if kind == "truth" else "run")
-    if len(found) == 2:  # the number and the place of a line to be looked at
-        raise IrregularError
-    query, item, value = found
-    if len(value) == 0:
-        raise IrregularError
-    return as_read(_strings(*query), _strings(*item), value, "grade" if kind == "truth" else "score")
-
-
-def _strings(offsets: Any, text: Any) -> Any:
-    """Strings that lie one after the other, as an Arrow array; not copied."""
     import pyarrow
 
-    kind = pyarrow.StringArray if offsets.dtype == np.int32 else pyarrow.LargeStringArray
-    return kind.from_buffers(len(offsets) - 1, pyarrow.py_buffer(offsets), pyarrow.py_buffer(text))
+    ids, numbers = _core.parse_trec(data, "i-in") if kind == "truth" else _core.parse_trec(data, "i-i-n-", more=True)
+    if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
+        raise IrregularError
+    if len(numbers[0]) == 0:
+        raise IrregularError
+    query, item = map(pyarrow.array, ids)
+    return as_read(query, item, numbers[0], "grade" if kind == "truth" else "score")
 
 
 def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:

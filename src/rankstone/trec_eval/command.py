@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.trec_eval import files
-from rankstone.trec_eval.lists import Lists, Placed, Setup, place
+from rankstone.trec_eval.lists import Lines, Lists, Placed, Setup, place, place_lines, ranked_by
 from rankstone.trec_eval.measures import (
     LOWEST_GEOMETRIC,
     MEASURES,
@@ -276,20 +276,26 @@ def evaluate(options: Options) -> Evaluation:
     except files.BadFile as error:
         raise Stop(2, f"trec_eval: {error}") from None
     chosen = _choose(options)
-    placed = place(judgments, results, setup, "item_asc" if form == "prefs" else "item_desc")
-    queries, stop = _evaluated(options, chosen, form, judgments, placed)
+    if form == "qrels":
+        placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
+    else:
+        placed, lines = place_lines(judgments, results, setup, "item_asc" if form == "prefs" else "item_desc")
+    relevant, run_id = int((judgments.grade > 0).sum()), results.run_id
+    del judgments, results  # all that is large
+    queries, stop = _evaluated(options, chosen, form, placed, lines)
+    ranked = placed.ranked if len(queries) == len(placed.queries) else placed.ranked.only(queries)
+    missing = ~ranked.present
     # A query without results has, for -c, one document that nobody judged.
-    state = _State(judgments, placed, queries, np.maximum(placed.retrieved[queries], 1), setup)
-    columns = _columns(state, chosen, ~placed.present[queries])
-    names = [judgments.queries[query] for query in queries.tolist()]
+    state = _State(ranked.replace(retrieved=np.maximum(ranked.retrieved, 1)), lines, queries, setup)
+    columns = _columns(state, chosen, missing)
+    names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
         _standardize(columns, names, zscores)
-    relevant = int((judgments.grade > 0).sum())
-    return Evaluation(columns, names, stop, len(judgments.queries), relevant, results.run_id)
+    return Evaluation(columns, names, stop, len(placed.queries), relevant, run_id)
 
 
 def _evaluated(
-    options: Options, chosen: list[Chosen], form: str, judgments: files.Judgments, placed: Placed
+    options: Options, chosen: list[Chosen], form: str, placed: Placed, lines: Lines | None
 ) -> tuple[Ints, Stop | None]:
     """The queries to look at, in the order of their names, up to one that cannot be, and why it cannot."""
     needing = [one.measure.name for one in chosen if one.measure.over]
@@ -300,16 +306,17 @@ def _evaluated(
                 f"trec_eval: {one.measure.name} needs judgments in the format {one.measure.over}, not "
                 f"{options.judgments}\ntrec_eval: Can't calculate measure '{one.measure.name}'",
             )
-    if form == "qrels_jg":
-        _refuse_repeats(judgments, placed)
+    if form == "qrels_jg" and lines is not None:
+        _refuse_repeats(lines, placed)
     wanted = None if options.query is None else os.fsencode(options.query)
     queries: list[int] = []
-    for query, name in enumerate(judgments.queries):
+    present = placed.ranked.present.tolist()
+    for query, name in enumerate(placed.queries):
         if wanted not in (None, name):
             continue
         shown = name.decode(errors="replace")
         why = ""
-        if not placed.present[query]:
+        if not present[query]:
             if options.version < 10:
                 continue
             if not options.complete:
@@ -317,7 +324,7 @@ def _evaluated(
         elif needing and query in placed.returned_twice:
             item = placed.returned_twice[query].decode(errors="replace")
             why = f"trec_eval.form_res_qrels: duplicate docs {item} in the results of query '{shown}'"
-        if not why and needing and form == "qrels" and placed.judged_twice[query]:
+        if not why and needing and form == "qrels" and query in placed.judged_twice:
             why = f"trec_eval.form_res_rels: duplicate docs in the judgments of query '{shown}'"
         if why:
             cannot = f"\ntrec_eval: Can't calculate measure '{needing[0]}'" if needing else ""
@@ -326,14 +333,14 @@ def _evaluated(
     return np.array(queries, dtype=np.int64), None
 
 
-def _refuse_repeats(judgments: files.Judgments, placed: Placed) -> None:
+def _refuse_repeats(lines: Lines, placed: Placed) -> None:
     """Stop if one group judges a document twice."""
-    keys = np.stack((judgments.group, placed.pair))
-    distinct, first, count = np.unique(keys, axis=1, return_index=True, return_counts=True)
-    if len(distinct[0]) < len(placed.pair):
-        line = first[int(np.argmax(count > 1))]
-        item = judgments.items[int(judgments.item[line])].as_py().decode(errors="replace")
-        query = judgments.queries[int(judgments.query[line])].decode(errors="replace")
+    keys = np.stack((lines.group, lines.pair))
+    _, first, count = np.unique(keys, axis=1, return_index=True, return_counts=True)
+    if (count > 1).any():
+        line = int(first[np.argmax(count > 1)])
+        item = lines.items[line].decode(errors="replace")
+        query = placed.queries[int(lines.query[line])].decode(errors="replace")
         raise Stop(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
 
 
@@ -341,38 +348,31 @@ def _refuse_repeats(judgments: files.Judgments, placed: Placed) -> None:
 class _State:
     """What measures read, made when the first of a kind asks for it."""
 
-    judgments: files.Judgments
-    placed: Placed
+    ranked: Ranked
+    lines: Lines | None
     queries: Ints
-    retrieved: Ints
     setup: Setup
 
     def over(self, kind: str) -> Any:
-        return {"": lambda: None, "qrels": self._lists, "qrels_jg": self._judged_lists, "prefs": self._prefs}[kind]()
+        if kind == "qrels":
+            return Lists(self.ranked, self.setup)
+        if self.lines is None or not kind:
+            return None
+        return self._judged_lists(self.lines) if kind == "qrels_jg" else self._prefs(self.lines)
 
-    def _lines(self) -> tuple[Ints, Ints]:
-        """Lines that judge these queries, and the place of each one's query among them."""
-        places = np.full(len(self.judgments.queries), -1)
+    def _judged_lists(self, lines: Lines) -> JudgedLists:
+        places = np.full(int(lines.query.max()) + 1, -1)
         places[self.queries] = np.arange(len(self.queries))
-        lines = np.flatnonzero(places[self.judgments.query] >= 0)
-        return lines, places[self.judgments.query[lines]]
+        mine = np.flatnonzero(places[lines.query] >= 0)
+        groups = int(lines.group.max()) + 1
+        distinct, owner = np.unique(places[lines.query[mine]] * groups + lines.group[mine], return_inverse=True)
+        query = distinct // groups
+        ranked = ranked_by(owner, lines.rank[mine], lines.grade[mine], self.ranked.retrieved[query])
+        return JudgedLists(Lists(ranked, self.setup), query, len(self.queries))
 
-    def _lists(self) -> Lists:
-        lines, query = self._lines()
-        return Lists(query, self.placed.rank[lines], self.judgments.grade[lines], self.retrieved, self.setup)
-
-    def _judged_lists(self) -> JudgedLists:
-        lines, query = self._lines()
-        keys = query * (int(self.judgments.group.max()) + 1) + self.judgments.group[lines]
-        distinct, owner = np.unique(keys, return_inverse=True)
-        of_query = distinct // (int(self.judgments.group.max()) + 1)
-        grade = self.judgments.grade[lines]
-        lists = Lists(owner, self.placed.rank[lines], grade, self.retrieved[of_query], self.setup)
-        return JudgedLists(lists, of_query, len(self.queries))
-
-    def _prefs(self) -> Preferences:
+    def _prefs(self, lines: Lines) -> Preferences:
         try:
-            return Preferences(self.judgments, self.placed, self.queries, self.setup)
+            return Preferences(lines, self.queries, self.setup)
         except Contradiction as error:
             raise Stop(4, f"trec_eval.form_prefs_counts: {error}") from None
 

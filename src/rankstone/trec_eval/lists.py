@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from rankstone import _core
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked
-from rankstone.align.ranking import Relevance
+from rankstone.align.ranked import Floats, Ints, Ranked, lengths
+from rankstone.align.ranking import Depth, Discount, Relevance
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
+from rankstone.metrics.gains import DISCOUNTS
 from rankstone.trec_eval.files import Judgments, Results
 
 
@@ -35,133 +38,200 @@ class Setup:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the judged documents stand. One entry a query, or one a line of judgments."""
+    """Where the judged documents of each query stand. A query's number is its place in the order of the names."""
 
-    retrieved: Ints
-    present: Bools  # is the query in the results
-    rank: Ints  # from 1; 0 for what was not retrieved
-    pair: Ints  # lines that judge the same document of the same query share it; in the order of the documents' names
-    judged_twice: Bools
+    queries: list[bytes]
+    ranked: Ranked
+    judged_twice: set[int]  # queries with a document that is judged twice
     returned_twice: dict[int, bytes]  # query -> document
 
 
-def place(judgments: Judgments, results: Results, setup: Setup, order: str) -> Placed:
+def place(
+    query: _core.Strings, item: _core.Strings, grade: Floats | None, results: Results, setup: Setup, order: str
+) -> Placed:
     """Rank the judged documents; order says who goes first among equal scores."""
-    pairs, first, pair, count = np.unique(
-        judgments.query * len(judgments.items) + judgments.item,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-    )
-    query = judgments.query[first]
-    names = pa.array(judgments.queries, pa.large_binary())
-    columns = (
-        pa.DictionaryArray.from_arrays(query, _text(names)),
-        _text(judgments.items.take(pa.array(judgments.item[first]))),
-        None,
-        pa.DictionaryArray.from_arrays(results.query.indices, _text(results.query.dictionary)),
-        _text(results.item),
-        results.score,
-    )
     how = Align(order=order, float32=setup.score_precision is np.float32)
-    twice: dict[int, bytes] = {}
+    columns = query, item, grade, results.query, results.item, results.score
+    repeated = False
     try:
-        core = _core.align_columns(*columns, how)
+        found = _core.align_columns(*columns, how)
     except DataError as error:
-        if (error.kind, error.side) != ("twice", "run"):
+        if error.kind != "twice":
             raise
-        twice = _returned_twice(judgments.queries, results, setup, order)
-        core = _core.align_columns(*columns, replace(how, duplicates="count"))
-    ranked = ranked_from(core)
-    rank = np.zeros(len(pairs), dtype=np.int64)
-    at = ranked.truth_offsets[ranked.query] + ranked.place - 1
-    rank[at[::-1]] = ranked.ranks[::-1]  # of a document returned twice, the better place
-    doubly = np.bincount(query, count > 1, minlength=len(judgments.queries)) > 0
-    return Placed(ranked.retrieved, ranked.present, rank[pair], pair, doubly, twice)
+        repeated = True
+        found = _core.align_columns(*columns, replace(how, duplicates="count", truth_duplicates="first"))
+    names = [query[row] for row in found.queries.tolist()]
+    at = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    queries = [names[number] for number in at.tolist()]
+    judged = _judged_twice(queries, query, item) if repeated else set()
+    returned = _returned_twice(queries, results, setup, order) if repeated else {}
+    return Placed(queries, ranked_from(found).only(at), judged, returned)
 
 
-def _text(column: Any) -> Any:
-    return column.cast(pa.large_binary()).view(pa.large_string())
+def _judged_twice(queries: list[bytes], query: _core.Strings, item: _core.Strings) -> set[int]:
+    codes = {name: code for code, name in enumerate(queries)}
+    counts = Counter(zip(query, item, strict=True))
+    return {codes[name] for (name, _), count in counts.items() if count > 1}
 
 
 def _returned_twice(queries: list[bytes], results: Results, setup: Setup, order: str) -> dict[int, bytes]:
     """The first document that a query's list, as deep as it is looked at, holds twice."""
     codes = {query: code for code, query in enumerate(queries)}
-    wanted = np.array([codes.get(query, -1) for query in results.query.dictionary.to_pylist()])
-    lists: dict[int, list[tuple[float, bytes]]] = {}
-    scores = results.score.astype(setup.score_precision)
-    for query, score, item in zip(
-        wanted[results.query.indices.to_numpy()].tolist(), scores.tolist(), results.item.to_pylist(), strict=True
-    ):
+    lists: dict[bytes, list[tuple[float, bytes]]] = {}
+    scores = results.score.astype(setup.score_precision).tolist()
+    for query, score, item in zip(results.query, scores, results.item, strict=True):
         lists.setdefault(query, []).append((score, item))
     found = {}
     for query, rows in lists.items():
-        if query < 0 or len({item for _, item in rows}) == len(rows):
+        if query not in codes or len({item for _, item in rows}) == len(rows):
             continue
         rows.sort(key=lambda row: row[1], reverse=order == "item_desc")
         rows.sort(key=lambda row: -row[0])
         items = sorted(item for _, item in rows[: setup.depth])
-        for one, other in itertools.pairwise(items):
-            if one == other:
-                found[query] = one
+        for item, other in itertools.pairwise(items):
+            if item == other:
+                found[codes[query]] = item
                 break
     return found
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Judgments of which several may be of one document; one entry a line. A code is a place in the order of names."""
+
+    items: _core.Strings
+    query: Ints
+    pair: Ints  # lines that judge the same document of the same query share it; in the order of the documents' names
+    rank: Ints  # from 1; 0 for what was not retrieved
+    grade: Floats
+    group: Ints
+    subgroup: Ints
+
+
+def place_lines(judgments: Judgments, results: Results, setup: Setup, order: str) -> tuple[Placed, Lines]:
+    """The same for judgments by several people."""
+    keys = list(zip(judgments.query, judgments.item, strict=True))
+    distinct, pair = _coded(keys)
+    ids, _ = _core.parse_trec(b"\n".join(map(b" ".join, distinct)), "ii", comments=False, utf8=False)
+    assert not isinstance(ids, int)
+    query, item = ids
+    placed = place(query, item, None, results, setup, order)
+    ranked = placed.ranked
+    rank = np.zeros(len(distinct), dtype=np.int64)
+    at = ranked.truth_offsets[ranked.query] + ranked.place - 1
+    rank[at[::-1]] = ranked.rank[::-1]  # of a document returned twice, the better place
+    same = np.zeros(len(keys), dtype=np.int64)
+    group, subgroup = (
+        same if column is None else _coded(list(column))[1] for column in (judgments.group, judgments.subgroup)
+    )
+    return placed, Lines(
+        judgments.item, _coded(list(judgments.query))[1], pair, rank[pair], judgments.grade, group, subgroup
+    )
+
+
+def _coded(names: list[Any]) -> tuple[list[Any], Ints]:
+    """Distinct names in order, and each one's place among them."""
+    distinct = sorted(set(names))
+    codes = {name: code for code, name in enumerate(distinct)}
+    return distinct, np.array([codes[name] for name in names], dtype=np.int64)
+
+
+def ranked_by(owner: Ints, rank: Ints, grade: Floats, retrieved: Ints) -> Ranked:
+    """A list for each owner of lines, of the ranks and grades that these have."""
+    count = len(retrieved)
+    placed = rank > 0
+    order = np.lexsort((rank[placed], owner[placed]))
+    best = grade[np.lexsort((-grade, owner))]
+    return Ranked(
+        retrieved=retrieved,
+        present=np.ones(count, dtype=bool),
+        truth_offsets=_offsets(np.bincount(owner, minlength=count)),
+        truth_grades=best,
+        ideal_grades=best,
+        placed_offsets=_offsets(np.bincount(owner[placed], minlength=count)),
+        rank=rank[placed][order],
+        grade=grade[placed][order],
+        score=np.full(len(order), np.nan),
+        place=rank[placed][order],
+    )
+
+
+def _offsets(sizes: Ints) -> Ints:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
 class Lists(Ranked):
     """One ranked list for each query, or for each of a query's groups of judgments.
 
-    Sums add up term by term from the top of the list, as trec_eval's do, so that the last digit is the same.
+    It adds up and divides as C does, so that the last digit is the same. A negative grade is -2, as in trec_eval.
     """
 
-    def __init__(self, owner: Ints, rank: Ints, grade: Floats, retrieved: Ints, setup: Setup) -> None:
-        count = len(retrieved)
+    setup: Setup
+
+    def __init__(self, ranked: Ranked, setup: Setup) -> None:
         if setup.depth is not None:
-            retrieved = np.minimum(retrieved, setup.depth)
-            rank = np.where(rank <= setup.depth, rank, 0)
-        hit = (rank > 0) & (grade >= 0) if setup.judged_only else rank > 0
-        order = np.lexsort((rank[hit], owner[hit]))
-        hits = np.bincount(owner[hit], minlength=count)
-        offsets = np.concatenate(([0], np.cumsum(hits)))
-        ranks = rank[hit][order]
+            ranked = ranked.with_placed(ranked.rank <= setup.depth)
+            ranked = ranked.replace(retrieved=np.minimum(ranked.retrieved, setup.depth))
         if setup.judged_only:
-            ranks = np.arange(1, len(ranks) + 1) - np.repeat(offsets[:-1], hits)
-            retrieved = hits
-        best = grade[np.lexsort((-grade, owner))]
-        super().__init__(
-            retrieved=retrieved,
-            present=np.ones(count, dtype=bool),
-            truth_offsets=np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=count)))),
-            grades=best,
-            ideal=best,
-            hit_offsets=offsets,
-            ranks=ranks,
-            grade=grade[hit][order],
-            score=np.full(len(ranks), np.nan),
-            place=ranks,
-            relevance=Relevance(float(setup.level)),
-        )
-        self.setup = setup
+            ranked = ranked.with_placed(ranked.grade >= 0)
+            rank = np.arange(1, len(ranked.grade) + 1) - ranked.spread(ranked.placed_offsets[:-1])
+            ranked = ranked.replace(retrieved=lengths(ranked.placed_offsets), rank_unchecked=rank)
+        grade, best = (np.where(grades < 0, -2.0, grades) for grades in (ranked.grade, ranked.ideal_grades))
+        rule = Relevance(float(setup.level))
+        changes = {"grade": grade, "truth_grades": best, "_ideal_grades": best, "above": None, "tied": None}
+        self.__dict__.update(vars(ranked), **changes, rule=rule, setup=setup, _memo={})
 
-    @property
-    def owner(self) -> Ints:
-        """Index of each judged document's query."""
-        return self.remember("owner", lambda: np.repeat(np.arange(len(self)), np.diff(self.truth_offsets)))
+    def replace(self, **changes: Any) -> Lists:
+        return cast("Lists", super().replace(**changes))
 
-    def sum(self, values: Floats) -> Floats:
-        return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
+    def every_place(self) -> Lists:
+        """The same lists with all retrieved documents: -1 for one that is not judged."""
 
-    def sum_truth(self, values: Floats) -> Floats:
-        return np.bincount(self.owner, values, minlength=len(self)).astype(np.float64)
-
-    def every_place(self) -> tuple[Ints, Ints, Floats]:
-        """Query, rank and grade of all retrieved documents: -1 for one that is not judged, -2 for a negative grade."""
-
-        def fill() -> tuple[Ints, Ints, Floats]:
-            offsets = np.concatenate(([0], np.cumsum(self.retrieved)))
-            grade = np.full(int(offsets[-1]), -1.0)
-            grade[offsets[self.query] + self.ranks - 1] = np.where(self.grade < 0, -2.0, self.grade)
-            query = np.repeat(np.arange(len(self)), self.retrieved)
-            return query, np.arange(1, len(grade) + 1) - offsets[query], grade
+        def fill() -> Lists:
+            offsets = _offsets(self.retrieved)
+            rank = np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], self.retrieved)
+            grade = np.full(len(rank), -1.0)
+            grade[self.spread(offsets[:-1]) + self.rank - 1] = self.grade
+            return self.replace(placed_offsets=offsets, rank_unchecked=rank, grade=grade, place=rank)
 
         return self.remember("every_place", fill)
+
+    def hits(self, k: Depth = None) -> Floats:
+        if isinstance(k, np.ndarray):
+            return super().hits(k)
+        return self.remember(("hits at", k), lambda: super(Lists, self).hits(k))  # several measures have the same cuts
+
+    # -- the vocabulary, as C has it -------------------------------------------------------------------------------
+
+    def _sum(self, values: Floats) -> Floats:
+        return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
+
+    def _sum_truth(self, values: Floats) -> Floats:
+        owner = self.remember("owner", lambda: np.repeat(np.arange(len(self)), lengths(self.truth_offsets)))
+        return np.bincount(owner, values, minlength=len(self)).astype(np.float64)
+
+    def running(self, values: Floats) -> Floats:
+        if (values == np.floor(values)).all():  # whole numbers add up to the same in any order
+            return super().running(values)
+        out = np.empty(len(values))
+        for rows in self._segments():
+            np.add.accumulate(values[rows], out=out[rows])
+        return out
+
+    def weighed(self, gains: Floats, discount: Discount) -> Floats:
+        if discount is not DISCOUNTS["log2(rank+1)"]:
+            return super().weighed(gains, discount)
+        return gains / self.remember("log2", lambda: log2_of(self.rank + 1))
+
+
+def log2_of(numbers: Floats | Ints) -> Floats:
+    """The C library's logarithms, of which NumPy's own may differ in the last digit; none of what is not above 0."""
+    places = numbers.astype(np.int64)
+    if (places == numbers).all() and places.min(initial=1) > 0:
+        return _log2_up_to(1 << int(places.max(initial=2)).bit_length())[places]
+    return np.array([math.log2(number) if number > 0 else math.nan for number in numbers.tolist()])
+
+
+@lru_cache(maxsize=8)
+def _log2_up_to(size: int) -> Floats:
+    return np.array([math.nan, *map(math.log2, range(1, size + 1))])

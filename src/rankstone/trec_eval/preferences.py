@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.ranked import Floats, Ints
-from rankstone.trec_eval.files import Judgments
-from rankstone.trec_eval.lists import Placed, Setup
+from rankstone.trec_eval.lists import Lines, Setup
 
 Matrix = NDArray[np.int32]
 
@@ -113,20 +112,19 @@ class Group:
 class Preferences:
     """The preferences of some queries, by group, beside the order of their documents."""
 
-    def __init__(self, judgments: Judgments, placed: Placed, queries: Ints, setup: Setup) -> None:
-        rank = placed.rank if setup.depth is None else np.where(placed.rank <= setup.depth, placed.rank, 0)
-        order = np.lexsort((placed.pair, judgments.query))
-        starts = np.searchsorted(judgments.query[order], np.arange(len(judgments.queries) + 1))
-        levels = judgments.grade.astype(setup.score_precision).astype(np.float64)
+    def __init__(self, lines: Lines, queries: Ints, setup: Setup) -> None:
+        rank = lines.rank if setup.depth is None else np.where(lines.rank <= setup.depth, lines.rank, 0)
+        order = np.argsort(lines.pair, kind="stable")  # by query, then by document
+        levels = lines.grade.astype(setup.score_precision).astype(np.float64)
         self.queries: list[list[Group]] = []
         for query in queries.tolist():
-            lines = order[starts[query] : starts[query + 1]]
-            documents, retrieved = _numbered(placed.pair[lines], rank[lines])
+            mine = order[slice(*np.searchsorted(lines.query[order], (query, query + 1)))]
+            documents, retrieved = _numbered(lines.pair[mine], rank[mine])
             groups = []
-            for group in np.unique(judgments.group[lines]).tolist():
-                mine = judgments.group[lines] == group
-                parts = judgments.subgroup[lines[mine]]
-                groups.append(_group(documents[mine], parts, levels[lines[mine]], retrieved, int(documents.max()) + 1))
+            for group in np.unique(lines.group[mine]).tolist():
+                his = lines.group[mine] == group
+                parts = lines.subgroup[mine[his]]
+                groups.append(_group(documents[his], parts, levels[mine[his]], retrieved, int(documents.max()) + 1))
             self.queries.append(groups)
 
     # -- counts ------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """TREC text, read by the core on all cores: the same columns as from a reader that goes line by line."""
 
-import itertools
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,15 +7,16 @@ import pytest
 from rankstone import _core
 from rankstone.inputs.trec import parse_trec
 
+RUN = {"fields": "i-i-n-", "more": True}
+
 
 def strings(column):
-    offsets, text = column
-    return [bytes(text[start:end]).decode() for start, end in itertools.pairwise(offsets)]
+    return [text.decode() for text in column]
 
 
 def test_any_white_space_and_comments():
     text = "# no row\n\n q1\t0  d1\v2 \r\n   # neither\r\nq\u00e9 x \U0001f600 -1e-3\n\f\nq1 0 d2 +.5"
-    query, item, grade = _core.parse_trec(text.encode(), "truth")
+    (query, item), (grade,) = _core.parse_trec(text.encode(), "i-in")
     assert strings(query) == ["q1", "qé", "q1"]
     assert strings(item) == ["d1", "\U0001f600", "d2"]
     assert grade.tolist() == [2, -0.001, 0.5]
@@ -29,7 +28,7 @@ def test_many_pieces():
     text = "".join(f"{q} Q0 {d} {n} {s!r} tag with more\n" for n, (q, d, s) in enumerate(rows)).encode()
     assert len(text) > 4 << 20
     for threads in (1, 3):
-        query, item, score = _core.parse_trec(text, "run", threads)
+        (query, item), (score,) = _core.parse_trec(text, **RUN, threads=threads)
         assert list(zip(strings(query), strings(item), score.tolist(), strict=True)) == rows
     columns = parse_trec(memoryview(text), "run", "a file")
     assert columns.query.type == pa.string()
@@ -47,19 +46,69 @@ def test_a_line_that_needs_a_closer_look(line):
     good = b"q Q0 d 1 0.5 t\n"
     for before in (0, 3, 200_000):
         text = good * before + line.encode(errors="surrogateescape") + b"\n" + good * 10 + b"bad again\n"
-        assert _core.parse_trec(text, "run") == (before + 1, len(good) * before)
+        assert _core.parse_trec(text, **RUN) == (before + 1, len(good) * before)
 
 
 def test_fields_behind_a_grade():
-    assert _core.parse_trec(b"q 0 d 1\nq 0 d 1 2\n", "truth") == (2, 8)
+    assert _core.parse_trec(b"q 0 d 1\nq 0 d 1 2\n", "i-in") == (2, 8)
 
 
 def test_no_rows():
-    for text in (b"", b"\n\n", b"# only this"):
-        query, item, score = _core.parse_trec(text, "run")
-        assert len(query[0]) == len(item[0]) == 1
-        assert len(score) == 0
-    with pytest.raises(ValueError, match="unknown kind 'x'; choose one of: truth, run"):
-        _core.parse_trec(b"", "x")
+    for text in (b"", b"\n\n", b"# only this", b" \t"):
+        (query, item), (score,) = _core.parse_trec(text, **RUN)
+        assert len(query) == len(item) == len(score) == 0
+        assert pa.array(query).to_pylist() == []
+    with pytest.raises(ValueError, match="fields: one letter each"):
+        _core.parse_trec(b"", "ix")
+    with pytest.raises(ValueError, match="fields: one letter each"):
+        _core.parse_trec(b"", "")
     with pytest.raises(TypeError):
-        _core.parse_trec("text", "run")
+        _core.parse_trec("text", "i")
+
+
+def test_other_shapes_of_lines():
+    """As trec_eval has them: any bytes, several ids and numbers, lines of # and blank lines or not."""
+    ids, numbers = _core.parse_trec(b"q A s \xff 1 -2\n# A s d +3 4 \n", "iiiinw", comments=False, utf8=False)
+    assert [list(column) for column in ids] == [[b"q", b"#"], [b"A", b"A"], [b"s", b"s"], [b"\xff", b"d"]]
+    assert [column.tolist() for column in numbers] == [[1, 3], [-2, 4]]
+    assert _core.parse_trec(b"q 1\n\nq 2\n", "in", blanks=False) == (2, 4)
+    assert _core.parse_trec(b"q 1\n#\n", "in", comments=False) == (2, 4)
+
+
+@pytest.mark.parametrize("text", [b"1.0", b"1e2", b"1.", b"+", b"-", b"--1", b"0x1"])
+def test_whole_numbers_are_digits(text):
+    assert _core.parse_trec(b"q 12\nq " + text + b"\n", "iw") == (2, 5)
+
+
+@pytest.mark.parametrize("longest", [3, 15, 16, 17, 40])
+def test_numbers_are_those_of_python(longest):
+    rng = np.random.default_rng(longest)
+    words = []
+    for _ in range(5000):
+        digits = "".join(map(str, rng.integers(0, 10, rng.integers(1, longest + 1))))
+        point = rng.integers(0, len(digits) + 1)
+        words.append(rng.choice(["", "-", "+"]) + rng.choice([digits, digits[:point] + "." + digits[point:]]))
+    words += ["-0", "-0.0", "0.1", "123456789012345", "999999999999999.", ".000000000000001"]
+    _, (numbers,) = _core.parse_trec("\n".join(words).encode(), "n")
+    assert [repr(number) for number in numbers.tolist()] == [repr(float(word)) for word in words]
+
+
+def test_ids_of_any_length():
+    """A short id is copied as a block of known size, so the end of the text and of a column matter."""
+    rng = np.random.default_rng(0)
+    words = ["x" * size for size in rng.integers(1, 80, 500)]
+    for count in range(1, 40):
+        (ids,), _ = _core.parse_trec(" \n".join(words[:count]).encode(), "i")
+        assert strings(ids) == words[:count]
+
+
+def test_strings_outlive_what_they_came_from():
+    (ids,), _ = _core.parse_trec(b"a\nb\n" * 1000, "i")
+    column = pa.array(ids)
+    assert ids[1] == b"b"
+    for row in (-1, 2000):
+        with pytest.raises(IndexError):
+            ids[row]
+    capsules = ids.__arrow_c_array__()  # that nobody takes
+    del ids, capsules
+    assert column.to_pylist() == ["a", "b"] * 1000
