@@ -327,7 +327,7 @@ class Metrics(Mapping[str, Metric]):
             raise AttributeError(error.args[0]) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_ROWS)
+        return iter(sorted(_ROWS))
 
     def __len__(self) -> int:
         return len(_ROWS)
@@ -336,7 +336,7 @@ class Metrics(Mapping[str, Metric]):
         return list(_ROWS)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {row.summary}" for name, row in _ROWS.items())
+        return "\n".join(f"{name}: {_ROWS[name].summary}" for name in self)
 
 
 metrics = Metrics()
