@@ -15,8 +15,8 @@ from typing import Any
 
 import rankstone as rs
 from rankstone.answers.definition import Definition
-from rankstone.conventions.choices import CHOICES
-from rankstone.metrics.registry import Declaration, declared, is_built_in
+from rankstone.conventions.choices import Choice
+from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
 
 K = 3
 EXAMPLE = """\
@@ -108,12 +108,17 @@ def _example(row: Declaration, named: str) -> list[str]:
 def _parameters(row: Declaration) -> list[str]:
     if not row.defaults:
         return ["It has no parameters of its own.", ""]
-    lines = [f"| `{name}` | `{value!r}` | {_words(row, name)} |" for name, value in row.defaults.items()]
-    return ["| parameter | default | others |", "|---|---|---|", *map(_cell_safe, lines), ""]
+    lines = [
+        f"| `{name}` | {row.about[name].meaning} | `{value!r}` | {_words(row.about[name])} |"
+        for name, value in row.defaults.items()
+    ]
+    return ["| parameter | about | default | values |", "|---|---|---|---|", *map(_cell_safe, lines), ""]
 
 
-def _words(row: Declaration, name: str) -> str:
-    return ", ".join(f"`{word!r}`" for word in row.words(name))
+def _words(about: Parameter | Choice) -> str:
+    """The values that there are words for, each with what it says in a definition."""
+    said = [(word, about.words.get(word)) for word in about.allowed]
+    return "; ".join(f"`{word!r}`" + (f": {text}" if text else "") for word, text in said)
 
 
 def _who(row: Declaration, named: str) -> list[str]:
@@ -147,7 +152,10 @@ def _apart(ours: Definition, theirs: Definition) -> str:
 
 def _conventions_index() -> str:
     lines = [f"| [`{name}`]({name}.md) | {one.summary} |" for name, one in rs.conventions.items()]
-    choices = [f"| `{name}` | {choice.meaning} | `{choice.default!r}` |" for name, choice in CHOICES.items()]
+    choices = [
+        f"| `{name}` | {choice.meaning} | `{choice.default!r}` | {_words(choice)} |"
+        for name, choice in rs.choices.items()
+    ]
     return "\n".join(
         [
             "# Conventions",
@@ -163,8 +171,8 @@ def _conventions_index() -> str:
             'Each can be made by name, for all metrics (`ties="expected"`) or for one (`rr_ties="expected"`). The',
             'parameters of the metrics can be chosen the same way (`gain="exp2"`, `ap_divisor="k"`).',
             "",
-            "| choice | about | default |",
-            "|---|---|---|",
+            "| choice | about | default | values |",
+            "|---|---|---|---|",
             *map(_cell_safe, choices),
             "",
         ]
@@ -198,13 +206,19 @@ def _convention(one: rs.Convention) -> str:
 
 
 def _meaning(name: str) -> str:
-    for choice, row in CHOICES.items():
-        if name == choice or name.endswith(f"_{choice}"):
-            return row.meaning
-    owners = [
-        row.name for row in declared().values() if any(name in (one, f"{row.name}_{one}") for one in row.defaults)
-    ]
-    return "a parameter of " + ", ".join(f"[{one}](../metrics/{one}.md)" for one in owners)
+    """What a choice of a convention is about: one of all metrics, or a parameter of some, or either of one metric."""
+    if name in rs.choices:
+        return rs.choices[name].meaning
+    known = declared()
+    owners = [metric for metric, row in known.items() if name in row.defaults]
+    if owners:
+        links = ", ".join(f"[{metric}](../metrics/{metric}.md)" for metric in owners)
+        return f"{known[owners[0]].about[name].meaning}; a parameter of {links}"
+    plain = name.replace("@k_", "_")
+    metric = max((metric for metric in known if plain.startswith(f"{metric}_")), key=len)
+    own = plain.removeprefix(f"{metric}_")
+    meaning = known[metric].about[own].meaning if own in known[metric].about else rs.choices[own].meaning
+    return f"{meaning}; for [{metric}](../metrics/{metric}.md){' with a cutoff' if plain != name else ''}"
 
 
 def _list(title: str, entries: Sequence[str]) -> list[str]:
