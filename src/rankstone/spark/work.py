@@ -20,7 +20,7 @@ from rankstone.inputs.lists import ListPair, lists
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.sums import Measured, Sums, measure, sums_of
-from rankstone.measure.values import refuse, view_for, weights_of
+from rankstone.measure.values import counted_of, refuse, view_for, weights_of
 from rankstone.metrics.registry import Row, metric
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
@@ -391,8 +391,9 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
 
 
 def _pool(one: Share) -> Ranked:
-    """The placed items of the queries that count."""
-    return one.aligned if one.found.counted is None else one.aligned.only(one.found.counted)
+    """The placed items of the queries that enter the mean: one that has no value of its own has rows all the same."""
+    entered = counted_of(one.plan, one.found.ranked)
+    return one.aligned if entered is None else one.aligned.only(entered)
 
 
 def _settle(whole: Part, job: Job) -> None:
