@@ -66,7 +66,7 @@ def agree(metric, params, k, truth, run, chosen):
     except slow.RefusedError:
         with pytest.raises(
             ValueError,
-            match="lacks|nothing could be earned|no query|negative|no probability|an empty|the order of the truth|"
+            match=r"lacks|nothing could be earned|no query|negative|no probability|an empty|the order of the truth|"
             "no relevant item",
         ):
             rs.evaluate(truth, run, metric, **chosen)
