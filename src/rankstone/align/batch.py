@@ -47,10 +47,10 @@ class Rows(Ranking):
 
     def _list(self, grade: Array, places_of: Array, inside: Array | None) -> Rows:
         """Other lists of the same rows."""
-        kept = ("xp", "dtype", "whole", "device", "rule", "faults", "width", "retrieved", "relevant", "nonrelevant")
-        other = object.__new__(Rows)
+        other = object.__new__(IdealRows)
         other.__dict__.update(
-            {name: getattr(self, name) for name in (*kept, "highest_grade")},
+            {name: getattr(self, name) for name in ("xp", "dtype", "whole", "device", "rule", "faults", "width")},
+            batch=self,
             grade=grade,
             places_of=places_of,
             inside=inside,
@@ -249,6 +249,28 @@ class Rows(Ranking):
         raise TypeError("an ideal list has no ideal list of its own")
 
 
+class IdealRows(Rows):
+    """The ideal lists of a batch, which has the same truth."""
+
+    batch: Batch
+
+    @property
+    def retrieved(self) -> Array:
+        return self.batch.retrieved
+
+    @property
+    def relevant(self) -> Array:
+        return self.batch.relevant
+
+    @property
+    def nonrelevant(self) -> Array:
+        return self.batch.nonrelevant
+
+    @property
+    def highest_grade(self) -> Array:
+        return self.batch.highest_grade
+
+
 class Batch(Rows):
     """Rows of items with labels and scores, or with labels in ranked order."""
 
@@ -327,8 +349,9 @@ class Batch(Rows):
         self.expected, self.shared = ties == "expected", ties in SHARED
         if (self.expected or self.shared) and (self.ordered or (check and self._untied())):
             self.expected = self.shared = False
-        if not (self.expected or self.shared or None in depths):
-            self.depth = min(self.width, max(cast("Sequence[int]", depths)))
+        self._deepest = 0 if None in depths else max(cast("Sequence[int]", depths))
+        if not (self.expected or self.shared) and self._deepest:
+            self.depth = min(self.width, self._deepest)
 
     def _comparable(self, scores: Array, float32: bool) -> Array:
         xp = self.xp
@@ -555,7 +578,9 @@ class Batch(Rows):
             order = self.xp.argsort(given._real(worth(given), -math.inf), axis=-1, descending=True, stable=True)
             inside = None if given.inside is None else self.xp.take_along_axis(given.inside, order, axis=-1)
             return self._list(self.xp.take_along_axis(given.grade, order, axis=-1), given._places, inside)
-        depth = min(k, self.width) if isinstance(k, int) and items in ("judged", "retrieved") else self.width
+        depth = self.width
+        if isinstance(k, int) and items in ("judged", "retrieved"):  # one list for all cutoffs
+            depth = min(max(k, self._deepest), self.width)
         return self.remember(("ideal", items, depth), lambda: self._ideal(items, depth))
 
     def _ideal(self, items: Ideal, depth: int) -> Rows:

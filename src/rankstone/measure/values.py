@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,14 +50,20 @@ def _short(plan: Plan, ranking: Ranking) -> Any:
 
 def counted_of(plan: Plan, ranking: Ranking) -> Any:
     """Which queries enter the mean, whatever their values; None for all."""
-    kept: dict[str, Callable[[], Any]] = {
-        "missing": lambda: ranking.present,
-        "empty_list": lambda: ranking.retrieved > 0,
-        "empty_truth": lambda: ranking.judged > 0,
-        "no_relevant": lambda: ~_nothing_relevant(plan, ranking),
-    }
-    skipping = [some() for choice, some in kept.items() if plan.choices[choice] == "skip"]
-    return functools.reduce(operator.and_, skipping) if skipping else None
+    choices, counted = plan.choices, None
+    if choices["missing"] == "skip":
+        counted = ranking.present
+    if choices["empty_list"] == "skip":
+        counted = _both(counted, ranking.retrieved > 0)
+    if choices["empty_truth"] == "skip":
+        counted = _both(counted, ranking.judged > 0)
+    if choices["no_relevant"] == "skip":
+        counted = _both(counted, ~_nothing_relevant(plan, ranking))
+    return counted
+
+
+def _both(counted: Any, more: Any) -> Any:
+    return more if counted is None else counted & more
 
 
 def _both_empty(ranking: Ranking) -> Any:
@@ -88,23 +92,19 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple
         values, defined = where(~defined & both, float(choices["both_empty"]), values), defined | both
     undefined = choices["undefined"]
     if undefined == "skip":
-        counted = defined if counted is None else counted & defined
+        counted = _both(counted, defined)
     elif undefined == "error":
         if choices["averaging"] not in ("micro", "one_list"):
-            ranking.refuse(_among(~defined, counted), "nothing could be earned")
+            ranking.refuse(_both(counted, ~defined), "nothing could be earned")
     elif undefined != "nan":
         values = where(defined, values, float(undefined))
     if choices["no_relevant"] == "error":
-        ranking.refuse(_among(_nothing_relevant(plan, ranking), counted), "there is no relevant item")
+        ranking.refuse(_both(counted, _nothing_relevant(plan, ranking)), "there is no relevant item")
     elif choices["no_relevant"] not in (None, "skip"):
         values = where(_nothing_relevant(plan, ranking), float(choices["no_relevant"]), values)
     if choices["query_digits"] is not None:
         values = ranking.round(values, choices["query_digits"])
     return values if counted is None else where(counted, values, math.nan), counted
-
-
-def _among(queries: Any, counted: Any) -> Any:
-    return queries if counted is None else queries & counted
 
 
 def refuse(plan: Plan, aligned: Aligned) -> None:

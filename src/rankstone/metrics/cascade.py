@@ -89,8 +89,12 @@ def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopC
 
 def _cascade(ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance) -> Values:
     """Sum over items of stop / rank times the chance to have come so far."""
-    stops = _stop(ranking, max_grade, stop_chance)
-    return ranking.sum(ranking.surviving(stops) * stops / ranking.rank, k)
+
+    def terms() -> Values:
+        stops = _stop(ranking, max_grade, stop_chance)
+        return ranking.surviving(stops) * stops / ranking.rank
+
+    return ranking.sum(ranking.remember(("cascade", max_grade, stop_chance), terms), k)
 
 
 def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> Values:

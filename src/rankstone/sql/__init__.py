@@ -69,9 +69,9 @@ def register(connection: Any, convention: str | Convention | None = None) -> Non
     _function(connection, "_rankstone_order", _order, ["VARCHAR", "BOOLEAN"], _ORDER, "native")
     statements, to = [_LISTS], Text()
     for name in measures():
-        for part, kernel in KERNELS.items():
-            _function(connection, f"{name}_{part}", partial(_call, kernel, name, convention))
         rule = mean_of(name, convention)
+        for part in rule.parts:
+            _function(connection, f"{name}_{part}", partial(_call, KERNELS[part], name, convention))
         forms = {n: rule.write(to, name, "abcd"[:n]) for n in (2, 3, 4)}
         if name in MEASURES and rule.ends_at_k:  # what lies below k need not come here
             forms[3] = rule.write(to, name, ("a[1:coalesce(try_cast(c as bigint), len(a))]", "b", "c"))

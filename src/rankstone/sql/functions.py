@@ -152,6 +152,11 @@ class Mean:
     ends_at_k: bool = False  # with a cutoff, what lies below it is never looked at
     problem: str = ""  # what it cannot say
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The functions of one row that it needs, and the value itself."""
+        return ("score", "top", "bottom") if self.averaging == "micro" else ("score", "top")
+
     def write(self, to: Calls, name: str, arguments: Sequence[Any]) -> Any:
         """The mean as an expression: of what each row adds to its sums."""
         if self.problem:
