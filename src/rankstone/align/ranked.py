@@ -376,6 +376,9 @@ class Ranked(_NumPy, Ranking):
     def number(self, condition: Any) -> Any:
         return condition.astype(np.float64)
 
+    def every(self, condition: Bools) -> bool:
+        return bool(condition.all())
+
     def spread(self, values: Any) -> Any:
         return values[self.query] if isinstance(values, np.ndarray) else values
 

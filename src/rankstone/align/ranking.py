@@ -148,6 +148,10 @@ class Ranking(Functions, ABC):
     def number(self, condition: Any) -> Values:
         """1 where a condition holds, else 0."""
 
+    def every(self, condition: Any) -> bool:
+        """Is it known, without asking a device, that a condition holds everywhere."""
+        return False
+
     @abstractmethod
     def spread(self, values: Any) -> Values:
         """A value of each query at each of its items; a plain number is one already."""

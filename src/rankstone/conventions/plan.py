@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -33,7 +33,7 @@ class Plan:
     @property
     def alignment(self) -> Align:
         """The alignment for this metric alone, on one core."""
-        return replace(self.align, zeros=self.zeros, threads=1)
+        return self.align.keeping(self.zeros, 1)
 
 
 def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str, Any]) -> tuple[Plan, ...]:
@@ -125,7 +125,7 @@ def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:
     zeros: dict[Align, bool] = {}
     for plan in plans:
         zeros[plan.align] = zeros.get(plan.align, False) or plan.zeros
-    return {align: replace(align, zeros=keep, threads=threads) for align, keep in zeros.items()}
+    return {align: align.keeping(keep, threads) for align, keep in zeros.items()}
 
 
 # -- what a way of feeding cannot know -----------------------------------------------------------------------

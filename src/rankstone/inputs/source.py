@@ -25,6 +25,12 @@ class Align:
     zeros: bool = True  # are items judged 0 kept
     threads: int = 0  # 0: all cores
 
+    def keeping(self, zeros: bool, threads: int) -> Align:
+        """The same with or without items judged 0, on so many cores."""
+        return Align(
+            self.order, self.float32, self.duplicates, self.truth_duplicates, self.extra_queries, zeros, threads
+        )
+
 
 @dataclass
 class Aligned:
@@ -53,7 +59,11 @@ class Aligned:
         try:
             yield
         except QueryError as error:
-            raise QueryError(f"{label}: {error.problem}", self.queries[error.number]) from None
+            raise self.named(error, label) from None
+
+    def named(self, error: QueryError, label: str) -> QueryError:
+        """An error of a metric with the query's id, where it has had its number."""
+        return QueryError(f"{label}: {error.problem}", self.queries[error.number])
 
     def __reduce__(self) -> tuple[Any, ...]:
         named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))

@@ -9,6 +9,7 @@ from typing import Any
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import alignments, make_plans
+from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.sums import measure, outcome_of
 from rankstone.measure.values import refuse, weights_of
@@ -29,13 +30,17 @@ def evaluate_source(
     for plan in plans:
         found = aligned[plan.align]
         refuse(plan, found)
-        with found.naming(plan.label):
+        try:
             outcomes[plan.label] = outcome_of(plan, measure(plan, found.ranked), weighing)
+        except QueryError as error:
+            raise found.named(error, plan.label) from None
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:
     """Each alignment once. Rules for what is there twice make no difference where nothing is."""
+    if len(wanted) == 1:
+        return {asked: source.align(how) for asked, how in wanted.items()}
     alike: dict[Align, list[Align]] = {}
     for asked, how in wanted.items():
         alike.setdefault(replace(how, duplicates="error", truth_duplicates="error", zeros=True), []).append(asked)

@@ -81,7 +81,8 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple
     choices, where = plan.choices, ranking.where
     earned, possible = ratio.numerator, ratio.denominator
     defined = possible != 0
-    values = where(defined, earned / where(defined, possible, 1.0), math.nan)
+    every = ranking.every(defined)
+    values = earned / possible if every else where(defined, earned / where(defined, possible, 1.0), math.nan)
     if ratio.finish is not None:
         values = ratio.finish(values)
     short = _short(plan, ranking)
@@ -96,7 +97,7 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple
     elif undefined == "error":
         if choices["averaging"] not in ("micro", "one_list"):
             ranking.refuse(_both(counted, ~defined), "nothing could be earned")
-    elif undefined != "nan":
+    elif undefined != "nan" and not every:
         values = where(defined, values, float(undefined))
     if choices["no_relevant"] == "error":
         ranking.refuse(_both(counted, _nothing_relevant(plan, ranking)), "there is no relevant item")
