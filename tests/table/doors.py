@@ -169,7 +169,7 @@ class Numbers:
 
 def choices_of(convention):
     """A convention that has no room for a missing query leaves it out here, as the data has some."""
-    return {"missing": "skip"} if rs.convention(convention).choices.get("missing") == "error" else {}
+    return {"missing": "skip"} if rs.conventions[convention].choices.get("missing") == "error" else {}
 
 
 @cache
@@ -200,13 +200,13 @@ def asked_of(door, metrics, given):
 
 def goes_by_rows(convention):
     """Does the order of the run's rows matter to a convention."""
-    chosen = rs.convention(convention).choices
+    chosen = rs.conventions[convention].choices
     return any(name.endswith("ties") and value in ("input", "reverse_input") for name, value in chosen.items())
 
 
 def goes_by_the_truths_rows(metric, convention):
     """Does the order of the truth's rows matter. To rbo it does only by mistake, see test_doors."""
-    chosen = rs.convention(convention).choices
+    chosen = rs.conventions[convention].choices
     in_order = metric.name == "ndcg" and "given" in chosen.values()
     return metric.name == "rbo" or in_order or chosen.get("truth_depth") == "k"
 

@@ -262,13 +262,6 @@ def test_pairs(row):
 
 # What is known to be wrong, and left out above.
 DEFECTS = {
-    "the ideal list of what was returned leaves out the unjudged items, which known='returned' gives grade 0": (
-        lambda metric, params, choices: (
-            choices.get("known") == "returned"
-            and params.get("ideal") == "retrieved"
-            and (params["negative"] == "signed" or isinstance(params["gain"], dict))
-        )
-    ),
     "a table that gives grade 0 a gain does not give it to the unjudged items, which known='returned' gives grade 0": (
         lambda metric, params, choices: choices.get("known") == "returned" and params.get("gain") == ODD_GAINS
     ),
@@ -345,7 +338,7 @@ def of_arrays(scores, labels, mask):
         given = {**choices, **{f"{metric.name}_{name}": value for name, value in metric.params}}
         given = {name: dict(value) if isinstance(value, tuple) else value for name, value in given.items()}
         function = getattr(rs.arrays, metric.name)
-        values = function(scores[at], labels[at], metric.k, mask[at], **given)
+        values = function(scores=scores[at], labels=labels[at], k=metric.k, mask=mask[at], **given)
         return dict(zip(at, values.tolist(), strict=True))
 
     return measure

@@ -259,7 +259,7 @@ class Ranked(_NumPy, Ranking):
             offsets, grades = np.concatenate(([0], np.cumsum(keep)))[offsets], grades[keep]
         sizes = lengths(offsets)
         rank = np.arange(1, len(grades) + 1) - np.repeat(offsets[:-1], sizes)
-        if unjudged is not None and items == "judged":  # as grade 0, they come before the negative ones
+        if unjudged is not None and items in ("judged", "retrieved"):  # as grade 0, they come before the negative ones
             rank += np.where(grades < 0, np.repeat(unjudged, sizes), 0)
         return self.replace(
             placed_offsets=offsets,
@@ -580,9 +580,9 @@ class Ranked(_NumPy, Ranking):
             return self.place.astype(np.float64)
         if (self.place > lengths(self.truth_offsets)[self.query]).any():
             raise ValueError("rbo needs all rows of a graded truth, and an item is there twice; leave the second out")
-        query = np.repeat(np.arange(len(self)), lengths(self.truth_offsets))
-        ranks = np.empty(len(query))
-        ranks[np.lexsort((-self.truth_grades, query))] = self.ideal().rank
+        best = self.ideal()
+        ranks = np.empty(len(best.grade))
+        ranks[np.lexsort((-self.truth_grades, best.query))] = best.rank
         return ranks[self.truth_offsets[self.query] + self.place - 1]
 
     def _segments(self) -> list[slice]:
