@@ -178,8 +178,8 @@ class TwoPasses:
         """All it knows of the run, as arrays, lists and numbers."""
         passed = self._passed()
         return {
-            "finds": [dict(zip(_FINDS, one, strict=True)) for one in passed.finds],
-            "counts": [dict(zip(_COUNTS, one, strict=True)) for one in passed.counts],
+            "finds": [dict(zip(_FINDS, finds, strict=True)) for finds in passed.finds],
+            "counts": [dict(zip(_COUNTS, counts, strict=True)) for counts in passed.counts],
             "found": sorted(passed.found),
             "counted": sorted(passed.counted),
             "counting": passed.counting,
@@ -194,15 +194,15 @@ class TwoPasses:
             raise ValueError("counts, counted and counting do not go together")
         cores = self._open()
         finds = [
-            self._checked_finds(one, how, cores[how])
-            for how, one in zip(self._ways, saved.items(state, "finds"), strict=True)
+            self._checked_finds(found, how, cores[how])
+            for how, found in zip(self._ways, saved.items(state, "finds"), strict=True)
         ]
-        for core, one in zip(cores.values(), finds, strict=True):
-            core.finds = one
+        for core, checked in zip(cores.values(), finds, strict=True):
+            core.finds = checked
         if counted:
             counts = [
-                _checked_counts(one, core.counts)
-                for one, core in zip(saved.items(state, "counts"), cores.values(), strict=True)
+                _checked_counts(counts, core.counts)
+                for counts, core in zip(saved.items(state, "counts"), cores.values(), strict=True)
             ]
             for core, some in zip(cores.values(), counts, strict=True):
                 core.counts = some

@@ -60,30 +60,30 @@ class Identified:
             "highest": self.highest,
             "tried": self.tried,
             "values": self.values,
-            "matches": [_as_dict(one) for one in self.matches],
+            "matches": [_as_dict(match) for match in self.matches],
             "nearest": self.nearest and _as_dict(self.nearest),
         }
 
     def rows(self) -> list[list[str]]:
         """The matches as a table: convention, what is otherwise, value."""
         shown = self.matches or ([self.nearest] if self.nearest else [])
-        return [[", ".join(one.conventions), _changes(one), f"{one.value:.6f}"] for one in shown]
+        return [[", ".join(match.conventions), _changes(match), f"{match.value:.6f}"] for match in shown]
 
     def __repr__(self) -> str:
-        told = f"{self.metric} = {self.reported}: "
+        asked = f"{self.metric} = {self.reported}: "
         tried = f"{self.tried} definitions tried, {self.values} different values"
         if not self.matches:
-            head = [f"{told}nothing makes this number; {tried}; the nearest:"] if self.nearest else [told + tried]
+            head = [f"{asked}nothing makes this number; {tried}; the nearest:"] if self.nearest else [asked + tried]
         else:
-            head = [f"{told}{len(self.matches)} found; {tried}"]
+            head = [f"{asked}{len(self.matches)} found; {tried}"]
         rows = [line for row in self.rows() for line in _narrow(row)]
         rest = [f"and {len(rows) - _SHOWN} lines more"] if len(rows) > _SHOWN else []
-        table = text_table([["convention", "but", "value"], *rows[:_SHOWN]], "<<>") if rows else []
+        table = text_table([["convention", "changed", "value"], *rows[:_SHOWN]], "<<>") if rows else []
         return "\n".join([*head, *table, *rest])
 
     def _repr_html_(self) -> str:
         lines = repr(self).split("\n", 1)[0]
-        return html_table([["convention", "but", "value"], *self.rows()], "<<>", [lines])
+        return html_table([["convention", "changed", "value"], *self.rows()], "<<>", [lines])
 
 
 def identify(
@@ -115,8 +115,8 @@ def identify(
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     search = _Search(Sweep(source, threads), presets(name, choices), choices)
     for level in (search.conventions, search.one_change, search.two_changes):
-        for one in level():
-            search.see(one, lowest, highest)
+        for match in level():
+            search.see(match, lowest, highest)
         if search.matches and level != search.conventions:
             break
     return Identified(
@@ -183,25 +183,25 @@ class _Search:
     @property
     def matches(self) -> list[Match]:
         """What makes the number, those that make it by the same change together."""
-        return [Match(tuple(names), one.changes, one.value, one.plan) for one, names in self._matches.values()]
+        return [Match(tuple(names), match.changes, match.value, match.plan) for match, names in self._matches.values()]
 
-    def see(self, one: Match, lowest: float, highest: float) -> None:
+    def see(self, match: Match, lowest: float, highest: float) -> None:
         """Keep it if it makes the number, unless its convention does so as it is."""
-        self.values.add(one.value)
-        if lowest <= one.value <= highest and not (one.changes and self._as_they_are & {*one.conventions}):
-            key = (*one.changes.items(), round(one.value, 12))
-            self._matches.setdefault(key, (one, []))[1].extend(one.conventions)
-            self._as_they_are |= set() if one.changes else {*one.conventions}
-        away = abs(one.value - (lowest + highest) / 2)
+        self.values.add(match.value)
+        if lowest <= match.value <= highest and not (match.changes and self._as_they_are & {*match.conventions}):
+            key = (*match.changes.items(), round(match.value, 12))
+            self._matches.setdefault(key, (match, []))[1].extend(match.conventions)
+            self._as_they_are |= set() if match.changes else {*match.conventions}
+        away = abs(match.value - (lowest + highest) / 2)
         if away < self._away:
-            self._away, self.nearest = away, one
+            self._away, self.nearest = away, match
 
     def conventions(self) -> Iterator[Match]:
         """The conventions as they are, those of one value together."""
         together: dict[float, list[str]] = {}
-        for name, one in self.plans.items():
+        for name, plan in self.plans.items():
             self.tried += 1
-            value = self._value(one)
+            value = self._value(plan)
             if not math.isnan(value):
                 together.setdefault(value, []).append(name)
         for value, names in together.items():
@@ -233,21 +233,22 @@ class _Search:
                 yield from self._changed(name, base, before, dict(zip(pair, values, strict=True)))
 
     def _forget_idle(self) -> None:
-        matter = {
-            choice: [one for one in values if (choice, one) in self._matter] for choice, values in self.choices.items()
-        }
-        self.choices = {choice: values for choice, values in matter.items() if values}
+        matter: dict[str, list[Any]] = {}
+        for choice, value in [(choice, value) for choice, values in self.choices.items() for value in values]:
+            if (choice, value) in self._matter:
+                matter.setdefault(choice, []).append(value)
+        self.choices = matter
 
-    def _is_new(self, one: Plan) -> bool:
+    def _is_new(self, plan: Plan) -> bool:
         """Has no plan been here that makes the same of all choices that are still in question."""
-        key = tuple(choice_of(one, choice) for choice in self.choices)
+        key = tuple(choice_of(plan, choice) for choice in self.choices)
         known = (tuple(self.choices), key) in self._seen
         self._seen.add((tuple(self.choices), key))
         return not known
 
-    def _value(self, one: Plan) -> float:
+    def _value(self, plan: Plan) -> float:
         try:
-            return self.sweep.outcome(one).mean
+            return self.sweep.outcome(plan).mean
         except ValueError:  # it refuses this data
             return math.nan
 
@@ -255,26 +256,26 @@ class _Search:
         if any(choice_of(base, choice) == value for choice, value in changes.items()):
             return
         try:
-            one = changed(base, changes)
+            plan = changed(base, changes)
         except ValueError:  # choices that do not go together
             return
-        if not self._is_new(one):
+        if not self._is_new(plan):
             return
         self.tried += 1
-        value = self._value(one)
+        value = self._value(plan)
         if value != before and not (math.isnan(value) and math.isnan(before)):
             self._matter |= {*changes.items()}
             if not math.isnan(value):
-                yield Match((name,), changes, value, one)
+                yield Match((name,), changes, value, plan)
 
 
-def _of_metric(one: Plan, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _of_metric(plan: Plan, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes by names that a convention knows: those of a parameter with the metric's name before it."""
-    return {f"{one.metric.name}_{name}" if name in one.arguments else name: value for name, value in changes.items()}
+    return {f"{plan.metric.name}_{name}" if name in plan.arguments else name: value for name, value in changes.items()}
 
 
-def _changes(one: Match) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in one.changes.items())
+def _changes(match: Match) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in match.changes.items())
 
 
 def _narrow(row: list[str]) -> list[list[str]]:
@@ -285,10 +286,10 @@ def _narrow(row: list[str]) -> list[list[str]]:
     return [[first, *row[1:]], *([line, "", ""] for line in more)]
 
 
-def _as_dict(one: Match) -> dict[str, Any]:
+def _as_dict(match: Match) -> dict[str, Any]:
     return {
-        "conventions": list(one.conventions),
-        "changes": dict(one.changes),
-        "value": one.value,
-        "definition": one.definition.cite,
+        "conventions": list(match.conventions),
+        "changes": dict(match.changes),
+        "value": match.value,
+        "definition": match.definition.cite,
     }

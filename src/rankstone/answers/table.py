@@ -38,9 +38,9 @@ def html_table(rows: Rows, align: str, remarks: Sequence[str]) -> str:
         )
 
     body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows[1:] if row)
-    told = "<br>".join(escape(one) for one in remarks)
+    text = "<br>".join(escape(remark) for remark in remarks)
     return (
-        f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{told}</small></p>"
+        f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{text}</small></p>"
     )
 
 

@@ -78,9 +78,9 @@ def as_json(data: Any) -> str:
 
 def _jsonable(data: Any) -> Any:
     if isinstance(data, Mapping):
-        return {str(name): _jsonable(one) for name, one in data.items()}
+        return {str(name): _jsonable(value) for name, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_jsonable(one) for one in data]
+        return [_jsonable(value) for value in data]
     if isinstance(data, float):
         return data if math.isfinite(data) else None if math.isnan(data) else str(data)
     return data if data is None or isinstance(data, (str, int)) else str(data)
@@ -251,5 +251,5 @@ def _check_ids(table: Any, form: str, target: str) -> None:
         if pc.any(bad).as_py():
             first = table[role].filter(bad)[0].as_py()
             why = "is empty" if first == "" else "has white space or a leading # in it"
-            fit = listed((one.name for one in FORMATS.values() if one.write and not one.bad_ids), "and")
+            fit = listed((form.name for form in FORMATS.values() if form.write and not form.bad_ids), "and")
             raise ValueError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")

@@ -219,7 +219,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
         "library": "torchmetrics 1.9.0",
         "choices": {
             **_TORCHMETRICS,
-            **{f"{one}_nonpositive_score": "miss" for one in ("precision", "recall", "rr", "ap")},
+            **{f"{metric}_nonpositive_score": "miss" for metric in ("precision", "recall", "rr", "ap")},
         },
         "undefined_order": _UNSTABLE + "; ndcg is their average",
     },
@@ -244,7 +244,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
         "choices": {
             **_ARRAYS,
             "score_precision": "float32",
-            **{f"{one}_default_k": 32 for one in ("ndcg", "ap", "precision")},
+            **{f"{metric}_default_k": 32 for metric in ("ndcg", "ap", "precision")},
             "gain": "exp2",
             "negative": "error",
             "ideal_sign": "positive",
@@ -437,7 +437,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "gain": "binary",
             "negative": "signed",
             "discount": "log2(max(rank,2))",
-            **{f"{one}_no_relevant": "nan" for one in ("recall", "hit_rate", "rr", "ndcg", "rbp")},
+            **{f"{metric}_no_relevant": "nan" for metric in ("recall", "hit_rate", "rr", "ndcg", "rbp")},
             "ap_no_relevant": "error",
             "ap_both_empty": "nan",
             "nan_in_mean": "zero",

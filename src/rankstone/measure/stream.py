@@ -259,7 +259,7 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
 
 
 def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
-    if isinstance(batch, Mapping) and not any(isinstance(one, Mapping) for one in batch.values()):
+    if isinstance(batch, Mapping) and not any(isinstance(column, Mapping) for column in batch.values()):
         found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
         return by_role({role: batch[name] for role, name in found.items()})
     return as_columns(batch, "run", given)

@@ -1,4 +1,4 @@
-"""A metric is declared once, by `@metric`. Names, parameters, help and checks are all read from that row."""
+"""A metric is declared once, by `@metric`. Names, parameters, help and checks are all read from that declaration."""
 
 from __future__ import annotations
 
@@ -141,15 +141,15 @@ class Parameter:
 
 def _about(hint: Any) -> Parameter:
     """What an annotation says."""
-    told = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Parameter)), Parameter())
+    said = next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)), Parameter())
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     if get_origin(hint) is Literal:
-        return replace(told, allowed=get_args(hint))
-    return replace(told, types=frozenset({hint, *get_args(hint)} - {Any}))
+        return replace(said, allowed=get_args(hint))
+    return replace(said, types=frozenset({hint, *get_args(hint)} - {Any}))
 
 
-_ROWS: dict[str, Declaration] = {}
+_DECLARED: dict[str, Declaration] = {}
 _NAMES: dict[str, str] = {}  # lower-case name or alias -> name
 on_declare: list[Callable[[], None]] = []  # empties caches that a new or changed metric makes stale
 
@@ -184,25 +184,25 @@ def metric(
     a cluster compute an error of predicted ratings without bringing all of them together.
     """
     names = (name, *aliases)
-    for one in names:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", one):
-            raise ValueError(f"{one!r} cannot be a metric's name: use letters, digits and _")
+    for alias in names:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", alias):
+            raise ValueError(f"{alias!r} cannot be a metric's name: use letters, digits and _")
 
     def declare(function: Callable[..., Ratio]) -> Metric:
-        row = Declaration(
+        declaration = Declaration(
             name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
             two_sided, all_queries, whole, counts_hits, ends_at_k,
         )  # fmt: skip
-        before = _ROWS.get(name)
-        if before is not None and is_built_in(before) and not is_built_in(row):
+        before = _DECLARED.get(name)
+        if before is not None and is_built_in(before) and not is_built_in(declaration):
             raise ValueError(f"{name!r} is a metric of rankstone's own; choose another name")
-        for one in names:
-            taken = _NAMES.get(one.lower())
+        for alias in names:
+            taken = _NAMES.get(alias.lower())
             if taken not in (None, name):
-                raise ValueError(f"metric name {one!r} is already an alias of {taken!r}")
-        _NAMES.update({one.lower(): name for one in names})
-        _ROWS[name] = row
+                raise ValueError(f"metric name {alias!r} is already an alias of {taken!r}")
+        _NAMES.update({alias.lower(): name for alias in names})
+        _DECLARED[name] = declaration
         for forget in on_declare:
             forget()
         return Metric(name)
@@ -210,14 +210,14 @@ def metric(
     return declare
 
 
-def is_built_in(row: Declaration) -> bool:
+def is_built_in(declaration: Declaration) -> bool:
     """Is it one of the package's own metrics."""
-    return row.function.__module__.startswith("rankstone.")
+    return declaration.function.__module__.startswith("rankstone.")
 
 
 def declared() -> dict[str, Declaration]:
     """Every declared metric, by name."""
-    return dict(_ROWS)
+    return dict(_DECLARED)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -232,7 +232,7 @@ class Metric:
     params: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name not in _ROWS:
+        if self.name not in _DECLARED:
             raise ValueError(_unknown(self.name))
         if self.params:
             from rankstone.conventions.convention import check_choice
@@ -246,7 +246,7 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        return _ROWS[self.name]
+        return _DECLARED[self.name]
 
     def __matmul__(self, k: int) -> Metric:
         return Metric(self.name, k, self.params)
@@ -316,7 +316,7 @@ class Metrics(Mapping[str, Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
 
     def __getitem__(self, name: str) -> Metric:
-        if name not in _ROWS:
+        if name not in _DECLARED:
             raise KeyError(_unknown(name))
         return Metric(name)
 
@@ -327,16 +327,16 @@ class Metrics(Mapping[str, Metric]):
             raise AttributeError(error.args[0]) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_ROWS)
+        return iter(_DECLARED)
 
     def __len__(self) -> int:
-        return len(_ROWS)
+        return len(_DECLARED)
 
     def __dir__(self) -> list[str]:
-        return list(_ROWS)
+        return list(_DECLARED)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {row.summary}" for name, row in _ROWS.items())
+        return "\n".join(f"{name}: {declaration.summary}" for name, declaration in _DECLARED.items())
 
 
 metrics = Metrics()
@@ -384,16 +384,17 @@ def parse(text: str) -> tuple[Metric, ...]:
 on_declare.append(parse.cache_clear)
 
 
-def _arguments(text: str, row: Declaration, arguments: str) -> dict[str, Any]:
+def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:
         raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'") from None
     if not isinstance(call, ast.Call):
         raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'")
-    if len(call.args) > len(row.defaults):
-        raise ValueError(f"{text!r}: {row.name} takes {_list_or_none(row.defaults)}")
-    pairs = [*zip(row.defaults, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
+    if len(call.args) > len(declaration.defaults):
+        raise ValueError(f"{text!r}: {declaration.name} takes {_list_or_none(declaration.defaults)}")
+    by_name = ((keyword.arg, keyword.value) for keyword in call.keywords)
+    pairs = [*zip(declaration.defaults, call.args, strict=False), *by_name]
     out: dict[str, Any] = {}
     for parameter, node in pairs:
         if parameter is None or parameter in out:
@@ -413,8 +414,8 @@ def _unknown(text: str, word: str | None = None) -> str:
     close = difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.5)
     if close:
         rest = text.replace(word, _NAMES[close[0]], 1)
-        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_ROWS))}"
-    return f"unknown metric {text!r}; known: {', '.join(sorted(_ROWS))}"
+        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_DECLARED))}"
+    return f"unknown metric {text!r}; known: {', '.join(sorted(_DECLARED))}"
 
 
 def _list_or_none(names: Iterable[str]) -> str:
