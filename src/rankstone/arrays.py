@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.measure.values import counted_of, ratio_of, values_of
 from rankstone.metrics.registry import Metric, declared, depth
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords
 
 
 class BatchMetric:
@@ -51,7 +56,7 @@ class BatchMetric:
         labels_by_rank: Array = None,
         convention: str | Convention = "rankstone",
         check: bool = True,
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> Array:
         if swapped:
             raise TypeError(f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)")

@@ -6,13 +6,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.metrics.registry import Declaration, Metric
 from rankstone.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords
+
+Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
 
 _STAGES = ("metric", "align", "mean")
 
@@ -47,7 +54,7 @@ class Definition:
         return _plain({**asdict(self), "cite": self.cite})
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Definition:
+    def from_dict(cls, data: Plain) -> Definition:
         """The definition that `to_dict` made this of."""
         known = {name: data[name] for name in cls.__dataclass_fields__}
         return cls(**{**known, **{name: tuple(known[name]) for name in ("rules", "edge_cases")}})
@@ -78,7 +85,9 @@ def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
+def define(
+    metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Unpack[Keywords]
+) -> Definition:
     """What a metric's number means: `formula`, `latex`, `sentence`, `edge_cases`, and `cite`, a line to put under it.
 
     >>> rs.define("precision@5", convention="hivemall").formula

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,24 +29,29 @@ from rankstone.measure.values import ratio_of, some
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+
 _SHOWN = 30  # rows of a printed table
 _FEW = 6  # choices whose every order is tried
 _AT_ONCE = 1 << 21  # hits of copies of a query
 
 
 def explain(
-    truth: Any,
-    run: Any,
+    truth: Truth,
+    run: Run | tuple[Run, Run],
     metric: str | Metric,
     *,
-    query: Any = None,
+    query: Hashable = None,
     convention: str | Convention | tuple[str | Convention, str | Convention] = "rankstone",
-    columns: Mapping[str, Any] | None = None,
-    mask: Any = None,
-    lengths: Any = None,
-    groups: Any = None,
+    columns: Roles | None = None,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Explanation | Difference | Moves:
     """Where a query's score came from: each item's grade and what it earned, the ideal list, and the division.
 

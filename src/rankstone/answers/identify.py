@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.sweep import Sweep, changed, choice_of, presets, values_of
@@ -15,7 +15,12 @@ from rankstone.answers.table import html_table, text_table
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.open import open_source
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
 
 _SHOWN = 40  # lines of a printed table
 _LEARNT_FROM = 3  # conventions that differ
@@ -26,7 +31,7 @@ class Match:
     """A definition that makes the number: some conventions, with some choices made otherwise."""
 
     conventions: tuple[str, ...]  # that all make it, the most ordinary first
-    changes: Mapping[str, Any]
+    changes: ByName
     value: float
     plan: Plan
 
@@ -87,17 +92,17 @@ class Identified:
 
 
 def identify(
-    truth: Any,
-    run: Any,
+    truth: Truth,
+    run: Run,
     metric: str | Metric,
     value: float | str | None = None,
     *,
-    columns: Mapping[str, Any] | None = None,
-    mask: Any = None,
-    lengths: Any = None,
-    groups: Any = None,
+    columns: Roles | None = None,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Identified:
     """Which conventions and tools make a number that someone reported: `"nDCG@10 = 0.4704"`, or a metric and a number.
 
@@ -163,7 +168,7 @@ def interval(reported: str) -> tuple[float, float]:
 class _Search:
     """Definitions in the order of how ordinary they are, each value kept with the first that makes it."""
 
-    def __init__(self, sweep: Sweep, plans: Mapping[str, Plan], known: Mapping[str, Any]) -> None:
+    def __init__(self, sweep: Sweep, plans: Mapping[str, Plan], known: ByName) -> None:
         self.sweep, self.plans = sweep, plans
         self._matches: dict[Any, tuple[Match, list[str]]] = {}
         self._as_they_are: set[str] = set()  # conventions that make the number without any change
@@ -252,7 +257,7 @@ class _Search:
         except ValueError:  # it refuses this data
             return math.nan
 
-    def _changed(self, name: str, base: Plan, before: float, changes: Mapping[str, Any]) -> Iterator[Match]:
+    def _changed(self, name: str, base: Plan, before: float, changes: ByName) -> Iterator[Match]:
         if any(choice_of(base, choice) == value for choice, value in changes.items()):
             return
         try:
@@ -269,7 +274,7 @@ class _Search:
                 yield Match((name,), changes, value, plan)
 
 
-def _of_metric(plan: Plan, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _of_metric(plan: Plan, changes: ByName) -> dict[str, Any]:
     """Changes by names that a convention knows: those of a parameter with the metric's name before it."""
     return {f"{plan.metric.name}_{name}" if name in plan.arguments else name: value for name, value in changes.items()}
 

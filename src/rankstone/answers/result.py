@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
-from rankstone.answers.definition import Definition, definition_of, summarize
+from rankstone.answers.definition import Definition, Plain, definition_of, summarize
 from rankstone.answers.table import text_table, wrapped
 from rankstone.conventions.convention import Convention
-from rankstone.inputs.source import Aligned
+from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import view_for
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse
 from rankstone.version import __version__
+
+if TYPE_CHECKING:
+    from rankstone.typing import Id, Path
 
 _ALIGN = "<>>>"
 
@@ -128,9 +131,9 @@ class Result(Means):
     def __init__(
         self,
         outcomes: dict[str, Outcome],
-        aligned: dict[Any, Aligned],
+        aligned: Mapping[Align, Aligned],
         convention: Convention,
-        choices: Mapping[str, Any],
+        choices: ByName,
         weights: Floats | None,
     ) -> None:
         self._outcomes = outcomes
@@ -232,7 +235,7 @@ class Result(Means):
             out[label] = (means[0], means[-1], moved)
         return out
 
-    def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
+    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         if isinstance(groups, Mapping):
             lost = [query for query in self.queries if query not in groups]
@@ -301,7 +304,7 @@ class Result(Means):
         """The table of values a query, by the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def write(self, path: Any, format: str | None = None) -> None:  # noqa: A002
+    def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write to a file: json for all of it, or the values of each query as csv, tsv, jsonl, parquet or trec.
 
         `read_result` reads json again. A parquet file has the definitions in its metadata; beside the others, which
@@ -384,7 +387,7 @@ def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Float
 class Saved(Means):
     """A result read from a file."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Plain) -> None:
         self._data = data
         self.definitions = {label: Definition.from_dict(saved) for label, saved in data["definitions"].items()}
         self.account = Account(**data["account"])

@@ -17,7 +17,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.sums import Outcome, measured, outcome_of
 from rankstone.measure.values import ratio_of, refuse, view_for
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import ByName, Metric
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ _OPPOSITES = {"item_asc": "item_desc", "reverse_input": "input"}  # where no ite
 class _Read(dict[str, Any]):
     """Choices that remember which of them were asked for."""
 
-    def __init__(self, choices: Mapping[str, Any]) -> None:
+    def __init__(self, choices: ByName) -> None:
         super().__init__(choices)
         self.asked: dict[str, Any] = {}
 
@@ -146,7 +146,7 @@ def _same_ties(first: Ranked, second: Ranked) -> bool:
     )
 
 
-def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
+def presets(metric: Metric, choices: ByName) -> dict[str, Plan]:
     """The metric's plan under every convention that has one."""
     found = {}
     for name in conventions:
@@ -173,7 +173,7 @@ def choice_of(plan: Plan, name: str) -> Any:
     return plan.arguments[name] if name in plan.arguments else plan.choices[name]
 
 
-def changed(plan: Plan, changes: Mapping[str, Any]) -> Plan:
+def changed(plan: Plan, changes: ByName) -> Plan:
     """The plan with some choices made otherwise."""
     arguments = {**plan.arguments, **{name: value for name, value in changes.items() if name in plan.arguments}}
     choices = {**plan.choices, **{name: value for name, value in changes.items() if name in plan.choices}}

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.answers.definition import Plain
 from rankstone.answers.result import Result, Saved
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import is_whole, numbers, one_piece, plain
@@ -56,7 +57,7 @@ def write(result: Result, path: Path, format: str | None = None) -> None:  # noq
         write_beside(path, about_result(result))
 
 
-def write_beside(path: Path, about: Any) -> None:
+def write_beside(path: Path, about: Plain) -> None:
     """Put what a file has no room for beside it; nothing beside standard output or a device."""
     name = os.fspath(path)
     if name != "-" and os.path.isfile(os.path.realpath(name)):
@@ -71,7 +72,7 @@ def about_result(result: Result) -> dict[str, Any]:
     return whole
 
 
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     """JSON proper, where NaN is null."""
     return json.dumps(_jsonable(data), indent=2, ensure_ascii=False, allow_nan=False)
 

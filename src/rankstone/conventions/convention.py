@@ -6,14 +6,19 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.presets import PRESETS
-from rankstone.metrics.registry import Declaration, declared
+from rankstone.conventions.presets import PRESETS, Preset
+from rankstone.metrics.registry import ByName, Declaration, Value, declared
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords
 
 
-def check_choice(declaration: Declaration | None, name: str, value: Any) -> Any:
+def check_choice(declaration: Declaration | None, name: str, value: Value) -> Value:
     """A choice's value in the form it is kept in, or an error that says what it could have been."""
     if declaration is not None and name in declaration.defaults:
         if isinstance(value, Mapping):
@@ -26,10 +31,10 @@ def check_choice(declaration: Declaration | None, name: str, value: Any) -> Any:
     return CHOICES[name].check(name, value)
 
 
-def check_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
+def check_choices(choices: ByName) -> dict[str, Value]:
     """Check choices that hold for all metrics (`gain=`) or for one (`ap_divisor=`)."""
     known = declared()
-    out: dict[str, Any] = {}
+    out: dict[str, Value] = {}
     for given, value in choices.items():
         name = given.replace("@k_", "_", 1)  # `rr@k_ties` is that of rr with a cutoff
         owners = [declaration for declaration in known.values() if name in declaration.defaults]
@@ -53,7 +58,7 @@ class Convention:
 
     name: str
     summary: str
-    choices: Mapping[str, Any]
+    choices: ByName
     library: str = ""  # the package it reproduces, and the version that was measured
     notes: tuple[str, ...] = ()  # what a reader should know; how its options are said here
     undefined_order: str = ""  # where the package itself has no order of tied items
@@ -62,7 +67,7 @@ class Convention:
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
 
-    def with_choices(self, **choices: Any) -> Convention:
+    def with_choices(self, **choices: Unpack[Keywords]) -> Convention:
         """The same convention with some choices made otherwise."""
         if not choices:
             return self
@@ -85,11 +90,11 @@ class Convention:
 def decide(
     declaration: Declaration,
     name: str,
-    given: Mapping[str, Any],
-    over: Mapping[str, Any],
+    given: ByName,
+    over: ByName,
     convention: Convention,
     k: int | None = None,
-) -> Any:
+) -> Value:
     """The value of one choice for one metric. The nearest word wins:
 
     the metric's own parameters, then the caller's overrides, then the convention; in each of these
@@ -117,7 +122,7 @@ def decide(
 class Conventions(Mapping[str, Convention]):
     """Every convention by name: `rs.conventions["trec_eval"]`."""
 
-    def __init__(self, presets: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, presets: Mapping[str, Preset]) -> None:
         self._known = {name: Convention(name, **preset) for name, preset in presets.items()}
 
     def __getitem__(self, name: str) -> Convention:
@@ -149,7 +154,7 @@ def find_convention(name: str | Convention) -> Convention:
         raise ValueError(error.args[0]) from None
 
 
-def _unknown(what: str, name: Any, known: list[str]) -> str:
+def _unknown(what: str, name: object, known: list[str]) -> str:
     close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return (

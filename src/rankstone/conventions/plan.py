@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.align.ranking import Relevance
 from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED
@@ -13,7 +13,10 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Align
-from rankstone.metrics.registry import Metric, on_declare, parse
+from rankstone.metrics.registry import ByName, Metric, Value, on_declare, parse
+
+if TYPE_CHECKING:
+    from rankstone.typing import Metrics
 
 DEFAULT_METRICS = ("ndcg@10", "ap", "rr", "precision@10", "recall@10")
 
@@ -24,9 +27,9 @@ class Plan:
 
     metric: Metric
     label: str
-    arguments: Mapping[str, Any]
+    arguments: ByName
     relevance: Relevance
-    choices: Mapping[str, Any]
+    choices: ByName
     align: Align  # the alignment it reads; items judged 0 may be left out of it
     zeros: bool  # must items judged 0 be kept
 
@@ -36,7 +39,7 @@ class Plan:
         return replace(self.align, zeros=self.zeros, threads=1)
 
 
-def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str, Any]) -> tuple[Plan, ...]:
+def make_plans(metrics: Metrics, convention: str | Convention, choices: ByName) -> tuple[Plan, ...]:
     """Make every choice for every metric."""
     asked = (metrics,) if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else tuple(metrics)
     given = tuple(sorted(choices.items()))
@@ -49,7 +52,7 @@ def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str,
 
 @lru_cache(maxsize=512)
 def _make_plans(
-    asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Any], ...]
+    asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Value], ...]
 ) -> tuple[Plan, ...]:
     named = find_convention(name)
     over = check_choices(dict(choices))
@@ -69,14 +72,14 @@ def _make_plans(
 on_declare.append(_make_plans.cache_clear)
 
 
-def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan:
+def _decided(metric: Metric, over: ByName, named: Convention) -> Plan:
     declaration, given = metric.declaration, dict(metric.params)
     choices = {name: decide(declaration, name, given, over, named, metric.k) for name in CHOICES}
     arguments = {name: decide(declaration, name, given, over, named, metric.k) for name in declaration.defaults}
     return make_plan(metric, arguments, choices)
 
 
-def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str, Any]) -> Plan:
+def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
     declaration, ties = metric.declaration, choices["ties"]
     if declaration.takes_k:

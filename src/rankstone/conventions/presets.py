@@ -7,7 +7,9 @@ row leaves out is as in `rankstone`. `library` is the version whose numbers were
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+Preset: TypeAlias = Mapping[str, Any]  # parts of a `Convention`: {"summary": "LightGBM", "choices": {"gain": "exp2"}}
 
 # Tools that are handed one array of labels and one of scores: they know nothing but the rows they get.
 _ARRAYS: dict[str, Any] = {
@@ -70,7 +72,7 @@ _TORCHMETRICS: dict[str, Any] = {
 }
 _UNSTABLE = "equal scores: whatever an unstable sort makes of them"
 
-PRESETS: Mapping[str, dict[str, Any]] = {
+PRESETS: Mapping[str, Preset] = {
     "rankstone": {
         "summary": "trec_eval's definitions; every judged query counts, and 0 where a query has no relevant item",
         "choices": {},

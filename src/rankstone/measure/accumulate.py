@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone.align import state as saved
 from rankstone.align.join import join
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.state import locked, ranked_from_state, ranked_state, reading
+from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
@@ -27,6 +27,11 @@ from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import refuse, weights_of
 from rankstone.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
@@ -59,12 +64,12 @@ class Accumulator(Saved):
 
     def __init__(
         self,
-        metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+        metrics: Metrics = DEFAULT_METRICS,
         *,
         convention: str | Convention = "rankstone",
         keep: bool = True,
         threads: int = 0,
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> None:
         self.plans = make_plans(metrics, convention, choices)
         self._alignments = alignments(self.plans, threads)
@@ -93,15 +98,15 @@ class Accumulator(Saved):
 
     def update(
         self,
-        truth: Any,
-        run: Any = None,
+        truth: Truth | Items | float,
+        run: Run | Items | float | None = None,
         *,
-        query: Any = None,
-        weights: Any = None,
-        columns: Mapping[str, Any] | None = None,
-        mask: Any = None,
-        lengths: Any = None,
-        groups: Any = None,
+        query: Hashable = None,
+        weights: Weights | None = None,
+        columns: Roles | None = None,
+        mask: Array | None = None,
+        lengths: Numbers | None = None,
+        groups: Numbers | None = None,
     ) -> None:
         """Measure more queries. query: the id of a single list. The other words are those of `rs.evaluate`."""
         single = self._single(truth, run, query)
@@ -259,7 +264,7 @@ class Accumulator(Saved):
             "extra_pieces": [piece.state() for piece in held.extra_pieces],
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Metrics, choices and keep must be the same."""
         refuse_other(self._settings(), state, "accumulator")
         with reading("accumulator"):
@@ -267,7 +272,7 @@ class Accumulator(Saved):
         with self._lock:
             self._held = held
 
-    def _read(self, state: Mapping[str, Any]) -> _Held:
+    def _read(self, state: State) -> _Held:
         ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
         pieces, extra_pieces = (
             [Piece.read(piece, self._alignments, self._weighted) for piece in saved.items(state, name)]
@@ -388,7 +393,7 @@ class Piece:
         }
 
     @classmethod
-    def read(cls, state: Mapping[str, Any], alignments: Iterable[Align], weighted: bool) -> Piece:
+    def read(cls, state: State, alignments: Iterable[Align], weighted: bool) -> Piece:
         """A piece from its state, if all goes together."""
         several = map(ranked_from_state, saved.items(state, "ranked"))
         ranked = dict(zip(alignments, several, strict=True))

@@ -6,16 +6,17 @@ import copy
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone.align import state as saved
 from rankstone.align.ranked import Bools, Floats
-from rankstone.align.state import locked, reading
+from rankstone.align.ranking import Finish
+from rankstone.align.state import State, locked, reading
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.table import text_table
 from rankstone.conventions.convention import Convention, find_convention
@@ -26,6 +27,11 @@ from rankstone.measure.accumulate import by_query
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, shares_of
 from rankstone.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords, Metrics
 
 Time = float | datetime
 Span = float | timedelta
@@ -79,7 +85,7 @@ class Online(Saved):
 
     def __init__(
         self,
-        metrics: str | Metric | Iterable[str | Metric],
+        metrics: Metrics,
         *,
         window: Span | None = None,
         horizon: Span | None = None,
@@ -87,7 +93,7 @@ class Online(Saved):
         by: str | None = None,
         confidence: float = 0.95,
         convention: str | Convention = "rankstone",
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> None:
         asked = make_plans(metrics, convention, choices)
         named = find_convention(convention).with_choices(**choices)
@@ -129,7 +135,7 @@ class Online(Saved):
     # -- events ----------------------------------------------------------------------------------------------
 
     @locked
-    def served(self, list_id: Hashable, items: Sequence[Any], time: Time, **words: Any) -> None:
+    def served(self, list_id: Hashable, items: Iterable[Hashable], time: Time, **words: Hashable) -> None:
         """A list of items, best first, was shown."""
         at, shown = _time(time), list(items)
         if words.keys() != ({self.by} - {None}):
@@ -150,7 +156,7 @@ class Online(Saved):
             self._join(found, *outcome)
 
     @locked
-    def outcome(self, list_id: Hashable, item: Any, time: Time, grade: float = 1.0) -> None:
+    def outcome(self, list_id: Hashable, item: Hashable, time: Time, grade: float = 1.0) -> None:
         """Somebody did something with an item: clicked it (grade 1), say, or bought it (a higher grade)."""
         at = _time(time)
         try:
@@ -349,7 +355,7 @@ class Online(Saved):
             "counts": dict(self._counts),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
         refuse_other(self._settings(), state, "Online")
         with reading("Online"):
@@ -403,7 +409,7 @@ class Window(Mapping[str, Estimate]):
     def __init__(
         self,
         estimates: dict[str, Estimate],
-        by: dict[Any, dict[str, Estimate]],
+        by: Mapping[Hashable, dict[str, Estimate]],
         start: float,
         end: float,
         definitions: dict[str, Definition],
@@ -468,7 +474,7 @@ class _Settled(NamedTuple):
         return self.only(np.argsort(self.times, kind="stable").tolist())
 
     @classmethod
-    def read(cls, state: Mapping[str, Any], metrics: int) -> _Settled:
+    def read(cls, state: State, metrics: int) -> _Settled:
         """Lists from a state."""
         ids, segments = saved.items(state, "ids"), saved.items(state, "segments")
         times = saved.floats(state, "times", len(ids))
@@ -498,7 +504,7 @@ class _Settled(NamedTuple):
 
 def _estimate(
     plan: Plan,
-    finish: Callable[[Any], Any] | None,
+    finish: Finish | None,
     top: Floats,
     bottom: Floats,
     weights: Floats,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.evaluate import evaluate
 from rankstone.measure.sources import evaluate_source
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import Metric, Value
+
+if TYPE_CHECKING:
+    from rankstone.typing import Items
 
 
-def measure_list(metric: Metric, ranked: Any = None, **given: Any) -> float:
+def measure_list(metric: Metric, ranked: Items | None = None, **given: Value) -> float:
     """Measure one list, as `_measured` reads it. It is no query, so an error need not name it."""
     try:
         return _measured(metric, ranked, **given)

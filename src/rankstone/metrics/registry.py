@@ -12,7 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    SupportsIndex,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from rankstone.align.ranking import Ratio
 
@@ -23,7 +34,9 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 Kind = Literal["ranking", "count", "ratings", "agreement"]
-Whole = Callable[[float, float, Mapping[str, Any]], tuple[float, float]]
+Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
+ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
+Whole = Callable[[float, float, ByName], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +51,15 @@ class Declaration:
     use: str  # when to use it
     beware: str
     kind: Kind
-    choices: Mapping[str, Any]  # choices this metric makes differently from the rest, e.g. how it is averaged
+    choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
-    zeros: Callable[[Mapping[str, Any]], bool]  # does it read items judged with grade 0, given its parameters
+    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
     extremes: tuple[str, str]  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
     two_sided: bool  # an item is relevant or not, and nothing between
-    all_queries: Callable[[Mapping[str, Any]], str]  # what it asks of all queries at once, given its parameters
+    all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
     whole: Whole | None  # what the means of its two parts make
     counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
@@ -57,7 +70,7 @@ class Declaration:
         return (self.function.__doc__ or "").strip().split("\n", 1)[0]
 
     @cached_property
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, Value]:
         """Parameters besides k, with their defaults."""
         found = inspect.signature(self.function).parameters
         return {
@@ -81,7 +94,7 @@ class Declaration:
         """The words that a parameter can be, in a fixed order; none where it can be any number."""
         return self.about[parameter].allowed if parameter in self.about else ()
 
-    def takes(self, parameter: str, value: Any) -> bool:
+    def takes(self, parameter: str, value: Value) -> bool:
         """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
         try:
             self.check(parameter, value)
@@ -89,7 +102,7 @@ class Declaration:
             return False
         return True
 
-    def check(self, parameter: str, value: Any) -> None:
+    def check(self, parameter: str, value: Value) -> None:
         """Refuse a value that the parameter cannot take."""
         if parameter in self.about:
             self.about[parameter].check(f"{self.name}: {parameter}", value)
@@ -112,7 +125,7 @@ class Parameter:
     allowed: tuple[Any, ...] = ()
     types: frozenset[Any] = frozenset()
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: Value) -> None:
         """Refuse what it cannot be."""
         if self.allowed and value not in self.allowed:
             raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
@@ -132,7 +145,7 @@ class Parameter:
             span = f"lie between {low:g} and {high:g}" if high is not None else f"be above {low:g}"
             raise ValueError(f"{name} must {span}, not {value!r}")
 
-    def say(self, name: str, value: Any) -> str:
+    def say(self, name: str, value: Value) -> str:
         """The value in a few words; nothing where it is the ordinary one."""
         if isinstance(value, tuple):  # a table
             return f"{name} {dict(value)}"
@@ -163,15 +176,15 @@ def metric(
     use: str = "",
     beware: str = "",
     kind: Kind = "ranking",
-    choices: Mapping[str, Any] | None = None,
+    choices: ByName | None = None,
     expected: bool = False,
-    zeros: bool | Callable[[Mapping[str, Any]], bool] = True,
+    zeros: bool | Callable[[ByName], bool] = True,
     extremes: tuple[str, str] = ("pessimistic", "optimistic"),
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
     two_sided: bool = False,
-    all_queries: Callable[[Mapping[str, Any]], str] = lambda _: "",
+    all_queries: Callable[[ByName], str] = lambda _: "",
     whole: Whole | None = None,
     counts_hits: bool = False,
     ends_at_k: bool = False,
@@ -229,7 +242,7 @@ class Metric:
 
     name: str
     k: int | None = None
-    params: tuple[tuple[str, Any], ...] = ()
+    params: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
         if self.name not in _DECLARED:
@@ -251,7 +264,7 @@ class Metric:
     def __matmul__(self, k: int) -> Metric:
         return Metric(self.name, k, self.params)
 
-    def given(self, **params: Any) -> Metric:
+    def given(self, **params: Value) -> Metric:
         """The same metric with parameters or choices set."""
         from rankstone.conventions.convention import check_choice
 
@@ -288,8 +301,8 @@ class Metric:
         **choices: Unpack[Keywords],
     ) -> float: ...
     @overload
-    def __call__(self, *, k: int | None = None, **params: Any) -> Metric: ...
-    def __call__(self, *ranked: Any, k: int | None = None, **options: Any) -> Metric | float:
+    def __call__(self, *, k: int | None = None, **params: Value) -> Metric: ...
+    def __call__(self, *ranked: Items, k: int | None = None, **options: Value) -> Metric | float:
         """Measure one list, or (without any data) set parameters.
 
         `ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)`: items best first, and the relevant ones (or {item: grade}).
@@ -342,7 +355,7 @@ class Metrics(Mapping[str, Metric]):
 metrics = Metrics()
 
 
-def depth(k: Any) -> int:
+def depth(k: SupportsIndex) -> int:
     """A cutoff: a whole number from 1."""
     try:
         if isinstance(k, bool):
@@ -384,7 +397,7 @@ def parse(text: str) -> tuple[Metric, ...]:
 on_declare.append(parse.cache_clear)
 
 
-def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Any]:
+def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Value]:
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:
@@ -395,7 +408,7 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
         raise ValueError(f"{text!r}: {declaration.name} takes {_list_or_none(declaration.defaults)}")
     by_name = ((keyword.arg, keyword.value) for keyword in call.keywords)
     pairs = [*zip(declaration.defaults, call.args, strict=False), *by_name]
-    out: dict[str, Any] = {}
+    out: dict[str, Value] = {}
     for parameter, node in pairs:
         if parameter is None or parameter in out:
             raise ValueError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
@@ -422,7 +435,7 @@ def _list_or_none(names: Iterable[str]) -> str:
     return ", ".join(names) or "no parameters"
 
 
-def _show(value: Any) -> str:
+def _show(value: Value) -> str:
     if isinstance(value, tuple):  # a gain table
         return repr(dict(value))
     return repr(value)

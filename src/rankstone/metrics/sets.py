@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],
@@ -93,7 +92,7 @@ def _relevant(ranking: Ranking, k: Depth, divisor: RecallDivisor) -> Values:
     return ranking.minimum(ranking.relevant, k) if divisor == "min(relevant,k)" and k is not None else ranking.relevant
 
 
-def harmonic(precision: float, recall: float, arguments: Mapping[str, Any]) -> tuple[float, float]:
+def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float, float]:
     """Their weighted harmonic mean, as the two sides of a division."""
     weight = arguments.get("beta", 1.0) ** 2
     return (1.0 + weight) * precision * recall, weight * precision + recall
