@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Declaration, Metric
+from rankstone.metrics.registry import Declaration, Metric, parse_one
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -93,12 +93,8 @@ def define(
     >>> rs.define("precision@5", convention="hivemall").formula
     'hits(k) / min(k, retrieved)'
     """
-    plans = make_plans(metric, convention, choices)
-    if len(plans) > 1:
-        raise ValueError(
-            f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(plan.label for plan in plans)}"
-        )
-    return definition_of(plans[0], find_convention(convention).with_choices(**choices))
+    (plan,) = make_plans(parse_one(metric), convention, choices)
+    return definition_of(plan, find_convention(convention).with_choices(**choices))
 
 
 def definition_of(plan: Plan, convention: Convention) -> Definition:

@@ -14,7 +14,7 @@ import numpy as np
 from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
 from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
-from rankstone.answers.table import html_table, text_table, wrapped
+from rankstone.answers.table import Page
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import NoExpectedValue
@@ -27,7 +27,7 @@ from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
 from rankstone.measure.values import ratio_of, some
 from rankstone.metrics.gains import DISCOUNTS, cg
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import Metric, parse_one
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,15 +63,13 @@ def explain(
     >>> [(row.item, row.earned) for row in explanation.ranking]
     [('i2', 1.0), ('i3', 0.0), ('i1', 1.5)]
     """
-    metrics = parse(metric) if isinstance(metric, str) else (metric,)
-    if len(metrics) > 1:
-        raise ValueError(f"{metric!r} names {len(metrics)} metrics; explain one: {', '.join(map(str, metrics))}")
+    metric = parse_one(metric, "explain one")
     doors = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
     named = convention if isinstance(convention, (tuple, list)) else (convention,)
     runs = run if isinstance(run, tuple) else (run,)
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
-    plans = [make_plans(metrics[0], name, choices)[0] for name in named]
+    plans = [make_plans(metric, name, choices)[0] for name in named]
     conventions = [find_convention(name).with_choices(**choices) for name in named]
     sources = [open_source(truth, side, **doors) for side in runs]
     sweeps = [Sweep(source, threads) for source in sources]
@@ -96,10 +94,11 @@ class Row(NamedTuple):
     earned: float
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Page):
     """A query's score: `ranking` adds up to `numerator`, and `ideal`, if there is such a list, to `denominator`."""
 
+    _left = "><"
     query: Any
     value: float
     numerator: float
@@ -123,7 +122,6 @@ class Explanation:
         return pyarrow.Table.from_pylist([{**row._asdict(), "item": _id(row.item)} for row in self.ranking])
 
     def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
         graded = any(row.gain is not None for row in (*self.ranking, *self.ideal))
         head = ["rank", "item", "score", "grade", *(["gain", "discount"] if graded else []), "earned"]
 
@@ -156,15 +154,6 @@ class Explanation:
     @property
     def _title(self) -> str:
         return f"{self.definition.metric} of query {self.query!r}: {_number(self.value)}"
-
-    def __repr__(self) -> str:
-        rows = self.rows()
-        align = "><" + ">" * (len(rows[0]) - 2)
-        return "\n".join([self._title, *text_table(rows, align), *wrapped(self.remarks())])
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        return html_table(rows, "><" + ">" * (len(rows[0]) - 2), [self._title, *self.remarks()])
 
 
 def _of_query(source: Source, sweep: Sweep, plan: Plan, convention: Convention, query: Any) -> Explanation:
@@ -395,10 +384,11 @@ class Move(NamedTuple):
     change: float  # of the score
 
 
-@dataclass(frozen=True)
-class Moves:
+@dataclass(frozen=True, repr=False)
+class Moves(Page):
     """Why two runs' scores of a query differ: the moves' changes and `rest` add up to `difference`."""
 
+    _left = "<"
     query: Any
     first: Explanation
     second: Explanation
@@ -423,7 +413,6 @@ class Moves:
         }
 
     def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
         rows = [["item", "grade", "first", "second", "change"]]
         for move in self.moves[:_SHOWN]:
             ranks = ["-" if rank is None else str(rank) for rank in (move.first_rank, move.second_rank)]
@@ -440,12 +429,9 @@ class Moves:
         values = f"{_number(self.first.value)} and {_number(self.second.value)}"
         return f"{self.first.definition.metric} of query {self.query!r}: {values}"
 
-    def __repr__(self) -> str:
-        remarks = wrapped(summarize([self.first.definition]))
-        return "\n".join([self._title, *text_table(self.rows(), "<>>>>"), *remarks])
-
-    def _repr_html_(self) -> str:
-        return html_table(self.rows(), "<>>>>", [self._title, *summarize([self.first.definition])])
+    def remarks(self) -> list[str]:
+        """The definition."""
+        return summarize([self.first.definition])
 
 
 def _between_runs(first: Explanation, second: Explanation) -> Moves:
@@ -484,10 +470,11 @@ class Share(NamedTuple):
     queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Page):
     """Why two conventions give different numbers: the shares add up to `difference`."""
 
+    _left = "<<<"
     metric: str
     query: Any  # None: the mean over all queries
     queries: int
@@ -506,7 +493,6 @@ class Difference:
         return {**asdict(self), "shares": [share._asdict() for share in self.shares], "difference": self.difference}
 
     def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
         many = self.query is None
         ranges = any(share.lowest != share.highest for share in self.shares)
         ends = ["lowest", "highest"] if ranges else []
@@ -520,7 +506,6 @@ class Difference:
         return [*rows, [], ["", *map(_number, self.values), f"{self.difference:+.4f}", *blank]]
 
     def remarks(self) -> list[str]:
-        """What the table does not say."""
         out = []
         moving = [share.choice for share in self.shares if share.lowest != share.highest]
         if moving:
@@ -536,15 +521,6 @@ class Difference:
     def _title(self) -> str:
         count = f"{self.queries} quer{'y' if self.queries == 1 else 'ies'}"
         return f"{self.metric} of {count if self.query is None else f'query {self.query!r}'}"
-
-    def __repr__(self) -> str:
-        rows = self.rows()
-        table = text_table(rows, "<<<" + ">" * (len(rows[0]) - 3))
-        return "\n".join([self._title, *table, *wrapped(self.remarks())])
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        return html_table(rows, "<<<" + ">" * (len(rows[0]) - 3), [self._title, *self.remarks()])
 
 
 def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Any) -> Difference:

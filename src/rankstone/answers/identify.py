@@ -10,12 +10,12 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.definition import Definition, definition_of
-from rankstone.answers.sweep import Sweep, changed, choice_of, presets, values_of
+from rankstone.answers.sweep import Sweep, changed, choice_of, options_of, presets
 from rankstone.answers.table import html_table, text_table
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.open import open_source
-from rankstone.metrics.registry import ByName, Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse_one
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -138,12 +138,7 @@ def asked(metric: str | Metric, value: float | str | None = None) -> tuple[Metri
         if found is None:
             raise ValueError(f"cannot read {text!r}; write it like 'ndcg@10 = 0.4704'")
         text, value = found[1], found[2]
-    metrics = parse(text) if isinstance(metric, str) else (metric,)
-    if len(metrics) > 1:
-        raise ValueError(
-            f"{text!r} names {len(metrics)} metrics; give the number of one: {', '.join(map(str, metrics))}"
-        )
-    return metrics[0], str(value).strip()
+    return parse_one(text if isinstance(metric, str) else metric, "give the number of one"), str(value).strip()
 
 
 def interval(reported: str) -> tuple[float, float]:
@@ -181,7 +176,7 @@ class _Search:
         metric = next(iter(plans.values())).metric
         kept = {*dict(metric.params), *known}
         self.choices = {
-            name: values for name, values in values_of(metric, plans).items()
+            name: values for name, values in options_of(metric, plans).items()
             if len(values) > 1 and name not in kept and f"{metric.name}_{name}" not in kept
         }  # fmt: skip
 
@@ -238,11 +233,10 @@ class _Search:
                 yield from self._changed(name, base, before, dict(zip(pair, values, strict=True)))
 
     def _forget_idle(self) -> None:
-        matter: dict[str, list[Any]] = {}
-        for choice, value in [(choice, value) for choice, values in self.choices.items() for value in values]:
-            if (choice, value) in self._matter:
-                matter.setdefault(choice, []).append(value)
-        self.choices = matter
+        matter = {
+            name: [value for value in values if (name, value) in self._matter] for name, values in self.choices.items()
+        }
+        self.choices = {name: values for name, values in matter.items() if values}
 
     def _is_new(self, plan: Plan) -> bool:
         """Has no plan been here that makes the same of all choices that are still in question."""

@@ -157,7 +157,7 @@ def presets(metric: Metric, choices: ByName) -> dict[str, Plan]:
     return found
 
 
-def values_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
+def options_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
     """What each choice can be: the words it has, and whatever some convention makes it."""
     declaration = metric.declaration
     out: dict[str, list[Any]] = {}

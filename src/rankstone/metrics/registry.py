@@ -397,6 +397,14 @@ def parse(text: str) -> tuple[Metric, ...]:
 on_declare.append(parse.cache_clear)
 
 
+def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
+    """The metric that is meant, where a text may name several."""
+    found = parse(metric) if isinstance(metric, str) else (metric,)
+    if len(found) > 1:
+        raise ValueError(f"{metric!r} names {len(found)} metrics; {wish}: {', '.join(map(str, found))}")
+    return found[0]
+
+
 def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Value]:
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
