@@ -337,14 +337,8 @@ class Result(Means):
         ties = self.account.tied > 0
         rows = [("metric", "mean", *(("lowest", "highest") if ties else ()))]
         for label, outcome in self._outcomes.items():
-            range_ = self.ties[label]
-            rows.append(
-                (
-                    label,
-                    _number(outcome.mean),
-                    *((_number(range_.lowest), _number(range_.highest)) if ties else ()),
-                )
-            )
+            ends = (self.ties[label].lowest, self.ties[label].highest) if ties else ()
+            rows.append((label, *map(_number, (outcome.mean, *ends))))
         return rows
 
     def remarks(self) -> list[str]:
@@ -353,12 +347,10 @@ class Result(Means):
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
         judged = _count(account.judged, "judged query", "judged queries")
         lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {judged}"]
-        missing = _fate(self._outcomes, "missing")
-        undefined = _fate(self._outcomes, "undefined")
         if account.missing:
-            lines.append(f"{account.missing} missing from the run ({missing})")
+            lines.append(f"{account.missing} missing from the run ({_fate(self._outcomes, 'missing')})")
         if account.nothing_relevant:
-            lines.append(f"{account.nothing_relevant} with nothing relevant ({undefined})")
+            lines.append(f"{account.nothing_relevant} with nothing relevant ({_fate(self._outcomes, 'undefined')})")
         if account.extra != 0:
             extra = f"more than {self._first.extra_count - 1:,}" if account.extra is None else account.extra
             lines.append(f"{extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
@@ -459,19 +451,13 @@ class _PerQuery(Mapping[str, Floats]):
 
 def _fate(outcomes: Mapping[str, Outcome], choice: str) -> str:
     fates = {str(outcome.plan.choices[choice]) for outcome in outcomes.values()}
-    words = {
-        "zero": "counted as empty lists",
-        "skip": "left out of the mean",
-        "error": "an error",
-        "nan": "NaN",
-    }
+    words = {"zero": "counted as empty lists", "skip": "left out of the mean", "error": "an error", "nan": "NaN"}
     return " or ".join(sorted(words.get(fate, f"counted as {fate}") for fate in fates))
 
 
 def _number(value: float) -> str:
-    if value == int(value) and abs(value) < 1e15 if np.isfinite(value) else False:
-        return f"{value:.4f}" if abs(value) <= 1 else f"{value:.0f}"
-    return f"{value:.4f}"
+    whole = 1 < abs(value) < 1e15 and value == int(value)
+    return f"{value:.0f}" if whole else f"{value:.4f}"
 
 
 def _count(n: int, singular: str, plural: str) -> str:

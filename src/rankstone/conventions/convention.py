@@ -156,9 +156,5 @@ def find_convention(name: str | Convention) -> Convention:
 
 def _unknown(what: str, name: object, known: list[str]) -> str:
     close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return (
-        f"unknown {what} {name!r}{hint} Known: {', '.join(known)}"
-        if hint
-        else f"unknown {what} {name!r}; known: {', '.join(known)}"
-    )
+    hint = f"did you mean {close[0]!r}? Known" if close else "known"
+    return f"unknown {what} {name!r}; {hint}: {', '.join(known)}"

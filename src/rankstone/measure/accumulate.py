@@ -330,9 +330,7 @@ class _Held:
     ordered: bool | None = None
     queries: int = 0
     pieces: list[Piece] = field(default_factory=list)
-    extra_pieces: list[Piece] = field(
-        default_factory=list
-    )  # queries that nobody judged, where they count: they go last
+    extra_pieces: list[Piece] = field(default_factory=list)  # queries nobody judged, where they count: they go last
     sums: list[Sums] = field(default_factory=list)
     waiting: int = 0  # queries in pieces that are yet to be added up
 

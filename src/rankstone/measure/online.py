@@ -503,13 +503,7 @@ class _Settled(NamedTuple):
 
 
 def _estimate(
-    plan: Plan,
-    finish: Finish | None,
-    top: Floats,
-    bottom: Floats,
-    weights: Floats,
-    counted: Bools,
-    confidence: float,
+    plan: Plan, finish: Finish | None, top: Floats, bottom: Floats, weights: Floats, counted: Bools, confidence: float
 ) -> Estimate:
     """The ratio of two weighted sums. Its deviation comes from how far each list is off that ratio (delta method)."""
     from scipy.special import stdtrit
@@ -517,9 +511,8 @@ def _estimate(
     top, bottom, weights = top[counted], bottom[counted], weights[counted]
     earned, possible = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
     mean = mean_from(plan, Sums(earned, possible, len(top)), finish)
-    many = (
-        float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
-    )  # equal weights: their number
+    # With equal weights, it is their number.
+    many = float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
     if many - 1 < 1e-9 or possible == 0:
         return Estimate(mean, math.nan, math.nan, len(top))
     off = weights * (top - earned / possible * bottom)

@@ -54,10 +54,7 @@ def _measured(
     if truth is None:
         raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, truth=relevant)")
     if metric.declaration.kind == "ratings" and not isinstance(ranked, Mapping):
-        predicted, actual = (
-            _numbers(f"{name}: predictions", ranked),
-            _numbers(f"{name}: actual values", truth),
-        )
+        predicted, actual = _numbers(f"{name}: predictions", ranked), _numbers(f"{name}: actual values", truth)
         if predicted.shape != actual.shape:
             raise ValueError(f"{name}: {predicted.size} predictions but {actual.size} actual values")
         source = Dense(predicted.reshape(1, -1), actual.reshape(1, -1))

@@ -8,10 +8,7 @@ from typing import Annotated, Any, Literal
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
 from rankstone.metrics.registry import ByName, Parameter, metric
 
-PrecisionDivisor = Annotated[
-    Literal["k", "min(k,retrieved)", "min(k,relevant)"],
-    Parameter("how many places count"),
-]
+PrecisionDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)"], Parameter("how many places count")]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
     Parameter("what could be found: the relevant items, at most k of them, or the sum of the grades"),
