@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.measure.values import counted_of, ratio_of, values_of
 from rankstone.metrics.registry import Metric, declared, depth
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords
 
 
 class BatchMetric:
@@ -51,12 +56,12 @@ class BatchMetric:
         labels_by_rank: Array = None,
         convention: str | Convention = "rankstone",
         check: bool = True,
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> Array:
         if swapped:
             raise TypeError(f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)")
         several = isinstance(k, Iterable)
-        ks = [depth(one) for one in k] if isinstance(k, Iterable) else [k]
+        ks = [depth(cutoff) for cutoff in k] if isinstance(k, Iterable) else [k]
         if not ks:
             raise ValueError(f"{self.name}: k is an empty sequence")
         for given in choices:
@@ -84,7 +89,7 @@ def _batch(
 ) -> Batch:
     """The batch as the plans, which differ in their cutoffs alone, see it."""
     plan = plans[0]
-    row, choices = plan.metric.declaration, plan.choices
+    declaration, choices = plan.metric.declaration, plan.choices
     return Batch(
         scores,
         labels,
@@ -93,12 +98,12 @@ def _batch(
         by_rank,
         rule=plan.relevance,
         ties=choices["ties"],
-        depths=[plan.arguments.get("k") for plan in plans] if row.ends_at_k else [None],
+        depths=[plan.arguments.get("k") for plan in plans] if declaration.ends_at_k else [None],
         check=check,
         float32=choices["score_precision"] == "float32",
         listed=choices["known"] == "returned",
         nonpositive_misses=choices["nonpositive_score"] == "miss",
-        ranked=row.kind != "ratings",
+        ranked=declaration.kind != "ratings",
     )
 
 
@@ -111,13 +116,13 @@ def _values(plan: Plan, batch: Batch) -> Array:
 
 
 def __getattr__(name: str) -> BatchMetric:
-    row = declared().get(name)
-    if row is None:
+    declaration = declared().get(name)
+    if declaration is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if row.kind == "agreement":
+    if declaration.kind == "agreement":
         raise AttributeError(f"{name} is not computed on batches of arrays; use rs.evaluate(labels, scores, {name!r})")
     return BatchMetric(name)
 
 
 def __dir__() -> list[str]:
-    return [name for name, row in declared().items() if row.kind != "agreement"]
+    return [name for name, declaration in declared().items() if declaration.kind != "agreement"]

@@ -115,7 +115,7 @@ def test_a_users_metric_has_a_definition():
         assert found.latex == r"\text{1 if the second item is relevant.}"
         assert "bonus 2.0" in found.rules
     finally:
-        registry._ROWS.pop("second_place")
+        registry._DECLARED.pop("second_place")
         registry._NAMES.pop("second_place")
         for forget in registry.on_declare:
             forget()

@@ -143,7 +143,7 @@ def test_what_it_looks_like():
     found = rs.identify(TRUTH, RUN, "ndcg@4 = 0.620")
     lines = repr(found).split("\n")
     assert lines[0].startswith(f"ndcg@4 = 0.620: {len(found.matches)} found; {found.tried} definitions tried, ")
-    assert lines[1].split() == ["convention", "but", "value"]
+    assert lines[1].split() == ["convention", "changed", "value"]
     assert lines[3].startswith("lenskit")
     assert "lenskit" in found._repr_html_()
     data = found.to_dict()

@@ -80,7 +80,7 @@ def check(value: Any, expected: str, where: str) -> None:
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric that a page declares is gone after the page."""
-    for name in ("_ROWS", "_NAMES"):
+    for name in ("_DECLARED", "_NAMES"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
 
 

@@ -302,10 +302,10 @@ def own_metric():
     """Declared for one test, and forgotten."""
     from rankstone.metrics import registry
 
-    rows, names = dict(registry._ROWS), dict(registry._NAMES)
+    rows, names = dict(registry._DECLARED), dict(registry._NAMES)
     yield rs.metric
-    registry._ROWS.clear()
-    registry._ROWS.update(rows)
+    registry._DECLARED.clear()
+    registry._DECLARED.update(rows)
     registry._NAMES.clear()
     registry._NAMES.update(names)
     for forget in registry.on_declare:
@@ -327,7 +327,7 @@ def test_own_metric(own_metric):
     assert result.define("top_share@2").cite.startswith(
         "top_share@2: weight * hits(k) / k; weight 1.0; relevant from grade 1"
     )
-    assert top_share(["a", "x"], ["a"], k=2) == 1 / 2
+    assert top_share(["a", "x"], truth=["a"], k=2) == 1 / 2
     assert rs.evaluate({"q": ["a"]}, {"q": {"a": 1.0, "b": 1.0}}, "ts@1", ties="expected")["ts@1"] == 1 / 2
 
 

@@ -51,7 +51,7 @@ def test_parameters_cutoff_and_choices():
     assert rs.precision(["a", "x", "b"], truth=["a", "b"], k=2) == 1 / 2
     assert (rs.precision @ 2)(["a", "x", "b"], truth=["a", "b"]) == 1 / 2
     assert rs.ap(["x", "b"], truth=["a", "b"], k=2, divisor="found") == 1 / 2
-    assert rs.ap(divisor="found")(["x", "b"], ["a", "b"], k=2) == 1 / 2
+    assert rs.ap(divisor="found")(["x", "b"], truth=["a", "b"], k=2) == 1 / 2
     assert rs.ap(["x", "b"], truth=["a", "b"], k=2, convention="hivemall-0.5") == 1 / 2
     assert rs.precision({"a": 1.0, "b": 1.0}, truth=["a"], k=1, ties="expected") == 1 / 2
 

@@ -141,7 +141,7 @@ def test_it_prints_defines_and_groups_as_evaluate_does(spark: Any) -> None:
 
 
 def test_a_metric_of_ones_own(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_ROWS", "_NAMES"):
+    for name in ("_DECLARED", "_NAMES"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
 
     @rs.metric("twice", bounds=(0, 2))

@@ -207,7 +207,7 @@ class TestRegistry:
         finally:
             from rankstone.metrics import registry
 
-            del registry._ROWS["last_rank"], registry._NAMES["last_rank"]
+            del registry._DECLARED["last_rank"], registry._NAMES["last_rank"]
 
     def test_names(self):
         assert {"ndcg", "recall_at", "rs_err", "rs_rbp"} <= measures().keys()

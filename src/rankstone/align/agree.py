@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def mean_ranks(values: Floats, query: Any, offsets: Any) -> Floats:
+def mean_ranks(values: Floats, query: Ints, offsets: Ints) -> Floats:
     """Each value's rank among those of its query, the lowest first; equal values share their mean rank."""
     order = np.lexsort((values, query))
     values, query = values[order], query[order]

@@ -8,17 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
 
 from rankstone.align.ranked import NUMPY, discounts_up_to, sums_of_discounts
-from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance
+from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Worth
 from rankstone.align.ties import BY_GRADE, SHARED
 from rankstone.errors import NoExpectedValue
 
-Array = Any  # of any library
+Array: TypeAlias = Any  # of any library: np.zeros((2, 3)), torch.zeros(2, 3); or a plain number
 T = TypeVar("T")
 
 _REVERSED = ("item_desc", "reverse_input")  # the columns are the items: of tied ones the last goes first
@@ -69,23 +69,23 @@ class Rows(Ranking):
     def number(self, condition: Array) -> Array:
         return self.xp.astype(condition, self.dtype, copy=False)
 
-    def constant(self, values: Any) -> Array:
+    def constant(self, values: Array) -> Array:
         """Numbers that do not depend on the data."""
         return self.xp.asarray(np.asarray(values, dtype=np.float64).tolist(), dtype=self.dtype, device=self.device)
 
-    def per_query(self, value: Any) -> Array:
+    def per_query(self, value: Array) -> Array:
         return self.constant([[value]]) if isinstance(value, (int, float)) else self.number(value)
 
-    def spread(self, values: Any) -> Any:
+    def spread(self, values: Array) -> Array:
         return values
 
-    def minimum(self, a: Any, b: Any) -> Any:
+    def minimum(self, a: Array, b: Array) -> Array:
         return self.xp.minimum(self._array(a), self._array(b))
 
-    def maximum(self, a: Any, b: Any) -> Any:
+    def maximum(self, a: Array, b: Array) -> Array:
         return self.xp.maximum(self._array(a), self._array(b))
 
-    def _array(self, value: Any) -> Any:
+    def _array(self, value: Array) -> Array:
         """A number as an array, where the library wants arrays only."""
         return self.constant(value) if isinstance(value, (int, float)) and self.xp is not np else value
 
@@ -161,7 +161,7 @@ class Rows(Ranking):
         self.refuse_items(~known, "the gain table has no entry for grade {:g}", grades)
         return values
 
-    def by_count(self, of: Callable[[Functions, Any], Any]) -> Array:
+    def by_count(self, of: Callable[[Functions, Array], Array]) -> Array:
         if self.rule.credit != "whole":  # then it is no count
             return of(self, self.relevant)
         table = self.constant(of(NUMPY, np.arange(self.width + 1.0)))
@@ -245,7 +245,7 @@ class Rows(Ranking):
         left = self.items_level - (self.number(self._places) - 1.0 - self.items_above)  # of the group, not yet placed
         return self.xp.cumulative_prod(self.maximum(left - found, 0.0) / left, axis=-1)
 
-    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Any] | None = None, k: Depth = None) -> Ranking:
+    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Ranking:
         raise TypeError("an ideal list has no ideal list of its own")
 
 
@@ -572,7 +572,7 @@ class Batch(Rows):
 
     # -- the ideal list ----------------------------------------------------------------------------------------
 
-    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Any] | None = None, k: Depth = None) -> Rows:
+    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Rows:
         if worth is not None:
             given = self.ideal(items)
             order = self.xp.argsort(given._real(worth(given), -math.inf), axis=-1, descending=True, stable=True)

@@ -30,7 +30,7 @@ class Grouped:
         )
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query = truth.query
-        self._truth = Columns(*(take(one, rows) for one in (truth.query, truth.item, truth.grade)))
+        self._truth = Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
         self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
         self._dropped = dict.fromkeys(self._pieces, 0)
         self._numbers: list[Ints] = []
@@ -49,7 +49,7 @@ class Grouped:
 
     def _align(self, rows: Columns, known: Ints) -> None:
         at, _ = ranges(self._offsets, known)
-        query, item, grade = (take(one, at) for one in (self._truth.query, self._truth.item, self._truth.grade))
+        query, item, grade = (take(column, at) for column in (self._truth.query, self._truth.item, self._truth.grade))
         source = ColumnPair(Columns(query, item, grade), rows)
         for how, pieces in self._pieces.items():
             aligned = source.align(how)
@@ -115,7 +115,7 @@ def _slice(rows: Columns, start: int, end: int) -> Columns:
     return Columns(rows.query[start:end], rows.item[start:end], score=score)
 
 
-def _join(one: Columns, other: Columns) -> Columns:
+def _join(first: Columns, second: Columns) -> Columns:
     import pyarrow
 
     def joined(a: Any, b: Any) -> Any:
@@ -126,7 +126,8 @@ def _join(one: Columns, other: Columns) -> Columns:
         a, b = movable(pyarrow.array(a)), movable(pyarrow.array(b))
         return one_piece(pyarrow.chunked_array([a, b.cast(a.type) if a.type != b.type else b]))
 
-    return Columns(joined(one.query, other.query), joined(one.item, other.item), score=joined(one.score, other.score))
+    query, item = joined(first.query, second.query), joined(first.item, second.item)
+    return Columns(query, item, score=joined(first.score, second.score))
 
 
 def _copied(rows: Columns) -> Columns:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align import agree
-from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance
+from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Values, Worth
 from rankstone.align.ties import SHARED, TieGroups, by_grade, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
 
@@ -36,7 +36,7 @@ class _NumPy(Functions):
     ceil: Any = staticmethod(np.ceil)
     round: Any = staticmethod(np.round)
 
-    def power(self, base: float, exponent: Any) -> Any:
+    def power(self, base: float, exponent: Values) -> Values:
         with np.errstate(over="ignore"):
             return base**exponent
 
@@ -116,7 +116,7 @@ class Ranked(_NumPy, Ranking):
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a ranking does not change: make another with replace({name}=...)")
 
-    def replace(self, **changes: Any) -> Ranked:
+    def replace(self, **changes: object) -> Ranked:
         """A copy that shares all arrays but these."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _memo={}, **changes)
@@ -156,7 +156,7 @@ class Ranked(_NumPy, Ranking):
         order = np.lexsort((rank, self.query))
         return self._placed_at(order, rank[order])
 
-    def _placed_at(self, order: Ints, rank: Ints, **changes: Any) -> Ranked:
+    def _placed_at(self, order: Ints, rank: Ints, **changes: object) -> Ranked:
         """The placed items in another order of the same queries, with other ranks."""
         return self.replace(**{**self._placed_of(order, self.placed_offsets), "rank_unchecked": rank, **changes})
 
@@ -240,7 +240,7 @@ class Ranked(_NumPy, Ranking):
         }
         return self.replace(**{**self._placed_of(order, np.array([0, n])), **changes})
 
-    def ideal(self, items: Ideal = "judged", worth: Callable[[Ranking], Any] | None = None, k: Depth = None) -> Ranked:
+    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Ranked:
         if worth is None:
             return self.remember(("ideal", items), lambda: self._ideal(items))
         view = self._ideal(items)
@@ -368,18 +368,18 @@ class Ranked(_NumPy, Ranking):
 
     # -- from items to queries and back ----------------------------------------------------------------------
 
-    def per_query(self, value: Any) -> Floats:
+    def per_query(self, value: Values) -> Floats:
         if isinstance(value, np.ndarray):
             return value.astype(np.float64)
         return np.full(len(self), float(value))
 
-    def number(self, condition: Any) -> Any:
+    def number(self, condition: Bools) -> Floats:
         return condition.astype(np.float64)
 
     def every(self, condition: Bools) -> bool:
         return bool(condition.all())
 
-    def spread(self, values: Any) -> Any:
+    def spread(self, values: Values) -> Values:
         return values[self.query] if isinstance(values, np.ndarray) else values
 
     def sum(self, values: Floats, k: Depth = None) -> Floats:
@@ -518,7 +518,7 @@ class Ranked(_NumPy, Ranking):
         self.refuse_items(unknown, "the gain table has no entry for grade {:g}", grades)
         return values[order][at]
 
-    def by_count(self, of: Callable[[Functions, Any], Any]) -> Floats:
+    def by_count(self, of: Callable[[Functions, Values], Values]) -> Floats:
         return of(self, self.relevant)
 
     def refuse(self, queries: Bools, problem: str) -> None:
@@ -595,7 +595,7 @@ class Ranked(_NumPy, Ranking):
         """Tied items taken together."""
         return self.remember("groups", lambda: TieGroups(self))
 
-    def _limit(self, k: Depth, query: Ints) -> Any:
+    def _limit(self, k: Depth, query: Ints) -> Values:
         return np.inf if k is None else k[query] if isinstance(k, np.ndarray) else k
 
     def chance_of_none(self, k: Depth) -> Floats:
@@ -661,7 +661,7 @@ def discounts_up_to(discount: Discount, depth: int) -> Floats:
     return table
 
 
-def sums_of_discounts(discount: Discount, depths: Any) -> Floats:
+def sums_of_discounts(discount: Discount, depths: Values) -> Floats:
     """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory."""
     levels, at = np.unique(np.asarray(depths, dtype=np.float64), return_inverse=True)
     sums, total, reached = np.zeros(len(levels)), 0.0, 0

@@ -17,7 +17,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from rankstone.errors import NoExpectedValue
 
 T = TypeVar("T")
-Values: TypeAlias = Any  # one an item or one a query, in the engine's own kind of array
+Values: TypeAlias = Any  # one an item or one a query, in the engine's own kind of array: np.array([1.0, 0.5])
+Finish: TypeAlias = Callable[[Values], Values]  # applied after a division, as the root of the squared errors is
 Depth: TypeAlias = Any  # how far down the list to look: a whole number, one a query, or None for all of it
 Ideal = Literal["judged", "nonzero", "retrieved", "given"]
 
@@ -27,10 +28,10 @@ class Ratio(NamedTuple):
 
     numerator: Values
     denominator: Values
-    finish: Callable[[Any], Any] | None = None  # applied after the division, e.g. a square root
+    finish: Finish | None = None
     parts: tuple[Ratio, Ratio] | None = None  # precision and recall, where the value is made of them
 
-    def only(self, queries: Any) -> Ratio:
+    def only(self, queries: Values) -> Ratio:
         """The same of some queries only."""
         return self._replace(
             numerator=self.numerator[queries],
@@ -72,42 +73,43 @@ class Functions:
 
     xp: Any
 
-    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+    def where(self, condition: Values, yes: Values, no: Values) -> Values:
         return self.xp.where(condition, yes, no)
 
-    def minimum(self, a: Any, b: Any) -> Any:
+    def minimum(self, a: Values, b: Values) -> Values:
         return self.xp.minimum(a, b)
 
-    def maximum(self, a: Any, b: Any) -> Any:
+    def maximum(self, a: Values, b: Values) -> Values:
         return self.xp.maximum(a, b)
 
-    def log2(self, x: Any) -> Any:
+    def log2(self, x: Values) -> Values:
         return self.xp.log2(x)
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: Values) -> Values:
         return self.xp.log(x)
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Values) -> Values:
         return self.xp.sqrt(x)
 
-    def abs(self, x: Any) -> Any:
+    def abs(self, x: Values) -> Values:
         return self.xp.abs(x)
 
-    def floor(self, x: Any) -> Any:
+    def floor(self, x: Values) -> Values:
         return self.xp.floor(x)
 
-    def ceil(self, x: Any) -> Any:
+    def ceil(self, x: Values) -> Values:
         return self.xp.ceil(x)
 
-    def power(self, base: float, exponent: Any) -> Any:
+    def power(self, base: float, exponent: Values) -> Values:
         """Infinite where it is too large."""
         return base**exponent
 
-    def round(self, x: Any, digits: int) -> Any:
+    def round(self, x: Values, digits: int) -> Values:
         """To so many decimals, a half to the even one."""
         return self.xp.round(x * 10.0**digits) / 10.0**digits
 
 
+Worth: TypeAlias = "Callable[[Ranking], Values]"  # what each item of a list is worth: lambda ranking: ranking.grade**2
 Discount: TypeAlias = Callable[[Functions, Values], Values]  # what a gain at a rank is multiplied by
 
 
@@ -141,11 +143,11 @@ class Ranking(Functions, ABC):
     highest_grade: Values  # of the whole truth, all queries together; at least 0
 
     @abstractmethod
-    def per_query(self, value: Any) -> Values:
+    def per_query(self, value: Values) -> Values:
         """A number as a value of each query."""
 
     @abstractmethod
-    def number(self, condition: Any) -> Values:
+    def number(self, condition: Values) -> Values:
         """1 where a condition holds, else 0."""
 
     def every(self, condition: Any) -> bool:
@@ -153,7 +155,7 @@ class Ranking(Functions, ABC):
         return False
 
     @abstractmethod
-    def spread(self, values: Any) -> Values:
+    def spread(self, values: Values) -> Values:
         """A value of each query at each of its items; a plain number is one already."""
 
     @abstractmethod
@@ -197,20 +199,18 @@ class Ranking(Functions, ABC):
         """A function of the number of relevant items, computed in double precision."""
 
     @abstractmethod
-    def ideal(
-        self, items: Ideal = "judged", worth: Callable[[Ranking], Values] | None = None, k: Depth = None
-    ) -> Ranking:
+    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Ranking:
         """The best list of the items judged, judged other than 0, or retrieved: by grade, or by what each is worth.
 
         "given": the judged items in the order of the truth as given. k: how far down it will be looked at.
         """
 
     @abstractmethod
-    def refuse(self, queries: Any, problem: str) -> None:
+    def refuse(self, queries: Values, problem: str) -> None:
         """An error that names the first of the queries for which a condition holds."""
 
     @abstractmethod
-    def refuse_items(self, items: Any, problem: str, values: Values) -> None:
+    def refuse_items(self, items: Values, problem: str, values: Values) -> None:
         """An error that names the query of the first item for which a condition holds; {} in it is the item's value."""
 
     @abstractmethod

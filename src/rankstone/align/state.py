@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+State: TypeAlias = Mapping[str, Any]  # fields by name, as a `state_dict` has them: {"queries": 2, "ids": ["u1", "u2"]}
 
 
 def locked(method: Method) -> Method:
@@ -38,7 +39,7 @@ def reading(what: str) -> Iterator[None]:
 # -- fields --------------------------------------------------------------------------------------------------
 
 
-def ints(state: Mapping[str, Any], name: str, length: int | None = None, low: int = 0, high: int | None = None) -> Ints:
+def ints(state: State, name: str, length: int | None = None, low: int = 0, high: int | None = None) -> Ints:
     """Whole numbers, from low up to, but not including, high."""
     found = _array(state, name, "iu", length).astype(np.int64)
     if len(found) and (found.min() < low or (high is not None and found.max() >= high)):
@@ -46,7 +47,7 @@ def ints(state: Mapping[str, Any], name: str, length: int | None = None, low: in
     return found
 
 
-def floats(state: Mapping[str, Any], name: str, length: int | None = None, *, nan: bool = False) -> Floats:
+def floats(state: State, name: str, length: int | None = None, *, nan: bool = False) -> Floats:
     """Numbers; NaN only if it means something."""
     found = _array(state, name, "fiu", length).astype(np.float64)
     if not nan and np.isnan(found).any():
@@ -54,11 +55,11 @@ def floats(state: Mapping[str, Any], name: str, length: int | None = None, *, na
     return found
 
 
-def bools(state: Mapping[str, Any], name: str, length: int | None = None) -> Bools:
+def bools(state: State, name: str, length: int | None = None) -> Bools:
     return _array(state, name, "b", length).astype(np.bool_)
 
 
-def offsets(state: Mapping[str, Any], name: str, length: int) -> Ints:
+def offsets(state: State, name: str, length: int) -> Ints:
     """Where the parts begin, and where the last one ends."""
     found = ints(state, name, length + 1)
     if found[0] != 0 or (np.diff(found) < 0).any():
@@ -66,7 +67,7 @@ def offsets(state: Mapping[str, Any], name: str, length: int) -> Ints:
     return found
 
 
-def whole(state: Mapping[str, Any], name: str) -> int:
+def whole(state: State, name: str) -> int:
     """A count."""
     found = state[name]
     if isinstance(found, bool) or not isinstance(found, (int, np.integer)) or not 0 <= found < 1 << 53:
@@ -74,7 +75,7 @@ def whole(state: Mapping[str, Any], name: str) -> int:
     return int(found)
 
 
-def items(state: Mapping[str, Any], name: str) -> list[Any]:
+def items(state: State, name: str) -> list[Any]:
     """A list of anything."""
     found = state[name]
     if isinstance(found, str) or not isinstance(found, Sequence):
@@ -82,7 +83,7 @@ def items(state: Mapping[str, Any], name: str) -> list[Any]:
     return list(found)
 
 
-def flag(state: Mapping[str, Any], name: str, *others: Any) -> Any:
+def flag(state: State, name: str, *others: object) -> Any:
     """True or False, or one of some other values."""
     found = state[name]
     if not isinstance(found, bool) and found not in others:
@@ -90,7 +91,7 @@ def flag(state: Mapping[str, Any], name: str, *others: Any) -> Any:
     return found
 
 
-def _array(state: Mapping[str, Any], name: str, kinds: str, length: int | None) -> Any:
+def _array(state: State, name: str, kinds: str, length: int | None) -> Any:
     found = np.asarray(state[name])
     if found.ndim != 1 or (found.dtype.kind not in kinds and len(found)):
         raise ValueError(f"{name} has shape {found.shape} and type {found.dtype}")
@@ -110,7 +111,7 @@ def ranked_state(ranked: Ranked) -> dict[str, Any]:
     return {**{name: getattr(ranked, name) for name in names}, "rank": ranked.rank_unchecked}
 
 
-def ranked_from_state(state: Mapping[str, Any]) -> Ranked:
+def ranked_from_state(state: State) -> Ranked:
     """The alignment, if its arrays go together."""
     present = bools(state, "present")
     queries = len(present)

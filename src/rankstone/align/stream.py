@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.align import state as saved
 from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
-from rankstone.align.state import locked
+from rankstone.align.state import State, locked
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import plain_ids
 from rankstone.inputs.columns import Columns
@@ -178,15 +178,15 @@ class TwoPasses:
         """All it knows of the run, as arrays, lists and numbers."""
         passed = self._passed()
         return {
-            "finds": [dict(zip(_FINDS, one, strict=True)) for one in passed.finds],
-            "counts": [dict(zip(_COUNTS, one, strict=True)) for one in passed.counts],
+            "finds": [dict(zip(_FINDS, finds, strict=True)) for finds in passed.finds],
+            "counts": [dict(zip(_COUNTS, counts, strict=True)) for counts in passed.counts],
             "found": sorted(passed.found),
             "counted": sorted(passed.counted),
             "counting": passed.counting,
             "extra": None if passed.extra is None else sorted(passed.extra),
         }
 
-    def load(self, state: Mapping[str, Any]) -> None:
+    def load(self, state: State) -> None:
         """Go on from what `state` gave. The core is told nothing that has not been checked."""
         found, counted = (_marks(state, name) for name in ("found", "counted"))
         counting = saved.flag(state, "counting")
@@ -194,21 +194,21 @@ class TwoPasses:
             raise ValueError("counts, counted and counting do not go together")
         cores = self._open()
         finds = [
-            self._checked_finds(one, how, cores[how])
-            for how, one in zip(self._ways, saved.items(state, "finds"), strict=True)
+            self._checked_finds(found, how, cores[how])
+            for how, found in zip(self._ways, saved.items(state, "finds"), strict=True)
         ]
-        for core, one in zip(cores.values(), finds, strict=True):
-            core.finds = one
+        for core, checked in zip(cores.values(), finds, strict=True):
+            core.finds = checked
         if counted:
             counts = [
-                _checked_counts(one, core.counts)
-                for one, core in zip(saved.items(state, "counts"), cores.values(), strict=True)
+                _checked_counts(counts, core.counts)
+                for counts, core in zip(saved.items(state, "counts"), cores.values(), strict=True)
             ]
             for core, some in zip(cores.values(), counts, strict=True):
                 core.counts = some
         self._resume(cores, _Passed((), (), found, counted, counting, self._checked_extra(state)))
 
-    def _checked_finds(self, state: Mapping[str, Any], how: Align, core: _core.Stream) -> _core.Finds:
+    def _checked_finds(self, state: State, how: Align, core: _core.Stream) -> _core.Finds:
         offsets = core.truth()[1]
         query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         scores = saved.floats(state, "scores", len(query), nan=True)
@@ -224,7 +224,7 @@ class TwoPasses:
             raise ValueError("items were returned again that cannot have been")
         return scores, retrieved, repeated, repeated_scores, rows, unjudged
 
-    def _checked_extra(self, state: Mapping[str, Any]) -> Extra:
+    def _checked_extra(self, state: State) -> Extra:
         if state["extra"] is None:
             return None
         extra, kind = set(saved.items(state, "extra")), type(plain_ids(self._truth.query[:1])[0])
@@ -256,7 +256,7 @@ class _Passed:
         return digest.digest()
 
 
-def _checked_counts(state: Mapping[str, Any], like: _core.Counts) -> _core.Counts:
+def _checked_counts(state: State, like: _core.Counts) -> _core.Counts:
     rows = saved.whole(state, "rows")
     levels = saved.ints(state, "levels", len(like[0]), high=rows + 1)
     before = saved.ints(state, "before", len(like[1]), high=rows + 1)
@@ -265,7 +265,7 @@ def _checked_counts(state: Mapping[str, Any], like: _core.Counts) -> _core.Count
     return levels, before, rows
 
 
-def _marks(state: Mapping[str, Any], name: str) -> frozenset[str]:
+def _marks(state: State, name: str) -> frozenset[str]:
     found = saved.items(state, name)
     if not all(isinstance(mark, str) for mark in found):
         raise ValueError(f"{name} is {found!r}")

@@ -6,13 +6,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Declaration, Metric
+from rankstone.metrics.registry import Declaration, Metric, parse_one
 from rankstone.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords
+
+Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
 
 _STAGES = ("metric", "align", "mean")
 
@@ -47,7 +54,7 @@ class Definition:
         return _plain({**asdict(self), "cite": self.cite})
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Definition:
+    def from_dict(cls, data: Plain) -> Definition:
         """The definition that `to_dict` made this of."""
         known = {name: data[name] for name in cls.__dataclass_fields__}
         return cls(**{**known, **{name: tuple(known[name]) for name in ("rules", "edge_cases")}})
@@ -60,12 +67,12 @@ class Definition:
 
     def __str__(self) -> str:
         lines = [f"{self.metric}: {self.sentence}", "", f"    {self.formula}", ""]
-        return "\n".join([*lines, *(f"- {one}" for one in (*self.rules, *self.edge_cases)), "", self.origin])
+        return "\n".join([*lines, *(f"- {rule}" for rule in (*self.rules, *self.edge_cases)), "", self.origin])
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(f"<li>{escape(one)}</li>" for one in (*self.rules, *self.edge_cases))
+        rows = "".join(f"<li>{escape(rule)}</li>" for rule in (*self.rules, *self.edge_cases))
         return (
             f"<p><code>{escape(self.metric)}</code>: {escape(self.sentence)}</p><p>$${escape(self.latex)}$$</p>"
             f"<ul>{rows}</ul><p><small>{escape(self.origin)}</small></p>"
@@ -78,35 +85,34 @@ def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Any) -> Definition:
+def define(
+    metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Unpack[Keywords]
+) -> Definition:
     """What a metric's number means: `formula`, `latex`, `sentence`, `edge_cases`, and `cite`, a line to put under it.
 
     >>> rs.define("precision@5", convention="hivemall").formula
     'hits(k) / min(k, retrieved)'
     """
-    plans = make_plans(metric, convention, choices)
-    if len(plans) > 1:
-        raise ValueError(
-            f"{metric!r} names {len(plans)} metrics; ask for one: {', '.join(plan.label for plan in plans)}"
-        )
-    return definition_of(plans[0], find_convention(convention).with_choices(**choices))
+    (plan,) = make_plans(parse_one(metric), convention, choices)
+    return definition_of(plan, find_convention(convention).with_choices(**choices))
 
 
 def definition_of(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
-    row = plan.metric.declaration
-    text, latex = row.formula or row.summary, row.latex
+    declaration = plan.metric.declaration
+    text, latex = declaration.formula or declaration.summary, declaration.latex
     said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]
     unsaid = {name: value for name, value in plan.arguments.items() if name not in (*said, "k")}
-    parameters = [row.about[name].say(name, value) for name, value in unsaid.items()]
-    order = sorted((name for name in CHOICES if not _idle(name, row)), key=lambda n: _STAGES.index(CHOICES[n].stage))
+    parameters = [declaration.about[name].say(name, value) for name, value in unsaid.items()]
+    moving = (name for name in CHOICES if not _idle(name, declaration))
+    order = sorted(moving, key=lambda name: _STAGES.index(CHOICES[name].stage))
     words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order}
     k = plan.arguments.get("k")
     return Definition(
         metric=plan.label,
         formula=_filled(text, plan.arguments, _in_text),
         latex=_filled(latex, plan.arguments, _in_latex) or rf"\text{{{text}}}",
-        sentence=row.summary,
+        sentence=declaration.summary,
         rules=tuple(filter(None, [*parameters, *(words[name] for name in order if CHOICES[name].always)])),
         edge_cases=tuple(filter(None, (words[name] for name in order if not CHOICES[name].always))),
         choices=_plain({**plan.arguments, **plan.choices, **({} if k is None else {"k": k})}),
@@ -117,14 +123,14 @@ def definition_of(plan: Plan, convention: Convention) -> Definition:
 
 def summarize(definitions: Sequence[Definition]) -> list[str]:
     """A few lines for many metrics: what each of them is, then what they have in common."""
-    every = [(*one.rules, *one.edge_cases) for one in definitions]
+    every = [(*definition.rules, *definition.edge_cases) for definition in definitions]
     common = [words for words in every[0] if all(words in other for other in every)] if len(every) > 1 else []
     lines: dict[str, list[str]] = {}
-    for one, words in zip(definitions, every, strict=True):
-        own = "; ".join([one.formula, *(part for part in words if part not in common)])
-        lines.setdefault(own, []).append(one.metric)
-    told = [f"{', '.join(names)}: {own}" for own, names in lines.items()]
-    return [*told, *([f"all: {'; '.join(common)}"] if common else []), definitions[0].origin]
+    for definition, words in zip(definitions, every, strict=True):
+        own = "; ".join([definition.formula, *(part for part in words if part not in common)])
+        lines.setdefault(own, []).append(definition.metric)
+    said = [f"{', '.join(names)}: {own}" for own, names in lines.items()]
+    return [*said, *([f"all: {'; '.join(common)}"] if common else []), definitions[0].origin]
 
 
 def _filled(template: str, arguments: Mapping[str, Any], spell: Any) -> str:
@@ -175,8 +181,8 @@ def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
 
 
-def _idle(name: str, row: Declaration) -> bool:
+def _idle(name: str, declaration: Declaration) -> bool:
     """Choices that cannot move this metric."""
     if name == "truth_depth":
-        return not row.counts_hits
-    return row.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
+        return not declaration.counts_hits
+    return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")

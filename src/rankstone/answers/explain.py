@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
 from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
-from rankstone.answers.table import html_table, text_table, wrapped
+from rankstone.answers.table import Page
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
+from rankstone.errors import NoExpectedValue
 from rankstone.inputs.arrow import plain, plain_ids
 from rankstone.inputs.columns import ColumnPair, columns
 from rankstone.inputs.dicts import Dicts
@@ -24,9 +25,14 @@ from rankstone.inputs.lists import ListPair
 from rankstone.inputs.matrices import Dense
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
-from rankstone.measure.values import ratio_of
+from rankstone.measure.values import ratio_of, some
 from rankstone.metrics.gains import DISCOUNTS, cg
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import Metric, parse_one
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
 
 _SHOWN = 30  # rows of a printed table
 _FEW = 6  # choices whose every order is tried
@@ -34,18 +40,18 @@ _AT_ONCE = 1 << 21  # hits of copies of a query
 
 
 def explain(
-    truth: Any,
-    run: Any,
+    truth: Truth,
+    run: Run | tuple[Run, Run],
     metric: str | Metric,
     *,
-    query: Any = None,
+    query: Hashable = None,
     convention: str | Convention | tuple[str | Convention, str | Convention] = "rankstone",
-    columns: Mapping[str, Any] | None = None,
-    mask: Any = None,
-    lengths: Any = None,
-    groups: Any = None,
+    columns: Roles | None = None,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Explanation | Difference | Moves:
     """Where a query's score came from: each item's grade and what it earned, the ideal list, and the division.
 
@@ -53,25 +59,23 @@ def explain(
     for one query or, without `query`, for the mean. With two runs, `explain(truth, (run_a, run_b), ...)`: which items
     moved, and what each move earned or cost. Data and choices are as `evaluate` takes them.
 
-    >>> told = rs.explain({"u1": {"i1": 3, "i2": 1}}, {"u1": ["i2", "i3", "i1"]}, "dcg", query="u1")
-    >>> [(row.item, row.earned) for row in told.ranking]
+    >>> explanation = rs.explain({"u1": {"i1": 3, "i2": 1}}, {"u1": ["i2", "i3", "i1"]}, "dcg", query="u1")
+    >>> [(row.item, row.earned) for row in explanation.ranking]
     [('i2', 1.0), ('i3', 0.0), ('i1', 1.5)]
     """
-    metrics = parse(metric) if isinstance(metric, str) else (metric,)
-    if len(metrics) > 1:
-        raise ValueError(f"{metric!r} names {len(metrics)} metrics; explain one: {', '.join(map(str, metrics))}")
+    metric = parse_one(metric, "explain one")
     doors = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
     named = convention if isinstance(convention, (tuple, list)) else (convention,)
     runs = run if isinstance(run, tuple) else (run,)
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
-    plans = [make_plans(metrics[0], one, choices)[0] for one in named]
-    conventions = [find_convention(one).with_choices(**choices) for one in named]
-    sources = [open_source(truth, one, **doors) for one in runs]
+    plans = [make_plans(metric, name, choices)[0] for name in named]
+    conventions = [find_convention(name).with_choices(**choices) for name in named]
+    sources = [open_source(truth, side, **doors) for side in runs]
     sweeps = [Sweep(source, threads) for source in sources]
     if len(named) == 2:
-        return _between_conventions(sweeps[0], plans, [one.name for one in conventions], query)
-    found = [_one(*pair, plans[0], conventions[0], query) for pair in zip(sources, sweeps, strict=True)]
+        return _between_conventions(sweeps[0], plans, [convention.name for convention in conventions], query)
+    found = [_of_query(*pair, plans[0], conventions[0], query) for pair in zip(sources, sweeps, strict=True)]
     return found[0] if len(found) == 1 else _between_runs(*found)
 
 
@@ -90,10 +94,11 @@ class Row(NamedTuple):
     earned: float
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Page):
     """A query's score: `ranking` adds up to `numerator`, and `ideal`, if there is such a list, to `denominator`."""
 
+    _left = "><"
     query: Any
     value: float
     numerator: float
@@ -117,7 +122,6 @@ class Explanation:
         return pyarrow.Table.from_pylist([{**row._asdict(), "item": _id(row.item)} for row in self.ranking])
 
     def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
         graded = any(row.gain is not None for row in (*self.ranking, *self.ideal))
         head = ["rank", "item", "score", "grade", *(["gain", "discount"] if graded else []), "earned"]
 
@@ -137,51 +141,42 @@ class Explanation:
         return [self._division(), *summarize([self.definition])]
 
     def _division(self) -> str:
-        told = f"{_number(self.numerator)} / {_number(self.denominator)}"
+        division = f"{_number(self.numerator)} / {_number(self.denominator)}"
         ratio = self.numerator / self.denominator if self.denominator else math.nan
         if math.isnan(self.value):
-            return f"{told}: the query does not count"
+            return f"{division}: the query does not count"
         if self.finish is not None and self.denominator:
-            return f"{self.finish}({told}) = {_number(self.value)}"
+            return f"{self.finish}({division}) = {_number(self.value)}"
         if math.isclose(ratio, self.value, rel_tol=1e-9, abs_tol=1e-12):
-            return f"{told} = {_number(self.value)}"
-        return f"{told}, counted as {_number(self.value)}"
+            return f"{division} = {_number(self.value)}"
+        return f"{division}, counted as {_number(self.value)}"
 
     @property
     def _title(self) -> str:
         return f"{self.definition.metric} of query {self.query!r}: {_number(self.value)}"
 
-    def __repr__(self) -> str:
-        rows = self.rows()
-        align = "><" + ">" * (len(rows[0]) - 2)
-        return "\n".join([self._title, *text_table(rows, align), *wrapped(self.remarks())])
 
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        return html_table(rows, "><" + ">" * (len(rows[0]) - 2), [self._title, *self.remarks()])
-
-
-def _one(source: Source, sweep: Sweep, one: Plan, convention: Convention, query: Any) -> Explanation:
-    aligned = sweep.aligned(one)
+def _of_query(source: Source, sweep: Sweep, plan: Plan, convention: Convention, query: Any) -> Explanation:
+    aligned = sweep.aligned(plan)
     at = _place(aligned.queries, query)
-    ranked, ratio = sweep.earned(one)
+    ranked, ratio = sweep.ratio(plan)
     lists = _lists_of(source, aligned.queries[at], at)
-    base, earned = _contributions(one, ranked, at)
+    base, earned = _contributions(plan, ranked, at)
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     found = [lists.judged[place - 1] for place in ranked.place[hits]]
-    gains, discounts = _worths(one, ranked, at)
+    gains, discounts = _worths(plan, ranked, at)
     each = list(zip(found, ranked.rank_unchecked[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
     numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
     return Explanation(
         query=aligned.queries[at],
-        value=sweep.value(one, at),
+        value=sweep.value(plan, at),
         numerator=numerator,
         denominator=denominator,
         base=base,
-        ranking=_ranking(lists, _order(lists, one), each),
-        ideal=_ideal(one, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
+        ranking=_ranking(lists, _order(lists, plan), each),
+        ideal=_ideal(plan, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
         finish=None if ratio.finish is None else getattr(ratio.finish, "__name__", "f"),
-        definition=definition_of(one, convention),
+        definition=definition_of(plan, convention),
     )
 
 
@@ -190,19 +185,15 @@ def _place(queries: Sequence[Any], query: Any) -> int:
     if query is None:
         if len(queries) == 1:
             return 0
-        raise ValueError(f"which query? There are {len(queries)}, such as {_some(queries)}; give query=")
-    for kind in (lambda one: one, str):
-        found = [at for at, one in enumerate(queries) if kind(one) == kind(query)]
+        raise ValueError(f"which query? There are {len(queries)}, such as {some(queries)}; give query=")
+    for kind in (lambda query: query, str):
+        found = [at for at, known in enumerate(queries) if kind(known) == kind(query)]
         if found:
             return found[0]
-    raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {_some(queries)}")
+    raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {some(queries)}")
 
 
-def _some(queries: Sequence[Any]) -> str:
-    return ", ".join(repr(one) for one in list(queries)[:5])
-
-
-def _contributions(one: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
+def _contributions(plan: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
     """What the list earns without any hit, and what each hit adds to those above it.
 
     The metric itself is asked: it measures the list with its first 0, 1, 2 ... hits, beside all the other queries.
@@ -215,29 +206,29 @@ def _contributions(one: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
         copies = ranked.only(np.concatenate((np.arange(n), np.full(len(counts), at))))
         others = np.ones(len(ranked.rank_unchecked), dtype=bool)
         keep = np.concatenate((others, (np.arange(hits) < counts[:, None]).ravel()))
-        sums.append(ratio_of(one, copies.with_placed(keep)).numerator[n:])
+        sums.append(ratio_of(plan, copies.with_placed(keep)).numerator[n:])
     total = np.concatenate(sums)
     each = np.diff(total)
     noise = 1e-13 * np.abs(total).max()  # sums of other lengths are rounded otherwise
     return float(total[0]), np.where(np.abs(each) <= noise, 0.0, each)
 
 
-def _worths(one: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], list[float | None]]:
+def _worths(plan: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], list[float | None]]:
     """Gain and discount of each hit, for metrics that have both. The gain is what the hit would earn alone."""
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     count = hits.stop - hits.start
-    discount = DISCOUNTS.get(one.arguments.get("discount", ""))
-    if discount is None or "gain" not in one.arguments or count == 0:
+    discount = DISCOUNTS.get(plan.arguments.get("discount", ""))
+    if discount is None or "gain" not in plan.arguments or count == 0:
         return [None] * count, [None] * count
     alone = ranked.only(np.full(count, at)).with_placed(np.eye(count, dtype=bool).ravel())
-    known = {name: one.arguments[name] for name in cg.declaration.defaults}
+    known = {name: plan.arguments[name] for name in cg.declaration.defaults}
     gains = cg.declaration.function(alone, k=None, **known).numerator
     return gains.tolist(), discount(NUMPY, ranked.rank_unchecked[hits].astype(np.float64)).tolist()
 
 
-def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
+def _ideal(plan: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
     """The list that earns just what could be earned: by grade, as given, or of what was returned; else none."""
-    if one.metric.declaration.bounds[1] != 1 or one.metric.declaration.kind != "ranking":
+    if plan.metric.declaration.bounds[1] != 1 or plan.metric.declaration.kind != "ranking":
         return []
     grades = ranked.truth_grades[ranked.truth_offsets[at] : ranked.truth_offsets[at + 1]]
     if len(grades) != len(items):
@@ -245,15 +236,18 @@ def _ideal(one: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[
     returned = ranked.place[ranked.placed_offsets[at] : ranked.placed_offsets[at + 1]] - 1
     by_grade, given = np.argsort(-grades, kind="stable"), np.arange(len(grades))
     inside = by_grade[np.isin(by_grade, returned)]
-    k = one.arguments.get("k")
+    k = plan.arguments.get("k")
     depths = [k, None, int(min(k, ranked.retrieved[at]))] if isinstance(k, int) else [k, int(ranked.retrieved[at])]
     for order in (by_grade, given, inside):
         perfect = _with_list(ranked, at, order)
         for depth in depths:
-            cut = replace(one, arguments={**one.arguments, "k": depth}) if one.metric.declaration.takes_k else one
-            base, earned = _contributions(cut, perfect, len(ranked))
+            cut = replace(plan, arguments={**plan.arguments, "k": depth}) if plan.metric.declaration.takes_k else plan
+            try:
+                base, earned = _contributions(cut, perfect, len(ranked))
+            except NoExpectedValue:  # at this depth; it may have one at another
+                continue
             if base == 0 and math.isclose(earned.sum(), possible, rel_tol=1e-9, abs_tol=1e-12):
-                gains, discounts = _worths(one, perfect, len(ranked))
+                gains, discounts = _worths(plan, perfect, len(ranked))
                 rows = zip(order.tolist(), gains, discounts, earned.tolist(), strict=True)
                 return [
                     Row(rank, items[row], None, float(grades[row]), gain, discount, share)
@@ -342,11 +336,11 @@ def _rows_at(side: Any, query: Any, value: str) -> tuple[list[Any], list[float] 
     return plain_ids(side.item, rows), None if values is None else plain_ids(values, rows)
 
 
-def _order(lists: _Lists, one: Plan) -> list[tuple[int, Any, float | None]]:
+def _order(lists: _Lists, plan: Plan) -> list[tuple[int, Any, float | None]]:
     """Every item returned, with its rank and score, as the alignment orders them."""
     if not len(lists.returned_items):
         return []
-    how = replace(one.alignment, truth_duplicates="error", extra_queries=False, zeros=True)
+    how = replace(plan.alignment, truth_duplicates="error", extra_queries=False, zeros=True)
     ranked = lists.returned.align(how).ranked
     rows = zip(ranked.rank_unchecked.tolist(), ranked.place.tolist(), ranked.score.tolist(), strict=True)
     return [
@@ -390,10 +384,11 @@ class Move(NamedTuple):
     change: float  # of the score
 
 
-@dataclass(frozen=True)
-class Moves:
+@dataclass(frozen=True, repr=False)
+class Moves(Page):
     """Why two runs' scores of a query differ: the moves' changes and `rest` add up to `difference`."""
 
+    _left = "<"
     query: Any
     first: Explanation
     second: Explanation
@@ -412,19 +407,18 @@ class Moves:
             "first": self.first.value,
             "second": self.second.value,
             "difference": self.difference,
-            "moves": [one._asdict() for one in self.moves],
+            "moves": [move._asdict() for move in self.moves],
             "rest": self.rest,
             "definition": self.first.definition.to_dict(),
         }
 
     def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
         rows = [["item", "grade", "first", "second", "change"]]
-        for one in self.moves[:_SHOWN]:
-            ranks = ["-" if rank is None else str(rank) for rank in (one.first_rank, one.second_rank)]
-            rows.append([str(one.item), _short(one.grade), *ranks, f"{one.change:+.4f}"])
+        for move in self.moves[:_SHOWN]:
+            ranks = ["-" if rank is None else str(rank) for rank in (move.first_rank, move.second_rank)]
+            rows.append([str(move.item), _short(move.grade), *ranks, f"{move.change:+.4f}"])
         if len(self.moves) > _SHOWN:
-            small = sum(one.change for one in self.moves[_SHOWN:])
+            small = sum(move.change for move in self.moves[_SHOWN:])
             rows.append([f"{len(self.moves) - _SHOWN} more", "", "", "", f"{small:+.4f}"])
         if self.rest:
             rows.append(["another denominator", "", "", "", f"{self.rest:+.4f}"])
@@ -435,19 +429,16 @@ class Moves:
         values = f"{_number(self.first.value)} and {_number(self.second.value)}"
         return f"{self.first.definition.metric} of query {self.query!r}: {values}"
 
-    def __repr__(self) -> str:
-        remarks = wrapped(summarize([self.first.definition]))
-        return "\n".join([self._title, *text_table(self.rows(), "<>>>>"), *remarks])
-
-    def _repr_html_(self) -> str:
-        return html_table(self.rows(), "<>>>>", [self._title, *summarize([self.first.definition])])
+    def remarks(self) -> list[str]:
+        """The definition."""
+        return summarize([self.first.definition])
 
 
 def _between_runs(first: Explanation, second: Explanation) -> Moves:
     sides = []
-    for one in (first, second):
+    for side in (first, second):
         found: dict[Any, tuple[int, float, float | None]] = {}
-        for row in one.ranking:
+        for row in side.ranking:
             rank, earned, _ = found.get(row.item, (row.rank, 0.0, None))
             found[row.item] = (rank, earned + row.earned, row.grade)
         sides.append(found)
@@ -457,8 +448,8 @@ def _between_runs(first: Explanation, second: Explanation) -> Moves:
         change = (now - was) / first.denominator if first.denominator else 0.0
         if change and not math.isnan(change):
             moves.append(Move(item, other if grade is None else grade, a, b, change))
-    moves.sort(key=lambda one: -abs(one.change))
-    rest = second.value - first.value - math.fsum(one.change for one in moves)
+    moves.sort(key=lambda move: -abs(move.change))
+    rest = second.value - first.value - math.fsum(move.change for move in moves)
     if abs(rest) < 1e-12:
         rest = 0.0
     return Moves(first.query, first, second, moves, rest)
@@ -479,10 +470,11 @@ class Share(NamedTuple):
     queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Page):
     """Why two conventions give different numbers: the shares add up to `difference`."""
 
+    _left = "<<<"
     metric: str
     query: Any  # None: the mean over all queries
     queries: int
@@ -498,25 +490,24 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {**asdict(self), "shares": [one._asdict() for one in self.shares], "difference": self.difference}
+        return {**asdict(self), "shares": [share._asdict() for share in self.shares], "difference": self.difference}
 
     def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
         many = self.query is None
-        ranges = any(one.lowest != one.highest for one in self.shares)
+        ranges = any(share.lowest != share.highest for share in self.shares)
         ends = ["lowest", "highest"] if ranges else []
         rows = [["choice", *self.names, "share", *ends, *(["queries"] if many else [])]]
-        for one in self.shares:
-            numbers = [one.share, *((one.lowest, one.highest) if ranges else ())]
-            told = ["-" if one.queries is None else str(one.queries)] if many else []
-            rows.append([one.choice, _word(one.first), _word(one.second), *(f"{n:+.4f}" for n in numbers), *told])
+        for share in self.shares:
+            numbers = [share.share, *((share.lowest, share.highest) if ranges else ())]
+            counts = ["-" if share.queries is None else str(share.queries)] if many else []
+            words = [share.choice, _word(share.first), _word(share.second)]
+            rows.append([*words, *(f"{number:+.4f}" for number in numbers), *counts])
         blank = [""] * (len(rows[0]) - 4)
         return [*rows, [], ["", *map(_number, self.values), f"{self.difference:+.4f}", *blank]]
 
     def remarks(self) -> list[str]:
-        """What the table does not say."""
         out = []
-        moving = [one.choice for one in self.shares if one.lowest != one.highest]
+        moving = [share.choice for share in self.shares if share.lowest != share.highest]
         if moving:
             out.append(
                 f"order matters: what {', '.join(moving)} {'do' if len(moving) > 1 else 'does'} depends on which "
@@ -531,15 +522,6 @@ class Difference:
         count = f"{self.queries} quer{'y' if self.queries == 1 else 'ies'}"
         return f"{self.metric} of {count if self.query is None else f'query {self.query!r}'}"
 
-    def __repr__(self) -> str:
-        rows = self.rows()
-        table = text_table(rows, "<<<" + ">" * (len(rows[0]) - 3))
-        return "\n".join([self._title, *table, *wrapped(self.remarks())])
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        return html_table(rows, "<<<" + ">" * (len(rows[0]) - 3), [self._title, *self.remarks()])
-
 
 def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Any) -> Difference:
     first, second = plans
@@ -551,8 +533,8 @@ def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[st
         return changed(first, {name: asked[name] for name in chosen})
 
     def measured(chosen: frozenset[str]) -> float:
-        one = plan_of(chosen)
-        return sweep.outcome(one).mean if at is None else sweep.value(one, at)
+        plan = plan_of(chosen)
+        return sweep.outcome(plan).mean if at is None else sweep.value(plan, at)
 
     def value(chosen: frozenset[str]) -> float | None:
         if chosen not in known:
@@ -565,7 +547,7 @@ def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[st
 
     def moved(name: str) -> int | None:
         try:
-            ends = (sweep.outcome(plan_of(some)).values for some in (frozenset(), frozenset({name})))
+            ends = (sweep.outcome(plan_of(subset)).values for subset in (frozenset(), frozenset({name})))
             return _unlike(*ends) if at is None else None
         except ValueError:
             return None
@@ -580,7 +562,7 @@ def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[st
         matter = names_of_choices
     steps = {name: [(1.0, math.nan)] for name in matter} if math.isnan(sum(ends)) else _steps(matter, value)
     shares = [Share(name, choice_of(first, name), asked[name], *_share(steps[name]), moved(name)) for name in matter]
-    shares.sort(key=lambda one: -abs(one.share) if not math.isnan(one.share) else 0.0)
+    shares.sort(key=lambda share: -abs(share.share) if not math.isnan(share.share) else 0.0)
     idle = [name for name in names_of_choices if name not in matter]
     queries = sweep.aligned(first).queries
     named = None if at is None else queries[at]
@@ -594,13 +576,13 @@ def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, floa
     choices from the first to the last and from the last to the first.
     """
     steps: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    subsets = [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
-    if len(names) <= _FEW and all(value(some) is not None for some in subsets):
-        for some in subsets:
-            weight = 1.0 / (len(names) * math.comb(len(names) - 1, len(some))) if len(some) < len(names) else 0.0
+    subsets = [frozenset(subset) for size in range(len(names) + 1) for subset in combinations(names, size)]
+    if len(names) <= _FEW and all(value(subset) is not None for subset in subsets):
+        for subset in subsets:
+            weight = 1.0 / (len(names) * math.comb(len(names) - 1, len(subset))) if len(subset) < len(names) else 0.0
             for name in names:
-                if name not in some:
-                    steps[name].append((weight, value(some | {name}) - value(some)))
+                if name not in subset:
+                    steps[name].append((weight, value(subset | {name}) - value(subset)))
         return steps
     for path in (list(names), list(names)[::-1]):
         chosen: frozenset[str] = frozenset()

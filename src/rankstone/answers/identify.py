@@ -7,15 +7,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.definition import Definition, definition_of
-from rankstone.answers.sweep import Sweep, changed, choice_of, presets, values_of
+from rankstone.answers.sweep import Sweep, changed, choice_of, options_of, presets
 from rankstone.answers.table import html_table, text_table
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.open import open_source
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse_one
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
 
 _SHOWN = 40  # lines of a printed table
 _LEARNT_FROM = 3  # conventions that differ
@@ -26,7 +31,7 @@ class Match:
     """A definition that makes the number: some conventions, with some choices made otherwise."""
 
     conventions: tuple[str, ...]  # that all make it, the most ordinary first
-    changes: Mapping[str, Any]
+    changes: ByName
     value: float
     plan: Plan
 
@@ -60,44 +65,44 @@ class Identified:
             "highest": self.highest,
             "tried": self.tried,
             "values": self.values,
-            "matches": [_as_dict(one) for one in self.matches],
+            "matches": [_as_dict(match) for match in self.matches],
             "nearest": self.nearest and _as_dict(self.nearest),
         }
 
     def rows(self) -> list[list[str]]:
         """The matches as a table: convention, what is otherwise, value."""
         shown = self.matches or ([self.nearest] if self.nearest else [])
-        return [[", ".join(one.conventions), _changes(one), f"{one.value:.6f}"] for one in shown]
+        return [[", ".join(match.conventions), _changes(match), f"{match.value:.6f}"] for match in shown]
 
     def __repr__(self) -> str:
-        told = f"{self.metric} = {self.reported}: "
+        asked = f"{self.metric} = {self.reported}: "
         tried = f"{self.tried} definitions tried, {self.values} different values"
         if not self.matches:
-            head = [f"{told}nothing makes this number; {tried}; the nearest:"] if self.nearest else [told + tried]
+            head = [f"{asked}nothing makes this number; {tried}; the nearest:"] if self.nearest else [asked + tried]
         else:
-            head = [f"{told}{len(self.matches)} found; {tried}"]
+            head = [f"{asked}{len(self.matches)} found; {tried}"]
         rows = [line for row in self.rows() for line in _narrow(row)]
         rest = [f"and {len(rows) - _SHOWN} lines more"] if len(rows) > _SHOWN else []
-        table = text_table([["convention", "but", "value"], *rows[:_SHOWN]], "<<>") if rows else []
+        table = text_table([["convention", "changed", "value"], *rows[:_SHOWN]], "<<>") if rows else []
         return "\n".join([*head, *table, *rest])
 
     def _repr_html_(self) -> str:
         lines = repr(self).split("\n", 1)[0]
-        return html_table([["convention", "but", "value"], *self.rows()], "<<>", [lines])
+        return html_table([["convention", "changed", "value"], *self.rows()], "<<>", [lines])
 
 
 def identify(
-    truth: Any,
-    run: Any,
+    truth: Truth,
+    run: Run,
     metric: str | Metric,
     value: float | str | None = None,
     *,
-    columns: Mapping[str, Any] | None = None,
-    mask: Any = None,
-    lengths: Any = None,
-    groups: Any = None,
+    columns: Roles | None = None,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Identified:
     """Which conventions and tools make a number that someone reported: `"nDCG@10 = 0.4704"`, or a metric and a number.
 
@@ -115,8 +120,8 @@ def identify(
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     search = _Search(Sweep(source, threads), presets(name, choices), choices)
     for level in (search.conventions, search.one_change, search.two_changes):
-        for one in level():
-            search.see(one, lowest, highest)
+        for match in level():
+            search.see(match, lowest, highest)
         if search.matches and level != search.conventions:
             break
     return Identified(
@@ -133,12 +138,7 @@ def asked(metric: str | Metric, value: float | str | None = None) -> tuple[Metri
         if found is None:
             raise ValueError(f"cannot read {text!r}; write it like 'ndcg@10 = 0.4704'")
         text, value = found[1], found[2]
-    metrics = parse(text) if isinstance(metric, str) else (metric,)
-    if len(metrics) > 1:
-        raise ValueError(
-            f"{text!r} names {len(metrics)} metrics; give the number of one: {', '.join(map(str, metrics))}"
-        )
-    return metrics[0], str(value).strip()
+    return parse_one(text if isinstance(metric, str) else metric, "give the number of one"), str(value).strip()
 
 
 def interval(reported: str) -> tuple[float, float]:
@@ -163,7 +163,7 @@ def interval(reported: str) -> tuple[float, float]:
 class _Search:
     """Definitions in the order of how ordinary they are, each value kept with the first that makes it."""
 
-    def __init__(self, sweep: Sweep, plans: Mapping[str, Plan], known: Mapping[str, Any]) -> None:
+    def __init__(self, sweep: Sweep, plans: Mapping[str, Plan], known: ByName) -> None:
         self.sweep, self.plans = sweep, plans
         self._matches: dict[Any, tuple[Match, list[str]]] = {}
         self._as_they_are: set[str] = set()  # conventions that make the number without any change
@@ -176,32 +176,32 @@ class _Search:
         metric = next(iter(plans.values())).metric
         kept = {*dict(metric.params), *known}
         self.choices = {
-            name: values for name, values in values_of(metric, plans).items()
+            name: values for name, values in options_of(metric, plans).items()
             if len(values) > 1 and name not in kept and f"{metric.name}_{name}" not in kept
         }  # fmt: skip
 
     @property
     def matches(self) -> list[Match]:
         """What makes the number, those that make it by the same change together."""
-        return [Match(tuple(names), one.changes, one.value, one.plan) for one, names in self._matches.values()]
+        return [Match(tuple(names), match.changes, match.value, match.plan) for match, names in self._matches.values()]
 
-    def see(self, one: Match, lowest: float, highest: float) -> None:
+    def see(self, match: Match, lowest: float, highest: float) -> None:
         """Keep it if it makes the number, unless its convention does so as it is."""
-        self.values.add(one.value)
-        if lowest <= one.value <= highest and not (one.changes and self._as_they_are & {*one.conventions}):
-            key = (*one.changes.items(), round(one.value, 12))
-            self._matches.setdefault(key, (one, []))[1].extend(one.conventions)
-            self._as_they_are |= set() if one.changes else {*one.conventions}
-        away = abs(one.value - (lowest + highest) / 2)
+        self.values.add(match.value)
+        if lowest <= match.value <= highest and not (match.changes and self._as_they_are & {*match.conventions}):
+            key = (*match.changes.items(), round(match.value, 12))
+            self._matches.setdefault(key, (match, []))[1].extend(match.conventions)
+            self._as_they_are |= set() if match.changes else {*match.conventions}
+        away = abs(match.value - (lowest + highest) / 2)
         if away < self._away:
-            self._away, self.nearest = away, one
+            self._away, self.nearest = away, match
 
     def conventions(self) -> Iterator[Match]:
         """The conventions as they are, those of one value together."""
         together: dict[float, list[str]] = {}
-        for name, one in self.plans.items():
+        for name, plan in self.plans.items():
             self.tried += 1
-            value = self._value(one)
+            value = self._value(plan)
             if not math.isnan(value):
                 together.setdefault(value, []).append(name)
         for value, names in together.items():
@@ -234,47 +234,47 @@ class _Search:
 
     def _forget_idle(self) -> None:
         matter = {
-            choice: [one for one in values if (choice, one) in self._matter] for choice, values in self.choices.items()
+            name: [value for value in values if (name, value) in self._matter] for name, values in self.choices.items()
         }
-        self.choices = {choice: values for choice, values in matter.items() if values}
+        self.choices = {name: values for name, values in matter.items() if values}
 
-    def _is_new(self, one: Plan) -> bool:
+    def _is_new(self, plan: Plan) -> bool:
         """Has no plan been here that makes the same of all choices that are still in question."""
-        key = tuple(choice_of(one, choice) for choice in self.choices)
+        key = tuple(choice_of(plan, choice) for choice in self.choices)
         known = (tuple(self.choices), key) in self._seen
         self._seen.add((tuple(self.choices), key))
         return not known
 
-    def _value(self, one: Plan) -> float:
+    def _value(self, plan: Plan) -> float:
         try:
-            return self.sweep.outcome(one).mean
+            return self.sweep.outcome(plan).mean
         except ValueError:  # it refuses this data
             return math.nan
 
-    def _changed(self, name: str, base: Plan, before: float, changes: Mapping[str, Any]) -> Iterator[Match]:
+    def _changed(self, name: str, base: Plan, before: float, changes: ByName) -> Iterator[Match]:
         if any(choice_of(base, choice) == value for choice, value in changes.items()):
             return
         try:
-            one = changed(base, changes)
+            plan = changed(base, changes)
         except ValueError:  # choices that do not go together
             return
-        if not self._is_new(one):
+        if not self._is_new(plan):
             return
         self.tried += 1
-        value = self._value(one)
+        value = self._value(plan)
         if value != before and not (math.isnan(value) and math.isnan(before)):
             self._matter |= {*changes.items()}
             if not math.isnan(value):
-                yield Match((name,), changes, value, one)
+                yield Match((name,), changes, value, plan)
 
 
-def _of_metric(one: Plan, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _of_metric(plan: Plan, changes: ByName) -> dict[str, Any]:
     """Changes by names that a convention knows: those of a parameter with the metric's name before it."""
-    return {f"{one.metric.name}_{name}" if name in one.arguments else name: value for name, value in changes.items()}
+    return {f"{plan.metric.name}_{name}" if name in plan.arguments else name: value for name, value in changes.items()}
 
 
-def _changes(one: Match) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in one.changes.items())
+def _changes(match: Match) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in match.changes.items())
 
 
 def _narrow(row: list[str]) -> list[list[str]]:
@@ -285,10 +285,10 @@ def _narrow(row: list[str]) -> list[list[str]]:
     return [[first, *row[1:]], *([line, "", ""] for line in more)]
 
 
-def _as_dict(one: Match) -> dict[str, Any]:
+def _as_dict(match: Match) -> dict[str, Any]:
     return {
-        "conventions": list(one.conventions),
-        "changes": dict(one.changes),
-        "value": one.value,
-        "definition": one.definition.cite,
+        "conventions": list(match.conventions),
+        "changes": dict(match.changes),
+        "value": match.value,
+        "definition": match.definition.cite,
     }

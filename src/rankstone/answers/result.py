@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
-from rankstone.answers.definition import Definition, definition_of, summarize
+from rankstone.answers.definition import Definition, Plain, definition_of, summarize
 from rankstone.answers.table import text_table, wrapped
 from rankstone.conventions.convention import Convention
-from rankstone.inputs.source import Aligned
+from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import view_for
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse
 from rankstone.version import __version__
+
+if TYPE_CHECKING:
+    from rankstone.typing import Id, Path
 
 _ALIGN = "<>>>"
 
@@ -91,14 +94,14 @@ class Means(Mapping[str, float]):
         if self.inputs["truth"] != other.inputs["truth"]:
             raise ValueError(_other_truth(self.queries, other.queries))
         return Comparison(
-            {label: (self[label], other[label]) for label in both}, [self.definitions[one] for one in both]
+            {label: (self[label], other[label]) for label in both}, [self.definitions[label] for label in both]
         )
 
 
 def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
-    for one, two, which in ((ours, theirs, "second"), (theirs, ours, "first")):
-        known = set(two)
-        lost = [query for query in one if query not in known]
+    for these, those, which in ((ours, theirs, "second"), (theirs, ours, "first")):
+        known = set(those)
+        lost = [query for query in these if query not in known]
         if lost:
             return f"the truths differ: the {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
     return "the truths differ: the same queries, but in another order or with other grades"
@@ -128,9 +131,9 @@ class Result(Means):
     def __init__(
         self,
         outcomes: dict[str, Outcome],
-        aligned: dict[Any, Aligned],
+        aligned: Mapping[Align, Aligned],
         convention: Convention,
-        choices: Mapping[str, Any],
+        choices: ByName,
         weights: Floats | None,
     ) -> None:
         self._outcomes = outcomes
@@ -182,7 +185,7 @@ class Result(Means):
     def definitions(self) -> dict[str, Definition]:  # type: ignore[override]
         """What each number means, by metric."""
         named = self.convention.with_choices(**self.choices)
-        return {label: definition_of(one.plan, named) for label, one in self._outcomes.items()}
+        return {label: definition_of(outcome.plan, named) for label, outcome in self._outcomes.items()}
 
     @cached_property
     def inputs(self) -> dict[str, str]:  # type: ignore[override]
@@ -220,19 +223,19 @@ class Result(Means):
     @cached_property
     def _tied(self) -> dict[str, tuple[float, float, Bools]]:
         out = {}
-        for label, one in self._outcomes.items():
-            ranked = self._aligned[one.plan.align].ranked
-            if ranked.tied is None or one.plan.metric.declaration.kind == "ratings":
-                out[label] = (one.mean, one.mean, np.zeros(len(ranked), dtype=bool))
+        for label, outcome in self._outcomes.items():
+            ranked = self._aligned[outcome.plan.align].ranked
+            if ranked.tied is None or outcome.plan.metric.declaration.kind == "ratings":
+                out[label] = (outcome.mean, outcome.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            others = (measure(one.plan, ranked, ties) for ties in one.plan.metric.declaration.extremes)
-            ends = [outcome_of(one.plan, other, self._weights) for other in others]
+            others = (measure(outcome.plan, ranked, ties) for ties in outcome.plan.metric.declaration.extremes)
+            ends = [outcome_of(outcome.plan, other, self._weights) for other in others]
             moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
-            means = sorted([one.mean, *(end.mean for end in ends)])
+            means = sorted([outcome.mean, *(end.mean for end in ends)])
             out[label] = (means[0], means[-1], moved)
         return out
 
-    def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
+    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         if isinstance(groups, Mapping):
             lost = [query for query in self.queries if query not in groups]
@@ -251,7 +254,8 @@ class Result(Means):
             weights = None if self._weights is None else self._weights[inside]
             parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
             out[label] = {
-                name: _mean_within(one, parts[one.plan.align], inside, weights) for name, one in self._outcomes.items()
+                name: _mean_within(outcome, parts[outcome.plan.align], inside, weights)
+                for name, outcome in self._outcomes.items()
             }
         return out
 
@@ -263,12 +267,12 @@ class Result(Means):
             "convention": self.convention.name,
             "choices": dict(self.choices),
             "means": dict(self),
-            "definitions": {label: one.to_dict() for label, one in self.definitions.items()},
+            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
             "versions": {"rankstone": __version__, "numpy": np.__version__},
             "inputs": dict(self.inputs),
             "account": {name: getattr(self.account, name) for name in Account.__dataclass_fields__},
             "queries": list(self.queries),
-            "per_query": {label: one.values.tolist() for label, one in self._outcomes.items()},
+            "per_query": {label: outcome.values.tolist() for label, outcome in self._outcomes.items()},
         }
 
     def to_arrow(self) -> Any:
@@ -279,15 +283,15 @@ class Result(Means):
         try:
             query = pyarrow.array(ids)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):  # ids of several kinds, or objects
-            query = pyarrow.array([str(one) for one in ids])
-        return pyarrow.table({"query": query, **{label: one.values for label, one in self._outcomes.items()}})
+            query = pyarrow.array(list(map(str, ids)))
+        return pyarrow.table({"query": query, **{label: outcome.values for label, outcome in self._outcomes.items()}})
 
     def to_pandas(self) -> Any:
         """Values a query as a pandas frame."""
         import pandas
 
         return pandas.DataFrame(
-            {"query": list(self.queries), **{label: one.values for label, one in self._outcomes.items()}}
+            {"query": list(self.queries), **{label: outcome.values for label, outcome in self._outcomes.items()}}
         )
 
     def to_polars(self) -> Any:
@@ -300,7 +304,7 @@ class Result(Means):
         """The table of values a query, by the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def write(self, path: Any, format: str | None = None) -> None:  # noqa: A002
+    def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write to a file: json for all of it, or the values of each query as csv, tsv, jsonl, parquet or trec.
 
         `read_result` reads json again. A parquet file has the definitions in its metadata; beside the others, which
@@ -332,15 +336,9 @@ class Result(Means):
     def _rows(self) -> list[tuple[str, ...]]:
         ties = self.account.tied > 0
         rows = [("metric", "mean", *(("lowest", "highest") if ties else ()))]
-        for label, one in self._outcomes.items():
-            range_ = self.ties[label]
-            rows.append(
-                (
-                    label,
-                    _number(one.mean),
-                    *((_number(range_.lowest), _number(range_.highest)) if ties else ()),
-                )
-            )
+        for label, outcome in self._outcomes.items():
+            ends = (self.ties[label].lowest, self.ties[label].highest) if ties else ()
+            rows.append((label, *map(_number, (outcome.mean, *ends))))
         return rows
 
     def remarks(self) -> list[str]:
@@ -349,12 +347,10 @@ class Result(Means):
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
         judged = _count(account.judged, "judged query", "judged queries")
         lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {judged}"]
-        missing = _fate(self._outcomes, "missing")
-        undefined = _fate(self._outcomes, "undefined")
         if account.missing:
-            lines.append(f"{account.missing} missing from the run ({missing})")
+            lines.append(f"{account.missing} missing from the run ({_fate(self._outcomes, 'missing')})")
         if account.nothing_relevant:
-            lines.append(f"{account.nothing_relevant} with nothing relevant ({undefined})")
+            lines.append(f"{account.nothing_relevant} with nothing relevant ({_fate(self._outcomes, 'undefined')})")
         if account.extra != 0:
             extra = f"more than {self._first.extra_count - 1:,}" if account.extra is None else account.extra
             lines.append(f"{extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
@@ -383,9 +379,9 @@ def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Float
 class Saved(Means):
     """A result read from a file."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Plain) -> None:
         self._data = data
-        self.definitions = {label: Definition.from_dict(one) for label, one in data["definitions"].items()}
+        self.definitions = {label: Definition.from_dict(saved) for label, saved in data["definitions"].items()}
         self.account = Account(**data["account"])
         self.inputs = dict(data["inputs"])
         self.versions: dict[str, str] = dict(data["versions"])
@@ -421,7 +417,7 @@ def digests(aligned: Aligned) -> dict[str, str]:
         keep = grades != 0
         inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
         found = hashlib.blake2b("\n".join(map(repr, aligned.queries)).encode(), digest_size=16)
-        for part in (inside, grades[keep], *(one[keep] for one in hits), *queries):
+        for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
             found.update(np.ascontiguousarray(part).tobytes())
         return f"blake2b:{found.hexdigest()}"
 
@@ -454,21 +450,15 @@ class _PerQuery(Mapping[str, Floats]):
 
 
 def _fate(outcomes: Mapping[str, Outcome], choice: str) -> str:
-    fates = {str(one.plan.choices[choice]) for one in outcomes.values()}
-    words = {
-        "zero": "counted as empty lists",
-        "skip": "left out of the mean",
-        "error": "an error",
-        "nan": "NaN",
-    }
+    fates = {str(outcome.plan.choices[choice]) for outcome in outcomes.values()}
+    words = {"zero": "counted as empty lists", "skip": "left out of the mean", "error": "an error", "nan": "NaN"}
     return " or ".join(sorted(words.get(fate, f"counted as {fate}") for fate in fates))
 
 
 def _number(value: float) -> str:
-    if value == int(value) and abs(value) < 1e15 if np.isfinite(value) else False:
-        return f"{value:.4f}" if abs(value) <= 1 else f"{value:.0f}"
-    return f"{value:.4f}"
+    whole = 1 < abs(value) < 1e15 and value == int(value)
+    return f"{value:.0f}" if whole else f"{value:.4f}"
 
 
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
+def _count(n: int, singular: str, plural: str) -> str:
+    return f"{n:,} {singular if n == 1 else plural}"

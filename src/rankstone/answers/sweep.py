@@ -17,7 +17,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.sums import Outcome, measured, outcome_of
 from rankstone.measure.values import ratio_of, refuse, view_for
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import ByName, Metric
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ _OPPOSITES = {"item_asc": "item_desc", "reverse_input": "input"}  # where no ite
 class _Read(dict[str, Any]):
     """Choices that remember which of them were asked for."""
 
-    def __init__(self, choices: Mapping[str, Any]) -> None:
+    def __init__(self, choices: ByName) -> None:
         super().__init__(choices)
         self.asked: dict[str, Any] = {}
 
@@ -42,15 +42,15 @@ class _Memo:
     def __init__(self) -> None:
         self._answers: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
 
-    def get(self, key: Any, one: Plan, make: Callable[[Plan], T]) -> T:
+    def get(self, key: Any, plan: Plan, make: Callable[[Plan], T]) -> T:
         known = self._answers.setdefault(key, [])
         answer: Any
         for asked, answer in known:
-            if all(one.choices[name] == value for name, value in asked.items()):
+            if all(plan.choices[name] == value for name, value in asked.items()):
                 return _given(answer)
-        choices = _Read(one.choices)
+        choices = _Read(plan.choices)
         try:
-            answer = make(replace(one, choices=choices))
+            answer = make(replace(plan, choices=choices))
         except ValueError as error:  # these choices do not go with each other, or with the data
             answer = error
         known.append((choices.asked, answer))
@@ -69,45 +69,45 @@ class Sweep:
     def __init__(self, source: Source, threads: int = 0) -> None:
         self._source, self._threads = source, threads
         self._aligned: dict[Align, Aligned] = {}
-        self._earned, self._settled = _Memo(), _Memo()
+        self._ratios, self._outcomes = _Memo(), _Memo()
         self._plain: dict[str, Any] | None = None  # options that make no difference; None until that was looked at
         self._tied: dict[bool, bool] = {}  # are there equal scores, as float32 or not
 
-    def outcome(self, one: Plan) -> Outcome:
+    def outcome(self, plan: Plan) -> Outcome:
         """The metric's values and mean under this plan."""
-        aligned = self.aligned(one)
-        ranked, ratio = self.earned(one)
+        aligned = self.aligned(plan)
+        ranked, ratio = self.ratio(plan)
 
-        def settle(plan: Plan) -> Outcome:
+        def average(plan: Plan) -> Outcome:
             refuse(plan, aligned)
-            with aligned.naming(one.label):
+            with aligned.naming(plan.label):
                 return outcome_of(plan, measured(plan, ranked, ratio), None)
 
-        return self._settled.get((id(ratio), id(ranked)), one, settle)
+        return self._outcomes.get((id(ratio), id(ranked)), plan, average)
 
-    def value(self, one: Plan, at: int) -> float:
+    def value(self, plan: Plan, at: int) -> float:
         """One query's value, whatever the others and their mean come to; NaN if it does not count."""
-        ranked, ratio = self.earned(one)
+        ranked, ratio = self.ratio(plan)
         alone = np.arange(len(ranked)) == at
-        plain = replace(one, choices={**one.choices, "averaging": "macro", "no_queries": "nan"})
+        plain = replace(plan, choices={**plan.choices, "averaging": "macro", "no_queries": "nan"})
         try:
             return float(measured(plain, ranked.only(alone), ratio.only(alone)).values[0])
         except QueryError as error:
-            raise QueryError(f"{one.label}: {error.problem}", self.aligned(one).queries[at]) from None
+            raise QueryError(f"{plan.label}: {error.problem}", self.aligned(plan).queries[at]) from None
 
-    def earned(self, one: Plan) -> tuple[Ranked, Ratio]:
+    def ratio(self, plan: Plan) -> tuple[Ranked, Ratio]:
         """The ranking as the metric sees it, and what each query earned over what it could have earned."""
-        aligned = self.aligned(one)
+        aligned = self.aligned(plan)
 
-        def earn(plan: Plan) -> tuple[Ranked, Ratio]:
+        def divide(plan: Plan) -> tuple[Ranked, Ratio]:
             ranked = view_for(plan, aligned.ranked)
             return ranked, ratio_of(plan, ranked)
 
-        return self._earned.get((id(aligned), one.relevance, *one.arguments.items()), one, earn)
+        return self._ratios.get((id(aligned), plan.relevance, *plan.arguments.items()), plan, divide)
 
-    def aligned(self, one: Plan) -> Aligned:
+    def aligned(self, plan: Plan) -> Aligned:
         """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
-        how = replace(one.align, zeros=True, threads=self._threads)
+        how = replace(plan.align, zeros=True, threads=self._threads)
         if self._plain is None:
             self._plain = self._probe(how)
         how = replace(how, **self._plain)
@@ -139,14 +139,14 @@ class Sweep:
         }
 
 
-def _same_ties(one: Ranked, other: Ranked) -> bool:
+def _same_ties(first: Ranked, second: Ranked) -> bool:
     return all(
         a is b if a is None or b is None else np.array_equal(a, b)
-        for a, b in ((one.above, other.above), (one.tied, other.tied))
+        for a, b in ((first.above, second.above), (first.tied, second.tied))
     )
 
 
-def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
+def presets(metric: Metric, choices: ByName) -> dict[str, Plan]:
     """The metric's plan under every convention that has one."""
     found = {}
     for name in conventions:
@@ -157,31 +157,31 @@ def presets(metric: Metric, choices: Mapping[str, Any]) -> dict[str, Plan]:
     return found
 
 
-def values_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
+def options_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
     """What each choice can be: the words it has, and whatever some convention makes it."""
-    row = metric.declaration
+    declaration = metric.declaration
     out: dict[str, list[Any]] = {}
-    for name in (*row.defaults, *CHOICES):
-        words = row.words(name) if name in row.about else CHOICES[name].allowed
-        used = [choice_of(one, name) for one in plans.values()]
+    for name in (*declaration.defaults, *CHOICES):
+        words = declaration.words(name) if name in declaration.about else CHOICES[name].allowed
+        used = [choice_of(plan, name) for plan in plans.values()]
         out[name] = list(dict.fromkeys([*used, *words]))
     return out
 
 
-def choice_of(one: Plan, name: str) -> Any:
+def choice_of(plan: Plan, name: str) -> Any:
     """A choice or a parameter by name."""
-    return one.arguments[name] if name in one.arguments else one.choices[name]
+    return plan.arguments[name] if name in plan.arguments else plan.choices[name]
 
 
-def changed(one: Plan, changes: Mapping[str, Any]) -> Plan:
+def changed(plan: Plan, changes: ByName) -> Plan:
     """The plan with some choices made otherwise."""
-    arguments = {**one.arguments, **{name: value for name, value in changes.items() if name in one.arguments}}
-    choices = {**one.choices, **{name: value for name, value in changes.items() if name in one.choices}}
-    return make_plan(one.metric, arguments, choices)
+    arguments = {**plan.arguments, **{name: value for name, value in changes.items() if name in plan.arguments}}
+    choices = {**plan.choices, **{name: value for name, value in changes.items() if name in plan.choices}}
+    return make_plan(plan.metric, arguments, choices)
 
 
-def differences(one: Plan, other: Plan) -> Iterator[str]:
+def differences(first: Plan, second: Plan) -> Iterator[str]:
     """Names of the choices that two plans of a metric make differently."""
-    for name in (*one.metric.declaration.defaults, *CHOICES):
-        if choice_of(one, name) != choice_of(other, name):
+    for name in (*first.metric.declaration.defaults, *CHOICES):
+        if choice_of(first, name) != choice_of(second, name):
             yield name

@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 Rows = Sequence[Sequence[str]]
+
+
+class Page(ABC):
+    """What prints as a title, a table and remarks under it."""
+
+    _left: str  # how its first columns are aligned, < or >; the others are numbers
+
+    @property
+    @abstractmethod
+    def _title(self) -> str: ...
+
+    @abstractmethod
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first."""
+
+    @abstractmethod
+    def remarks(self) -> list[str]:
+        """What the table does not say."""
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        return "\n".join(
+            [self._title, *text_table(rows, self._left.ljust(len(rows[0]), ">")), *wrapped(self.remarks())]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return html_table(rows, self._left.ljust(len(rows[0]), ">"), [self._title, *self.remarks()])
 
 
 def aligned(rows: Rows, align: str) -> list[str]:
@@ -38,9 +67,9 @@ def html_table(rows: Rows, align: str, remarks: Sequence[str]) -> str:
         )
 
     body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows[1:] if row)
-    told = "<br>".join(escape(one) for one in remarks)
+    text = "<br>".join(escape(remark) for remark in remarks)
     return (
-        f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{told}</small></p>"
+        f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{text}</small></p>"
     )
 
 

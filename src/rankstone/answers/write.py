@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.answers.definition import Plain
 from rankstone.answers.result import Result, Saved
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import is_whole, numbers, one_piece, plain
@@ -56,7 +57,7 @@ def write(result: Result, path: Path, format: str | None = None) -> None:  # noq
         write_beside(path, about_result(result))
 
 
-def write_beside(path: Path, about: Any) -> None:
+def write_beside(path: Path, about: Plain) -> None:
     """Put what a file has no room for beside it; nothing beside standard output or a device."""
     name = os.fspath(path)
     if name != "-" and os.path.isfile(os.path.realpath(name)):
@@ -71,16 +72,16 @@ def about_result(result: Result) -> dict[str, Any]:
     return whole
 
 
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     """JSON proper, where NaN is null."""
     return json.dumps(_jsonable(data), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _jsonable(data: Any) -> Any:
     if isinstance(data, Mapping):
-        return {str(name): _jsonable(one) for name, one in data.items()}
+        return {str(name): _jsonable(value) for name, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_jsonable(one) for one in data]
+        return [_jsonable(value) for value in data]
     if isinstance(data, float):
         return data if math.isfinite(data) else None if math.isnan(data) else str(data)
     return data if data is None or isinstance(data, (str, int)) else str(data)
@@ -251,5 +252,5 @@ def _check_ids(table: Any, form: str, target: str) -> None:
         if pc.any(bad).as_py():
             first = table[role].filter(bad)[0].as_py()
             why = "is empty" if first == "" else "has white space or a leading # in it"
-            fit = listed((one.name for one in FORMATS.values() if one.write and not one.bad_ids), "and")
+            fit = listed((form.name for form in FORMATS.values() if form.write and not form.bad_ids), "and")
             raise ValueError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 from rankstone.align.ranking import Relevance
-from rankstone.metrics.registry import depth
+from rankstone.metrics.registry import Value, depth
 
 Stage = Literal["align", "metric", "mean"]
 
@@ -23,14 +23,14 @@ class Choice:
     """One thing that has to be decided before a list has a number."""
 
     stage: Stage
-    default: Any
+    default: Value
     meaning: str
     words: Mapping[Any, str] = field(default_factory=dict)  # how a value reads; `...` for any other, with {} for it
     always: bool = False  # it holds for every query; the others are edge cases
     allowed: tuple[Any, ...] = ()  # words; empty where any value of the right type will do
     numbers: bool = False  # may any number stand in
 
-    def check(self, name: str, value: Any) -> Any:
+    def check(self, name: str, value: Value) -> Value:
         """The value in the form it is kept in, or an error that says what it could have been."""
         if name == "threshold":
             Relevance.of(value)
@@ -48,7 +48,7 @@ class Choice:
             raise ValueError(f"{name}={value!r}; give a number of decimals, or None")
         return value
 
-    def say(self, name: str, value: Any) -> str:
+    def say(self, name: str, value: Value) -> str:
         """The value in a few words; nothing where it is the ordinary one."""
         if name == "threshold" and value != "all":
             relevance = Relevance.of(value)

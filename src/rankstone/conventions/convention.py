@@ -6,42 +6,47 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.presets import PRESETS
-from rankstone.metrics.registry import Declaration, declared
+from rankstone.conventions.presets import PRESETS, Preset
+from rankstone.metrics.registry import ByName, Declaration, Value, declared
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords
 
 
-def check_choice(row: Declaration | None, name: str, value: Any) -> Any:
+def check_choice(declaration: Declaration | None, name: str, value: Value) -> Value:
     """A choice's value in the form it is kept in, or an error that says what it could have been."""
-    if row is not None and name in row.defaults:
+    if declaration is not None and name in declaration.defaults:
         if isinstance(value, Mapping):
             value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
-        row.check(name, value)
+        declaration.check(name, value)
         return value
     if name not in CHOICES:
-        known = [*(row.defaults if row else ()), *CHOICES]
-        raise ValueError(_unknown("choice" if row is None else f"parameter of {row.name}", name, known))
+        known = [*(declaration.defaults if declaration else ()), *CHOICES]
+        raise ValueError(_unknown("choice" if declaration is None else f"parameter of {declaration.name}", name, known))
     return CHOICES[name].check(name, value)
 
 
-def check_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
+def check_choices(choices: ByName) -> dict[str, Value]:
     """Check choices that hold for all metrics (`gain=`) or for one (`ap_divisor=`)."""
     known = declared()
-    out: dict[str, Any] = {}
+    out: dict[str, Value] = {}
     for given, value in choices.items():
         name = given.replace("@k_", "_", 1)  # `rr@k_ties` is that of rr with a cutoff
-        owners = [row for row in known.values() if name in row.defaults]
+        owners = [declaration for declaration in known.values() if name in declaration.defaults]
         if name in CHOICES:
             out[given] = check_choice(None, name, value)
         elif owners:  # one that some metric can take; the others keep their own or refuse it when asked for
-            takers = [row for row in owners if row.takes(name, value)]
+            takers = [declaration for declaration in owners if declaration.takes(name, value)]
             out[given] = check_choice((takers or owners)[0], name, value)
         else:
             metric = max((m for m in known if name.startswith(f"{m}_")), key=len, default=None)
             if metric is None:
-                every = {*CHOICES, *(one for row in known.values() for one in row.defaults)}
+                every = {*CHOICES, *(parameter for declaration in known.values() for parameter in declaration.defaults)}
                 raise ValueError(_unknown("choice", name, sorted(every)))
             out[given] = check_choice(known[metric], name[len(metric) + 1 :], value)
     return out
@@ -53,7 +58,7 @@ class Convention:
 
     name: str
     summary: str
-    choices: Mapping[str, Any]
+    choices: ByName
     library: str = ""  # the package it reproduces, and the version that was measured
     notes: tuple[str, ...] = ()  # what a reader should know; how its options are said here
     undefined_order: str = ""  # where the package itself has no order of tied items
@@ -62,7 +67,7 @@ class Convention:
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
 
-    def with_choices(self, **choices: Any) -> Convention:
+    def with_choices(self, **choices: Unpack[Keywords]) -> Convention:
         """The same convention with some choices made otherwise."""
         if not choices:
             return self
@@ -78,47 +83,47 @@ class Convention:
         return hash((self.name, *self.choices))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = {one.name: getattr(self, one.name) for one in fields(self)}
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
         return Convention, tuple({**parts, "choices": dict(self.choices)}.values())
 
 
 def decide(
-    row: Declaration,
+    declaration: Declaration,
     name: str,
-    given: Mapping[str, Any],
-    over: Mapping[str, Any],
+    given: ByName,
+    over: ByName,
     convention: Convention,
     k: int | None = None,
-) -> Any:
+) -> Value:
     """The value of one choice for one metric. The nearest word wins:
 
     the metric's own parameters, then the caller's overrides, then the convention; in each of these
     `ap_divisor` before `divisor`, and before both `ap@k_divisor` if there is a cutoff. What a metric always does its
     own way stands before a convention's general word.
     """
-    own = [f"{row.name}_{name}"] if k is None else [f"{row.name}@k_{name}", f"{row.name}_{name}"]
+    own = [*([] if k is None else [f"{declaration.name}@k_{name}"]), f"{declaration.name}_{name}"]
     if name in given:
         return given[name]
     for word in own:
         if word in over:
             return over[word]
     if name in over:
-        return check_choice(row, name, over[name])
+        return check_choice(declaration, name, over[name])
     for word in own:
         if word in convention.choices:
             return convention.choices[word]
-    if name in row.choices:
-        return row.choices[name]
-    if name in convention.choices and row.takes(name, convention.choices[name]):
+    if name in declaration.choices:
+        return declaration.choices[name]
+    if name in convention.choices and declaration.takes(name, convention.choices[name]):
         return convention.choices[name]
-    return row.defaults[name] if name in row.defaults else CHOICES[name].default
+    return declaration.defaults[name] if name in declaration.defaults else CHOICES[name].default
 
 
 class Conventions(Mapping[str, Convention]):
     """Every convention by name: `rs.conventions["trec_eval"]`."""
 
-    def __init__(self, presets: Mapping[str, Mapping[str, Any]]) -> None:
-        self._known = {name: Convention(name, **row) for name, row in presets.items()}
+    def __init__(self, presets: Mapping[str, Preset]) -> None:
+        self._known = {name: Convention(name, **preset) for name, preset in presets.items()}
 
     def __getitem__(self, name: str) -> Convention:
         try:
@@ -149,11 +154,7 @@ def find_convention(name: str | Convention) -> Convention:
         raise ValueError(error.args[0]) from None
 
 
-def _unknown(what: str, name: Any, known: list[str]) -> str:
+def _unknown(what: str, name: object, known: list[str]) -> str:
     close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return (
-        f"unknown {what} {name!r}{hint} Known: {', '.join(known)}"
-        if hint
-        else f"unknown {what} {name!r}; known: {', '.join(known)}"
-    )
+    hint = f"did you mean {close[0]!r}? Known" if close else "known"
+    return f"unknown {what} {name!r}; {hint}: {', '.join(known)}"

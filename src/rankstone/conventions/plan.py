@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.align.ranking import Relevance
 from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED
@@ -13,7 +13,10 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Align
-from rankstone.metrics.registry import Metric, on_declare, parse
+from rankstone.metrics.registry import ByName, Metric, Value, on_declare, parse
+
+if TYPE_CHECKING:
+    from rankstone.typing import Metrics
 
 DEFAULT_METRICS = ("ndcg@10", "ap", "rr", "precision@10", "recall@10")
 
@@ -24,9 +27,9 @@ class Plan:
 
     metric: Metric
     label: str
-    arguments: Mapping[str, Any]
+    arguments: ByName
     relevance: Relevance
-    choices: Mapping[str, Any]
+    choices: ByName
     align: Align  # the alignment it reads; items judged 0 may be left out of it
     zeros: bool  # must items judged 0 be kept
 
@@ -36,7 +39,7 @@ class Plan:
         return self.align.keeping(self.zeros, 1)
 
 
-def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str, Any]) -> tuple[Plan, ...]:
+def make_plans(metrics: Metrics, convention: str | Convention, choices: ByName) -> tuple[Plan, ...]:
     """Make every choice for every metric."""
     asked = (metrics,) if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else tuple(metrics)
     given = tuple(sorted(choices.items()))
@@ -49,7 +52,7 @@ def make_plans(metrics: Any, convention: str | Convention, choices: Mapping[str,
 
 @lru_cache(maxsize=512)
 def _make_plans(
-    asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Any], ...]
+    asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Value], ...]
 ) -> tuple[Plan, ...]:
     named = find_convention(name)
     over = check_choices(dict(choices))
@@ -69,43 +72,44 @@ def _make_plans(
 on_declare.append(_make_plans.cache_clear)
 
 
-def _decided(metric: Metric, over: Mapping[str, Any], named: Convention) -> Plan:
-    row, given = metric.declaration, dict(metric.params)
-    choices = {name: decide(row, name, given, over, named, metric.k) for name in CHOICES}
-    arguments = {name: decide(row, name, given, over, named, metric.k) for name in row.defaults}
+def _decided(metric: Metric, over: ByName, named: Convention) -> Plan:
+    declaration, given = metric.declaration, dict(metric.params)
+    choices = {name: decide(declaration, name, given, over, named, metric.k) for name in CHOICES}
+    arguments = {name: decide(declaration, name, given, over, named, metric.k) for name in declaration.defaults}
     return make_plan(metric, arguments, choices)
 
 
-def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str, Any]) -> Plan:
+def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
-    row, ties = metric.declaration, choices["ties"]
-    if row.takes_k:
+    declaration, ties = metric.declaration, choices["ties"]
+    if declaration.takes_k:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
-    if ties in AVERAGED and not row.expected:
+    if ties in AVERAGED and not declaration.expected:
         raise NoExpectedValue(
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
             f"{', '.join(word for word in CHOICES['ties'].allowed if word not in AVERAGED)}"
         )
-    if choices["averaging"] == "one_list" and row.kind not in ("ratings", "agreement") and ties in BY_ITEM:
+    if choices["averaging"] == "one_list" and declaration.kind not in ("ratings", "agreement") and ties in BY_ITEM:
         raise ValueError(
             f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties!r}"
         )
     for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
-        if choices[choice] == value and row.two_sided:
+        if choices[choice] == value and declaration.two_sided:
             raise ValueError(
                 f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
             )
-    if choices["averaging"] == "parts" and row.whole is None:
+    if choices["averaging"] == "parts" and declaration.whole is None:
         raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
     every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
-    if choices["known"] == "returned" and every_row and row.kind in ("ranking", "count"):
+    if choices["known"] == "returned" and every_row and declaration.kind in ("ranking", "count"):
         raise ValueError(f"{metric}: known='returned' gives unjudged items grade 0, so the threshold must be above 0")
-    if choices["known"] == "returned" and choices["truth_depth"] == "k" and row.kind in ("ranking", "count"):
+    if choices["known"] == "returned" and choices["truth_depth"] == "k" and declaration.kind in ("ranking", "count"):
         raise ValueError(
             f"{metric}: truth_depth='k' goes by the order of the truth, of which known='returned' leaves none"
         )
     whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "one_list"
+    zeros = declaration.zeros(arguments) or every_row or whole
     align = Align(
         order=ties if ties in COUNTED else "input",
         float32=choices["score_precision"] == "float32",
@@ -114,7 +118,7 @@ def make_plan(metric: Metric, arguments: Mapping[str, Any], choices: Mapping[str
         extra_queries=choices["extra"] == "zero",
         zeros=False,
     )
-    return Plan(metric, str(metric), arguments, relevance, choices, align, row.zeros(arguments) or every_row or whole)
+    return Plan(metric, str(metric), arguments, relevance, choices, align, zeros)
 
 
 def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:
@@ -171,9 +175,9 @@ def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
 
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
-    row, choices, label = plan.metric.declaration, plan.choices, plan.label
+    declaration, choices, label = plan.metric.declaration, plan.choices, plan.label
     ties, duplicates, averaging = choices["ties"], choices["duplicates"], choices["averaging"]
-    if row.kind == "ratings":
+    if declaration.kind == "ratings":
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if ties in BY_INPUT:
         others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
@@ -190,9 +194,9 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "grades_order", f"{label}: ideal='given' needs an order of the truth; choose judged"
     if choices["extra"] == "zero":
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
-    if wanted := row.all_queries(plan.arguments):
+    if wanted := declaration.all_queries(plan.arguments):
         yield "all_queries", f"{label} {wanted}"
-    if averaging == "one_list" and not row.additive:
+    if averaging == "one_list" and not declaration.additive:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):
         yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"

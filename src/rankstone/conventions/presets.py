@@ -7,7 +7,9 @@ row leaves out is as in `rankstone`. `library` is the version whose numbers were
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+Preset: TypeAlias = Mapping[str, Any]  # parts of a `Convention`: {"summary": "LightGBM", "choices": {"gain": "exp2"}}
 
 # Tools that are handed one array of labels and one of scores: they know nothing but the rows they get.
 _ARRAYS: dict[str, Any] = {
@@ -70,7 +72,7 @@ _TORCHMETRICS: dict[str, Any] = {
 }
 _UNSTABLE = "equal scores: whatever an unstable sort makes of them"
 
-PRESETS: Mapping[str, dict[str, Any]] = {
+PRESETS: Mapping[str, Preset] = {
     "rankstone": {
         "summary": "trec_eval's definitions; every judged query counts, and 0 where a query has no relevant item",
         "choices": {},
@@ -219,7 +221,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
         "library": "torchmetrics 1.9.0",
         "choices": {
             **_TORCHMETRICS,
-            **{f"{one}_nonpositive_score": "miss" for one in ("precision", "recall", "rr", "ap")},
+            **{f"{metric}_nonpositive_score": "miss" for metric in ("precision", "recall", "rr", "ap")},
         },
         "undefined_order": _UNSTABLE + "; ndcg is their average",
     },
@@ -244,7 +246,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
         "choices": {
             **_ARRAYS,
             "score_precision": "float32",
-            **{f"{one}_default_k": 32 for one in ("ndcg", "ap", "precision")},
+            **{f"{metric}_default_k": 32 for metric in ("ndcg", "ap", "precision")},
             "gain": "exp2",
             "negative": "error",
             "ideal_sign": "positive",
@@ -437,7 +439,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
             "gain": "binary",
             "negative": "signed",
             "discount": "log2(max(rank,2))",
-            **{f"{one}_no_relevant": "nan" for one in ("recall", "hit_rate", "rr", "ndcg", "rbp")},
+            **{f"{metric}_no_relevant": "nan" for metric in ("recall", "hit_rate", "rr", "ndcg", "rbp")},
             "ap_no_relevant": "error",
             "ap_both_empty": "nan",
             "nan_in_mean": "zero",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone.align import state as saved
 from rankstone.align.join import join
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.state import locked, ranked_from_state, ranked_state, reading
+from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
@@ -27,6 +27,11 @@ from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import refuse, weights_of
 from rankstone.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
@@ -59,12 +64,12 @@ class Accumulator(Saved):
 
     def __init__(
         self,
-        metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+        metrics: Metrics = DEFAULT_METRICS,
         *,
         convention: str | Convention = "rankstone",
         keep: bool = True,
         threads: int = 0,
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> None:
         self.plans = make_plans(metrics, convention, choices)
         self._alignments = alignments(self.plans, threads)
@@ -74,8 +79,8 @@ class Accumulator(Saved):
             "metrics": [str(plan.metric) for plan in self.plans], "convention": convention, "keep": keep,
             "threads": threads, **choices,
         }  # fmt: skip
-        self._weighted = any(one.choices["averaging"] == "weighted" for one in self.plans)
-        self._orders = any(one.metric.declaration.kind == "agreement" for one in self.plans)
+        self._weighted = any(plan.choices["averaging"] == "weighted" for plan in self.plans)
+        self._orders = any(plan.metric.declaration.kind == "agreement" for plan in self.plans)
         self.keep = keep
         self.threads = threads
         if not keep:
@@ -93,15 +98,15 @@ class Accumulator(Saved):
 
     def update(
         self,
-        truth: Any,
-        run: Any = None,
+        truth: Truth | Items | float,
+        run: Run | Items | float | None = None,
         *,
-        query: Any = None,
-        weights: Any = None,
-        columns: Mapping[str, Any] | None = None,
-        mask: Any = None,
-        lengths: Any = None,
-        groups: Any = None,
+        query: Hashable = None,
+        weights: Weights | None = None,
+        columns: Roles | None = None,
+        mask: Array | None = None,
+        lengths: Numbers | None = None,
+        groups: Numbers | None = None,
     ) -> None:
         """Measure more queries. query: the id of a single list. The other words are those of `rs.evaluate`."""
         single = self._single(truth, run, query)
@@ -119,14 +124,14 @@ class Accumulator(Saved):
         numbers = isinstance(truth, Real) and isinstance(run, Real)
         if not numbers and not (_is_list(truth) or _is_list(run)):
             return None
-        ratings = [one.metric.declaration.kind == "ratings" for one in self.plans]
+        ratings = [plan.metric.declaration.kind == "ratings" for plan in self.plans]
         if all(ratings) and not isinstance(truth, Mapping) and not isinstance(run, Mapping):
-            actual, predicted = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (truth, run))
+            actual, predicted = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (truth, run))
             if actual.shape != predicted.shape:
                 raise ValueError(f"{actual.size} actual values but {predicted.size} predictions")
             return Dense(predicted.reshape(1, -1), actual.reshape(1, -1))
         if numbers:
-            label = next(one.label for one, is_error in zip(self.plans, ratings, strict=True) if not is_error)
+            label = next(plan.label for plan, is_error in zip(self.plans, ratings, strict=True) if not is_error)
             raise TypeError(f"{label} measures lists, not the single values {truth!r} and {run!r}")
         for side, what in ((truth, "truth"), (run, "run")):
             if not isinstance(side, _ITEMS):
@@ -139,15 +144,15 @@ class Accumulator(Saved):
 
     def _piece(self, source: Source, weights: Any) -> Piece:
         aligned = {asked: source.align(how) for asked, how in self._alignments.items()}
-        for one in self.plans:
-            refuse(one, aligned[one.align])
+        for plan in self.plans:
+            refuse(plan, aligned[plan.align])
         if self._weighted and weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query, in every update")
         if weights is not None and not self._weighted:
             raise ValueError("weights= go with averaging='weighted': say so when the accumulator is made")
         first = aligned[self.plans[0].align]
         weighing = None if weights is None else weights_of(weights, first)
-        ranked = {align: one.ranked for align, one in aligned.items()}
+        ranked = {align: found.ranked for align, found in aligned.items()}
         return Piece(ranked, first.queries, weighing, list(first.extra) if first.extra_count else [], first.dropped)
 
     @locked
@@ -155,8 +160,8 @@ class Accumulator(Saved):
         held = self._held
         if len(piece):
             self._refuse(held, piece.ids is not None, piece.ordered)
-            for one in held.ids.intersection(piece.ids or ()):
-                raise ValueError(f"query {one!r} was here before")
+            for query in held.ids.intersection(piece.ids or ()):
+                raise ValueError(f"query {query!r} was here before")
             held.named, held.ordered = piece.ids is not None, piece.ordered
             held.queries += len(piece)
             held.ids.update(piece.ids or ())
@@ -197,12 +202,11 @@ class Accumulator(Saved):
         """What `rs.evaluate` would say of all queries so far: a `Result`, or with keep=False the means."""
         held = self._fold()
         if not self.keep:
-            named, sums = self._convention.with_choices(**self._choices), [one.rounded() for one in held.sums]
-            return Totals(self.means(sums), {one.label: definition_of(one, named) for one in self.plans}, held.queries)
+            named = self._convention.with_choices(**self._choices)
+            definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
+            return Totals(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
         whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
-        outcomes = {}
-        for one in self.plans:
-            outcomes[one.label] = outcome_of(one, whole.measured(one), whole.weights, ExactSum)
+        outcomes = {plan.label: outcome_of(plan, whole.measured(plan), whole.weights, ExactSum) for plan in self.plans}
         return Result(outcomes, whole.aligned(), self._convention, self._choices, whole.weights)
 
     def _nothing(self) -> Piece:
@@ -211,7 +215,7 @@ class Accumulator(Saved):
 
     def sums(self) -> list[Sums]:
         """What the means are made of, with keep=False: sums that can be added to those of other queries."""
-        return [one.rounded() for one in self._fold().sums]
+        return [sums.rounded() for sums in self._fold().sums]
 
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
@@ -237,8 +241,8 @@ class Accumulator(Saved):
         held = self._held
         if more.queries:
             self._refuse(held, more.named, more.ordered)
-            for one in held.ids & more.ids:
-                raise ValueError(f"query {one!r} is in both accumulators")
+            for query in held.ids & more.ids:
+                raise ValueError(f"query {query!r} is in both accumulators")
             held.named, held.ordered = more.named, more.ordered
         held.ids |= more.ids
         held.queries += more.queries
@@ -255,12 +259,12 @@ class Accumulator(Saved):
             "named": held.named,
             "ordered": held.ordered,
             "ids": list(held.ids),
-            "sums": [[*map(_plain, one[:2]), one.queries] for one in held.sums],
+            "sums": [[*map(_plain, sums[:2]), sums.queries] for sums in held.sums],
             "pieces": [piece.state() for piece in held.pieces],
             "extra_pieces": [piece.state() for piece in held.extra_pieces],
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Metrics, choices and keep must be the same."""
         refuse_other(self._settings(), state, "accumulator")
         with reading("accumulator"):
@@ -268,13 +272,13 @@ class Accumulator(Saved):
         with self._lock:
             self._held = held
 
-    def _read(self, state: Mapping[str, Any]) -> _Held:
+    def _read(self, state: State) -> _Held:
         ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
         pieces, extra_pieces = (
-            [Piece.read(one, self._alignments, self._weighted) for one in saved.items(state, name)]
+            [Piece.read(piece, self._alignments, self._weighted) for piece in saved.items(state, name)]
             for name in ("pieces", "extra_pieces")
         )
-        sums = [_sums(one) for one in saved.items(state, "sums")]
+        sums = [_sums(each) for each in saved.items(state, "sums")]
         held = _Held(set(ids), named, saved.flag(state, "ordered", None), queries, pieces, extra_pieces, sums)
         if len(sums) != len(self.plans) or (any(map(any, sums)) if self.keep else pieces or extra_pieces):
             raise ValueError("it has other sums or pieces than these metrics and keep= ask for")
@@ -285,7 +289,7 @@ class Accumulator(Saved):
             given = [query for piece in every for query in piece.ids or ()]
             if sum(map(len, every)) != queries or set(given) != held.ids:
                 raise ValueError(f"its pieces do not have the {queries} queries")
-        elif any(one.queries > queries for one in sums):
+        elif any(each.queries > queries for each in sums):
             raise ValueError(f"its sums are of more than {queries} queries")
         return held
 
@@ -293,7 +297,7 @@ class Accumulator(Saved):
         return {**settings_of(self.plans), "keep": self.keep}
 
     def __repr__(self) -> str:
-        return f"Accumulator({', '.join(one.label for one in self.plans)}; {self._held.queries:,} queries)"
+        return f"Accumulator({', '.join(plan.label for plan in self.plans)}; {self._held.queries:,} queries)"
 
 
 class Totals(Mapping[str, float]):
@@ -326,9 +330,7 @@ class _Held:
     ordered: bool | None = None
     queries: int = 0
     pieces: list[Piece] = field(default_factory=list)
-    extra_pieces: list[Piece] = field(
-        default_factory=list
-    )  # queries that nobody judged, where they count: they go last
+    extra_pieces: list[Piece] = field(default_factory=list)  # queries nobody judged, where they count: they go last
     sums: list[Sums] = field(default_factory=list)
     waiting: int = 0  # queries in pieces that are yet to be added up
 
@@ -368,7 +370,7 @@ class Piece:
         """The same of some queries only."""
         return replace(
             self,
-            ranked={align: one.only(queries) for align, one in self.ranked.items()},
+            ranked={align: ranked.only(queries) for align, ranked in self.ranked.items()},
             ids=None if self.ids is None else [self.ids[int(at)] for at in np.flatnonzero(queries)],
             weights=None if self.weights is None else self.weights[queries],
         )
@@ -389,14 +391,14 @@ class Piece:
         }
 
     @classmethod
-    def read(cls, state: Mapping[str, Any], alignments: Iterable[Align], weighted: bool) -> Piece:
+    def read(cls, state: State, alignments: Iterable[Align], weighted: bool) -> Piece:
         """A piece from its state, if all goes together."""
         several = map(ranked_from_state, saved.items(state, "ranked"))
         ranked = dict(zip(alignments, several, strict=True))
         size = len(next(iter(ranked.values())))
         ids = None if state["ids"] is None else saved.items(state, "ids")
         weights = saved.floats(state, "weights", size) if weighted else None
-        if any(len(one) != size for one in ranked.values()) or (ids is not None and len(ids) != size):
+        if any(len(each) != size for each in ranked.values()) or (ids is not None and len(ids) != size):
             raise ValueError("its rankings and ids are not of the same queries")
         if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
             raise ValueError("weights are not numbers from 0")
@@ -406,8 +408,8 @@ class Piece:
         """The same as `Result` has it."""
         names, extra = self.names, self.extra
         return {
-            align: Aligned(one, lambda: names, lambda: extra, len(extra), self.dropped)
-            for align, one in self.ranked.items()
+            align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped)
+            for align, ranked in self.ranked.items()
         }
 
 
@@ -415,15 +417,15 @@ def joined(pieces: Sequence[Piece]) -> Piece:
     """Several pieces as one."""
     if len(pieces) == 1:
         return pieces[0]
-    filled = [one for one in pieces if len(one)] or pieces[:1]  # an empty one says nothing of ids and orders
-    ids = None if filled[0].ids is None else [query for one in filled for query in one.ids or ()]
-    weights = [one.weights for one in pieces if one.weights is not None]
+    filled = [piece for piece in pieces if len(piece)] or pieces[:1]  # an empty one says nothing of ids and orders
+    ids = None if filled[0].ids is None else [query for piece in filled for query in piece.ids or ()]
+    weights = [piece.weights for piece in pieces if piece.weights is not None]
     return Piece(
-        {align: join([one.ranked[align] for one in filled]) for align in pieces[0].ranked},
+        {align: join([piece.ranked[align] for piece in filled]) for align in pieces[0].ranked},
         ids,
         np.concatenate(weights) if weights else None,
-        [query for one in pieces for query in one.extra],
-        sum(one.dropped for one in pieces),
+        [query for piece in pieces for query in piece.extra],
+        sum(piece.dropped for piece in pieces),
     )
 
 

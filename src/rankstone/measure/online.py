@@ -6,16 +6,17 @@ import copy
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone.align import state as saved
 from rankstone.align.ranked import Bools, Floats
-from rankstone.align.state import locked, reading
+from rankstone.align.ranking import Finish
+from rankstone.align.state import State, locked, reading
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.table import text_table
 from rankstone.conventions.convention import Convention, find_convention
@@ -26,6 +27,11 @@ from rankstone.measure.accumulate import by_query
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, shares_of
 from rankstone.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords, Metrics
 
 Time = float | datetime
 Span = float | timedelta
@@ -79,7 +85,7 @@ class Online(Saved):
 
     def __init__(
         self,
-        metrics: str | Metric | Iterable[str | Metric],
+        metrics: Metrics,
         *,
         window: Span | None = None,
         horizon: Span | None = None,
@@ -87,14 +93,14 @@ class Online(Saved):
         by: str | None = None,
         confidence: float = 0.95,
         convention: str | Convention = "rankstone",
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> None:
         asked = make_plans(metrics, convention, choices)
         named = find_convention(convention).with_choices(**choices)
-        self.definitions: dict[str, Definition] = {one.label: definition_of(one, named) for one in asked}
+        self.definitions: dict[str, Definition] = {plan.label: definition_of(plan, named) for plan in asked}
         refuse_unknown(asked, SERVED)
         self._plans = tuple(map(by_query, asked))
-        self._finish = [measure(one, Dicts({}, {}).align(one.alignment).ranked).ratio.finish for one in self._plans]
+        self._finish = [measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish for plan in self._plans]
         self.half_life = None if half_life is None else _span("half_life", half_life)
         if window is None and self.half_life is None:
             raise TypeError("give a window or a half_life")
@@ -129,7 +135,7 @@ class Online(Saved):
     # -- events ----------------------------------------------------------------------------------------------
 
     @locked
-    def served(self, list_id: Hashable, items: Sequence[Any], time: Time, **words: Any) -> None:
+    def served(self, list_id: Hashable, items: Iterable[Hashable], time: Time, **words: Hashable) -> None:
         """A list of items, best first, was shown."""
         at, shown = _time(time), list(items)
         if words.keys() != ({self.by} - {None}):
@@ -137,7 +143,7 @@ class Online(Saved):
             raise TypeError(f"list {list_id!r} comes with {', '.join(words) or 'nothing'}; it takes {wanted}")
         if list_id in self._lists or list_id in self._known:
             raise ValueError(f"list {list_id!r} was served before")
-        if len(set(shown)) < len(shown) and any(one.choices["duplicates"] == "error" for one in self._plans):
+        if len(set(shown)) < len(shown) and any(plan.choices["duplicates"] == "error" for plan in self._plans):
             twice = next(item for item, times in Counter(shown).items() if times > 1)
             raise ValueError(f"list {list_id!r}: item {twice!r} appears twice")
         self._go_on(at)
@@ -150,7 +156,7 @@ class Online(Saved):
             self._join(found, *outcome)
 
     @locked
-    def outcome(self, list_id: Hashable, item: Any, time: Time, grade: float = 1.0) -> None:
+    def outcome(self, list_id: Hashable, item: Hashable, time: Time, grade: float = 1.0) -> None:
         """Somebody did something with an item: clicked it (grade 1), say, or bought it (a higher grade)."""
         at = _time(time)
         try:
@@ -198,7 +204,7 @@ class Online(Saved):
         while self._early_next and self._early_next[0][0] <= self._end:
             at, _, list_id = heapq.heappop(self._early_next)
             waiting = self._early.pop(list_id, [])
-            left = [one for one in waiting if one[0] > at]
+            left = [outcome for outcome in waiting if outcome[0] > at]
             self._counts["outcomes without a list"] += len(waiting) - len(left)
             if left:
                 self._early[list_id] = left
@@ -208,13 +214,13 @@ class Online(Saved):
     def _settle(self) -> None:
         """Measure the lists that wait no longer, and forget those that have left the window."""
         start = self._end - self.window if self._waits else self._end
-        inside = [(one, self._lists[one]) for one in self._due if self._lists[one].time > start]
+        inside = [(list_id, self._lists[list_id]) for list_id in self._due if self._lists[list_id].time > start]
         if inside:
             self._settled.append(self._measured(inside))
             self._known.update(list_id for list_id, _ in inside)
         self._counts["lists"] += len(self._due)
-        for one in self._due:
-            del self._lists[one]
+        for list_id in self._due:
+            del self._lists[list_id]
         self._due = []
         self._forget(start)
 
@@ -228,19 +234,21 @@ class Online(Saved):
                 self._settled.insert(0, first.only(range(left, len(first.ids))))
 
     def _measured(self, due: Sequence[tuple[Any, _List]]) -> _Settled:
-        source = Dicts(dict(enumerate(one.outcomes for _, one in due)), dict(enumerate(one.items for _, one in due)))
+        ids, lists = zip(*due, strict=True)
+        source = Dicts(
+            {at: served.outcomes for at, served in enumerate(lists)},
+            {at: served.items for at, served in enumerate(lists)},
+        )
         tops, bottoms = np.zeros((2, len(self._plans), len(due)))
         every = np.ones(tops.shape, dtype=bool)
-        for row, one in enumerate(self._plans):
+        for row, plan in enumerate(self._plans):
             try:
-                found = measure(one, source.align(one.alignment).ranked)
+                found = measure(plan, source.align(plan.alignment).ranked)
             except QueryError as error:
-                wrong = due[error.number][0]
-                raise ValueError(f"{one.label}: {error.problem} in list {wrong!r}") from None
-            tops[row], bottoms[row], every[row] = shares_of(one, found)
-        ids, lists = zip(*due, strict=True)
+                raise ValueError(f"{plan.label}: {error.problem} in list {ids[error.number]!r}") from None
+            tops[row], bottoms[row], every[row] = shares_of(plan, found)
         return _Settled(
-            np.array([one.time for one in lists]), ids, [one.segment for one in lists], tops, bottoms, every
+            np.array([served.time for served in lists]), ids, [served.segment for served in lists], tops, bottoms, every
         )
 
     @locked
@@ -259,10 +267,10 @@ class Online(Saved):
         def estimates(inside: Any) -> dict[str, Estimate]:
             rows = zip(self._plans, self._finish, whole.tops, whole.bottoms, whole.counted, strict=True)
             return {
-                one.label: _estimate(
-                    one, finish, top[inside], bottom[inside], weights[inside], counted[inside], self.confidence
+                plan.label: _estimate(
+                    plan, finish, top[inside], bottom[inside], weights[inside], counted[inside], self.confidence
                 )
-                for one, finish, top, bottom, counted in rows
+                for plan, finish, top, bottom, counted in rows
             }
 
         by = {segment: estimates(segments[segment]) for segment in sorted(segments, key=str)}
@@ -270,7 +278,7 @@ class Online(Saved):
 
     def _as_they_stand(self) -> _Settled:
         """All lists of the window, whatever may still come."""
-        lists = sorted(self._lists.items(), key=lambda one: one[1].time)
+        lists = sorted(self._lists.items(), key=lambda pair: pair[1].time)
         return self._measured(lists) if lists else self._whole()
 
     def _whole(self) -> _Settled:
@@ -339,15 +347,15 @@ class Online(Saved):
             "settings": self._settings(),
             "clock": None if self._clock == -math.inf else self._clock,
             "lists": [
-                [list_id, one.time, list(one.items), one.segment, [list(pair) for pair in one.outcomes.items()]]
-                for list_id, one in self._lists.items()
+                [list_id, served.time, list(served.items), served.segment, list(map(list, served.outcomes.items()))]
+                for list_id, served in self._lists.items()
             ],
-            "early": [[list_id, *one] for list_id, waiting in self._early.items() for one in waiting],
+            "early": [[list_id, *outcome] for list_id, waiting in self._early.items() for outcome in waiting],
             "settled": {name: _plain(column) for name, column in whole._asdict().items()},
             "counts": dict(self._counts),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
         refuse_other(self._settings(), state, "Online")
         with reading("Online"):
@@ -361,7 +369,7 @@ class Online(Saved):
             known = set(settled.ids)
             if len(known) < len(settled.ids) or known & lists.keys() or len(lists) < len(state["lists"]):
                 raise ValueError("a list is there twice")
-            if counts.keys() - set(_COUNTS) or any(one.time > clock for one in lists.values()):
+            if counts.keys() - set(_COUNTS) or any(served.time > clock for served in lists.values()):
                 raise ValueError("its counts and times do not go with its clock")
         with self._lock:
             self.reset()
@@ -383,7 +391,7 @@ class Online(Saved):
         }
 
     def __repr__(self) -> str:
-        return f"Online({', '.join(one.label for one in self._plans)}; {self.account['lists']:,} lists settled)"
+        return f"Online({', '.join(plan.label for plan in self._plans)}; {self.account['lists']:,} lists settled)"
 
 
 class Estimate(NamedTuple):
@@ -401,7 +409,7 @@ class Window(Mapping[str, Estimate]):
     def __init__(
         self,
         estimates: dict[str, Estimate],
-        by: dict[Any, dict[str, Estimate]],
+        by: Mapping[Hashable, dict[str, Estimate]],
         start: float,
         end: float,
         definitions: dict[str, Definition],
@@ -421,9 +429,9 @@ class Window(Mapping[str, Estimate]):
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("segment", "metric", "mean", "low", "high", "lists")]
         for segment, estimates in (("all", self._estimates), *self.by.items()):
-            for label, one in estimates.items():
-                numbers = (f"{value:.4f}" for value in one[:3])
-                rows.append((str(segment), label, *numbers, f"{one.lists:,}"))
+            for label, estimate in estimates.items():
+                numbers = (f"{value:.4f}" for value in estimate[:3])
+                rows.append((str(segment), label, *numbers, f"{estimate.lists:,}"))
         return "\n".join(text_table(rows, "<<>>>>"))
 
 
@@ -456,7 +464,7 @@ class _Settled(NamedTuple):
     def only(self, at: Sequence[int]) -> _Settled:
         """Some of the lists."""
         rows = np.asarray(at, dtype=np.int64)
-        ids, segments = ([column[one] for one in at] for column in (self.ids, self.segments))
+        ids, segments = ([column[row] for row in at] for column in (self.ids, self.segments))
         return _Settled(
             self.times[rows], ids, segments, self.tops[:, rows], self.bottoms[:, rows], self.counted[:, rows]
         )
@@ -466,7 +474,7 @@ class _Settled(NamedTuple):
         return self.only(np.argsort(self.times, kind="stable").tolist())
 
     @classmethod
-    def read(cls, state: Mapping[str, Any], metrics: int) -> _Settled:
+    def read(cls, state: State, metrics: int) -> _Settled:
         """Lists from a state."""
         ids, segments = saved.items(state, "ids"), saved.items(state, "segments")
         times = saved.floats(state, "times", len(ids))
@@ -485,33 +493,26 @@ class _Settled(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[_Settled]) -> _Settled:
         return cls(
-            np.concatenate([one.times for one in parts]),
-            [list_id for one in parts for list_id in one.ids],
-            [segment for one in parts for segment in one.segments],
-            np.concatenate([one.tops for one in parts], axis=1),
-            np.concatenate([one.bottoms for one in parts], axis=1),
-            np.concatenate([one.counted for one in parts], axis=1),
+            np.concatenate([part.times for part in parts]),
+            [list_id for part in parts for list_id in part.ids],
+            [segment for part in parts for segment in part.segments],
+            np.concatenate([part.tops for part in parts], axis=1),
+            np.concatenate([part.bottoms for part in parts], axis=1),
+            np.concatenate([part.counted for part in parts], axis=1),
         )
 
 
 def _estimate(
-    one: Plan,
-    finish: Callable[[Any], Any] | None,
-    top: Floats,
-    bottom: Floats,
-    weights: Floats,
-    counted: Bools,
-    confidence: float,
+    plan: Plan, finish: Finish | None, top: Floats, bottom: Floats, weights: Floats, counted: Bools, confidence: float
 ) -> Estimate:
     """The ratio of two weighted sums. Its deviation comes from how far each list is off that ratio (delta method)."""
     from scipy.special import stdtrit
 
     top, bottom, weights = top[counted], bottom[counted], weights[counted]
     earned, possible = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
-    mean = mean_from(one, Sums(earned, possible, len(top)), finish)
-    many = (
-        float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
-    )  # equal weights: their number
+    mean = mean_from(plan, Sums(earned, possible, len(top)), finish)
+    # With equal weights, it is their number.
+    many = float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
     if many - 1 < 1e-9 or possible == 0:
         return Estimate(mean, math.nan, math.nan, len(top))
     off = weights * (top - earned / possible * bottom)
@@ -520,7 +521,7 @@ def _estimate(
     low, high = earned / possible - reach, earned / possible + reach
     if finish is not None:
         low, high = float(finish(max(low, 0.0))), float(finish(high))
-    lowest, highest = one.metric.declaration.bounds
+    lowest, highest = plan.metric.declaration.bounds
     return Estimate(mean, max(low, lowest), min(high, highest), len(top))
 
 

@@ -50,9 +50,10 @@ class Declared(NamedTuple):
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, row: Declaration) -> Declared:
-        options = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in ("name", "function")}
-        return cls(row.name, row.function, {**options, "choices": dict(row.choices)})
+    def of(cls, declaration: Declaration) -> Declared:
+        parts = {part.name: getattr(declaration, part.name) for part in fields(declaration)}
+        name, function = parts.pop("name"), parts.pop("function")
+        return cls(name, function, {**parts, "choices": dict(declaration.choices)})
 
 
 def declared_in(plans: Iterable[Plan]) -> tuple[Declared, ...]:
@@ -223,15 +224,15 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
     )
     tied = np.zeros(len(ranked), dtype=bool)
     for share in shares:
-        label, row = share.plan.label, share.plan.metric.declaration
+        label, declaration = share.plan.label, share.plan.metric.declaration
         if pooled(share.plan):
             part.pools[label] = [share.aligned]
             own = Sums(0.0, 0.0, 0)
         else:
             own = sums_of(share.plan, share.found, weighing)
         ends, moved = [own, own], np.zeros(len(ranked), dtype=bool)
-        if share.aligned.tied is not None and row.kind != "ratings":
-            others = [measure(share.plan, share.aligned, ties) for ties in row.extremes]
+        if share.aligned.tied is not None and declaration.kind != "ratings":
+            others = [measure(share.plan, share.aligned, ties) for ties in declaration.extremes]
             ends = [sums_of(share.plan, other, weighing) for other in others]
             moved = ~np.isclose(others[0].values, others[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
         part.sums[label] = [[own], [ends[0]], [ends[1]]]

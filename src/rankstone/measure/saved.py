@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rankstone.align.state import State
 from rankstone.conventions.plan import Plan
 
 
@@ -18,7 +19,7 @@ class Saved(ABC):
     def state_dict(self) -> dict[str, Any]: ...
 
     @abstractmethod
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+    def load_state_dict(self, state: State) -> None: ...
 
     def __getstate__(self) -> dict[str, Any]:
         return {"made": self._made, "state": self.state_dict()}
@@ -37,7 +38,7 @@ def settings_of(plans: Iterable[Plan]) -> dict[str, Any]:
     }
 
 
-def refuse_other(settings: Mapping[str, Any], state: Any, what: str) -> None:
+def refuse_other(settings: State, state: object, what: str) -> None:
     """Stop at a state that was made with other settings."""
     theirs = state.get("settings") if isinstance(state, Mapping) else None
     if not isinstance(theirs, Mapping) or theirs.keys() != settings.keys():

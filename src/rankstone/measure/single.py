@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.evaluate import evaluate
 from rankstone.measure.sources import evaluate_source
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import Metric, Value
+
+if TYPE_CHECKING:
+    from rankstone.typing import Items
 
 
-def measure_list(metric: Metric, ranked: Any = None, **given: Any) -> float:
+def measure_list(metric: Metric, ranked: Items | None = None, **given: Value) -> float:
     """Measure one list, as `_measured` reads it. It is no query, so an error need not name it."""
     try:
         return _measured(metric, ranked, **given)
@@ -51,10 +54,7 @@ def _measured(
     if truth is None:
         raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, truth=relevant)")
     if metric.declaration.kind == "ratings" and not isinstance(ranked, Mapping):
-        predicted, actual = (
-            _numbers(f"{name}: predictions", ranked),
-            _numbers(f"{name}: actual values", truth),
-        )
+        predicted, actual = _numbers(f"{name}: predictions", ranked), _numbers(f"{name}: actual values", truth)
         if predicted.shape != actual.shape:
             raise ValueError(f"{name}: {predicted.size} predictions but {actual.size} actual values")
         source = Dense(predicted.reshape(1, -1), actual.reshape(1, -1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
@@ -13,15 +13,19 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.sums import measure, outcome_of
 from rankstone.measure.values import refuse, weights_of
+from rankstone.metrics.registry import ByName
+
+if TYPE_CHECKING:
+    from rankstone.typing import Metrics, Weights
 
 
 def evaluate_source(
     source: Source,
-    metrics: Any,
+    metrics: Metrics,
     convention: str | Convention,
-    weights: Any,
+    weights: Weights | None,
     threads: int,
-    choices: Mapping[str, Any],
+    choices: ByName,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
     aligned = align_all(source, alignments(plans, threads))

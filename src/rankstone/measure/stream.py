@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rankstone.align.grouped import one_pass
-from rankstone.align.state import reading
+from rankstone.align.state import State, reading
 from rankstone.align.stream import TwoPasses
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
@@ -24,9 +24,14 @@ from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.tables import as_columns
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sources import evaluate_source
-from rankstone.metrics.registry import Metric
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Truth, Weights
+
+Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
+Progress = Callable[[int, int], None]  # told how much is done, and how much there is in all
 
 _ANY_ORDER = "a stream's rows come in any order"
 
@@ -77,13 +82,13 @@ class Stream(Saved):
 
     def __init__(
         self,
-        truth: Any,
-        metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+        truth: Truth,
+        metrics: Metrics = DEFAULT_METRICS,
         *,
         convention: str | Convention = "rankstone",
-        columns: Mapping[str, Any] | None = None,
+        columns: Roles | None = None,
         threads: int = 0,
-        **choices: Any,
+        **choices: Unpack[Keywords],
     ) -> None:
         plans = make_plans(metrics, convention, choices)
         refuse_unknown(plans, STREAM)
@@ -102,21 +107,21 @@ class Stream(Saved):
 
     # -- the two passes --------------------------------------------------------------------------------------
 
-    def find(self, batch: Any) -> None:
+    def find(self, batch: Rows) -> None:
         """First pass: remember the score of each judged item."""
         self._passes.find(self._rows(batch), self.threads)
 
-    def count(self, batch: Any) -> None:
+    def count(self, batch: Rows) -> None:
         """Second pass: count the rows that stand before each judged item."""
         self._passes.count(self._rows(batch), self.threads)
 
-    def _rows(self, batch: Any) -> Columns:
+    def _rows(self, batch: Rows) -> Columns:
         rows = _returned(batch, self._columns)
         if rows.score is None:
             STREAM.refuse_no_scores("batch")
         return rows
 
-    def compute(self, weights: Any = None) -> Result:
+    def compute(self, weights: Weights | None = None) -> Result:
         """What `rs.evaluate` would have said of the whole run."""
         found, counted = self._passes.seen()
         if found and not counted:
@@ -147,7 +152,7 @@ class Stream(Saved):
         """All it knows of the run, in arrays, lists, strings and numbers."""
         return {"settings": self._settings, **self._passes.state()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Truth, metrics and choices must be the same."""
         refuse_other(self._settings, state, "stream")
         with reading("stream"):
@@ -163,17 +168,17 @@ class Stream(Saved):
 
 
 def evaluate_file(
-    truth: Any,
-    path: Any,
-    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    truth: Truth,
+    path: Path,
+    metrics: Metrics = DEFAULT_METRICS,
     *,
     convention: str | Convention = "rankstone",
-    weights: Any = None,
-    columns: Mapping[str, Any] | None = None,
+    weights: Weights | None = None,
+    columns: Roles | None = None,
     format: str | None = None,  # noqa: A002
     threads: int = 0,
     progress: Progress | None = None,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Result:
     """Measure a run in a file of any size, batch by batch.
 
@@ -209,11 +214,11 @@ def _evaluate(
     texts: frozenset[str],
     progress: Progress | None,
     plans: Sequence[Plan],
-    metrics: Any,
+    metrics: Metrics,
     convention: str | Convention,
-    weights: Any,
+    weights: Weights | None,
     threads: int,
-    choices: dict[str, Any],
+    choices: Keywords,
 ) -> Result:
     judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
 
@@ -249,7 +254,7 @@ def _like(judged: Columns, rows: Columns) -> Columns:
 # -- the user's data -------------------------------------------------------------------------------------------
 
 
-def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
+def _judged(truth: Any, given: Roles | None) -> Columns:
     if is_path(truth):
         return read_truth(truth, columns=roles_of(given, "truth") or None)
     if is_sparse(truth):
@@ -258,8 +263,8 @@ def _judged(truth: Any, given: Mapping[str, Any] | None) -> Columns:
     return Columns(movable(found.query), movable(found.item), found.grade)
 
 
-def _returned(batch: Any, given: Mapping[str, Any] | None) -> Columns:
-    if isinstance(batch, Mapping) and not any(isinstance(one, Mapping) for one in batch.values()):
+def _returned(batch: Rows, given: Roles | None) -> Columns:
+    if isinstance(batch, Mapping) and not any(isinstance(column, Mapping) for column in batch.values()):
         found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
         return by_role({role: batch[name] for role, name in found.items()})
     return as_columns(batch, "run", given)

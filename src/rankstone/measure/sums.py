@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.ranking import Ratio
+from rankstone.align.ranking import Finish, Ratio
 from rankstone.conventions.plan import Plan
 from rankstone.measure.values import apply, counted_of, ratio_of, values_of, view_for
+
+Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 _NONE: Floats = np.zeros(0)
@@ -67,9 +69,7 @@ def measured(plan: Plan, ranked: Ranked, ratio: Ratio) -> Measured:
     return Measured(ranked, ratio, *values_of(plan, ranked, ratio, counted_of(plan, ranked)))
 
 
-def outcome_of(
-    plan: Plan, found: Measured, weights: Floats | None, add: Callable[[Floats], Any] | None = None
-) -> Outcome:
+def outcome_of(plan: Plan, found: Measured, weights: Floats | None, add: Add | None = None) -> Outcome:
     """One metric's values and mean."""
     sums = sums_of(plan, found, weights, add or _total).rounded()
     return Outcome(plan, found.ratio, found.values, found.counted, mean_from(plan, sums, found.ratio.finish))
@@ -79,7 +79,7 @@ def _total(values: Floats) -> float:
     return float(np.add.reduce(values))
 
 
-def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Callable[[Floats], Any] = _total) -> Sums:
+def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _total) -> Sums:
     """The sums for the kind of mean that was chosen, each made by `add`."""
     ranked, ratio, values, counted = found
     averaging = plan.choices["averaging"]
@@ -127,7 +127,7 @@ def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
     return view_for(plan, ranked.as_one_list())
 
 
-def mean_from(plan: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> float:
+def mean_from(plan: Plan, sums: Sums, finish: Finish | None) -> float:
     """The mean that the sums make."""
     averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.declaration.whole
     if averaging == "one_list" or (averaging == "micro" and sums.queries):
@@ -143,7 +143,7 @@ def mean_from(plan: Plan, sums: Sums, finish: Callable[[Any], Any] | None) -> fl
     return mean if digits is None else round(mean, digits)
 
 
-def _divided(plan: Plan, earned: float, possible: float, finish: Callable[[Any], Any] | None) -> float:
+def _divided(plan: Plan, earned: float, possible: float, finish: Finish | None) -> float:
     """One division for all queries together."""
     if possible == 0:
         undefined = plan.choices["undefined"]

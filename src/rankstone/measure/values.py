@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankstone.align.ranked import Floats, Ranked
-from rankstone.align.ranking import Ranking, Ratio
+from rankstone.align.ranking import Ranking, Ratio, Values
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Aligned
+
+if TYPE_CHECKING:
+    from rankstone.typing import Weights
 
 
 def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
@@ -42,13 +45,13 @@ def ratio_of(plan: Plan, ranking: Ranking) -> Ratio:
     return ratio if short is None else ratio._replace(numerator=ranking.where(short, 0.0, ratio.numerator))
 
 
-def _short(plan: Plan, ranking: Ranking) -> Any:
+def _short(plan: Plan, ranking: Ranking) -> Values:
     """Which lists are too short to have a value; None where that does not matter."""
     k = plan.arguments.get("k")
     return None if k is None or plan.choices["short_list"] != "zero" else ranking.retrieved < k
 
 
-def counted_of(plan: Plan, ranking: Ranking) -> Any:
+def counted_of(plan: Plan, ranking: Ranking) -> Values:
     """Which queries enter the mean, whatever their values; None for all."""
     choices, counted = plan.choices, None
     if choices["missing"] == "skip":
@@ -62,21 +65,21 @@ def counted_of(plan: Plan, ranking: Ranking) -> Any:
     return counted
 
 
-def _both(counted: Any, more: Any) -> Any:
+def _both(counted: Values | None, more: Values) -> Values:
     return more if counted is None else counted & more
 
 
-def _both_empty(ranking: Ranking) -> Any:
+def _both_empty(ranking: Ranking) -> Values:
     return (ranking.retrieved == 0) & (ranking.judged == 0)
 
 
-def _nothing_relevant(plan: Plan, ranking: Ranking) -> Any:
+def _nothing_relevant(plan: Plan, ranking: Ranking) -> Values:
     """Which queries have no relevant item, but for those whose truth and list are empty and that have a rule."""
     none = ranking.relevant == 0
     return none if plan.choices["both_empty"] is None else none & ~_both_empty(ranking)
 
 
-def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Any) -> tuple[Any, Any]:
+def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None) -> tuple[Values, Values | None]:
     """The queries' values, NaN where one does not enter the mean, and which of them enter it (None: all)."""
     choices, where = plan.choices, ranking.where
     earned, possible = ratio.numerator, ratio.denominator
@@ -122,12 +125,12 @@ def refuse(plan: Plan, aligned: Aligned) -> None:
         raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {some(aligned.extra)}")
 
 
-def some(queries: Any) -> str:
+def some(queries: Collection[object]) -> str:
     """The first few, for an error."""
     return ", ".join(repr(query) for query in list(queries)[:5]) + (" ..." if len(queries) > 5 else "")
 
 
-def weights_of(weights: Any, aligned: Aligned) -> Floats:
+def weights_of(weights: Weights, aligned: Aligned) -> Floats:
     """Weights in the order of the queries, checked."""
     queries = aligned.queries
     if isinstance(weights, Mapping):

@@ -49,11 +49,7 @@ def spearman(ranked: Ranked) -> Ratio:
     expected=True,
     bounds=(-1, 1),
 )
-def kendall(
-    ranked: Ranked,
-    *,
-    variant: Variant = "b",
-) -> Ratio:
+def kendall(ranked: Ranked, *, variant: Variant = "b") -> Ratio:
     """Pairs that the two orders place the same way, less those they place opposite ways.
 
     variant "a" divides by all pairs, "b" corrects for tied pairs, "ties_agree" counts a tied pair as agreement.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
 StopChance = Annotated[
     Literal["exp2", "grade"],
@@ -27,7 +26,7 @@ BestDivisor = Annotated[
 Persisting = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
 
 
-def _takes_highest(parameters: Mapping[str, Any]) -> str:
+def _takes_highest(parameters: ByName) -> str:
     unsaid = parameters["max_grade"] is None and parameters["stop_chance"] != "grade"
     return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
 

@@ -22,7 +22,7 @@ def _squares(ranking: Ranking) -> Values:
     return ranking.sum((ranking.predicted - ranking.grade) ** 2)
 
 
-def root(value: Any) -> Any:
+def root(value: Values) -> Values:
     """The square root, of any kind of number."""
     return value**0.5
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Discount, Functions, Ranking, Ratio, Values
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
 Gain = Annotated[
     Any,
@@ -90,13 +90,13 @@ DISCOUNTS: Mapping[str, Discount] = {
 }
 
 
-def gains(ranking: Ranking, gain: Any, negative: Negative, below_threshold: BelowThreshold) -> Values:
+def gains(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
     """What each item is worth under a named gain."""
     key = ("gains", gain, negative, below_threshold)
     return ranking.remember(key, lambda: _worth(ranking, gain, negative, below_threshold))
 
 
-def _worth(ranking: Ranking, gain: Any, negative: Negative, below_threshold: BelowThreshold) -> Values:
+def _worth(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
     grade = ranking.grade
     if below_threshold == "no_gain":
         return ranking.where(ranking.relevance(grade) > 0, _worth(ranking, gain, negative, "gain"), 0.0)
@@ -112,7 +112,7 @@ def _worth(ranking: Ranking, gain: Any, negative: Negative, below_threshold: Bel
     return ranking.maximum(worth, 0.0) if negative == "zero" else worth
 
 
-def _base(gain: Any) -> float | None:
+def _base(gain: Gain) -> float | None:
     """Of an exponential gain; None for the grade itself."""
     if gain == "linear":
         return None
@@ -128,12 +128,12 @@ def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
         truth.refuse_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
 
 
-def _values_zero(parameters: Mapping[str, Any]) -> bool:
+def _values_zero(parameters: ByName) -> bool:
     """A table may give a gain to grade 0."""
     return isinstance(parameters["gain"], tuple)
 
 
-def _places_zero(parameters: Mapping[str, Any]) -> bool:
+def _places_zero(parameters: ByName) -> bool:
     """In some ideal lists an item judged 0 holds a place before others that count."""
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 

@@ -98,12 +98,7 @@ def _above(ranking: Ranking, bad: Values, tied_pairs: str) -> Values:
 
 
 def _within_list(
-    ranking: Ranking,
-    k: Depth,
-    good: Values,
-    tied_pairs: str,
-    divisor: str,
-    catalogue: int | None,
+    ranking: Ranking, k: Depth, good: Values, tied_pairs: str, divisor: str, catalogue: int | None
 ) -> Ratio:
     found, relevant, places = ranking.sum(good), ranking.relevant, ranking.places(k, divisor)
     if tied_pairs == "order":

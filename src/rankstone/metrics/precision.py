@@ -150,12 +150,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     beware="It is interpolated: the highest precision from there on.",
     zeros=False,
 )
-def iprec(
-    ranking: Ranking,
-    *,
-    recall: Recall = 0.0,
-    recall_rounding: RecallRounding = "ceil(x)",
-) -> Ratio:
+def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
 
     `recall_rounding` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).

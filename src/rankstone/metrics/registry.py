@@ -1,4 +1,4 @@
-"""A metric is declared once, by `@metric`. Names, parameters, help and checks are all read from that row."""
+"""A metric is declared once, by `@metric`. Names, parameters, help and checks are all read from that declaration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    SupportsIndex,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from rankstone.align.ranking import Ratio
 
@@ -23,7 +34,9 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 Kind = Literal["ranking", "count", "ratings", "agreement"]
-Whole = Callable[[float, float, Mapping[str, Any]], tuple[float, float]]
+Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
+ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
+Whole = Callable[[float, float, ByName], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +51,15 @@ class Declaration:
     use: str  # when to use it
     beware: str
     kind: Kind
-    choices: Mapping[str, Any]  # choices this metric makes differently from the rest, e.g. how it is averaged
+    choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
-    zeros: Callable[[Mapping[str, Any]], bool]  # does it read items judged with grade 0, given its parameters
+    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
     extremes: tuple[str, str]  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
     two_sided: bool  # an item is relevant or not, and nothing between
-    all_queries: Callable[[Mapping[str, Any]], str]  # what it asks of all queries at once, given its parameters
+    all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
     whole: Whole | None  # what the means of its two parts make
     counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
@@ -57,7 +70,7 @@ class Declaration:
         return (self.function.__doc__ or "").strip().split("\n", 1)[0]
 
     @cached_property
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, Value]:
         """Parameters besides k, with their defaults."""
         found = inspect.signature(self.function).parameters
         return {
@@ -81,7 +94,7 @@ class Declaration:
         """The words that a parameter can be, in a fixed order; none where it can be any number."""
         return self.about[parameter].allowed if parameter in self.about else ()
 
-    def takes(self, parameter: str, value: Any) -> bool:
+    def takes(self, parameter: str, value: Value) -> bool:
         """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
         try:
             self.check(parameter, value)
@@ -89,7 +102,7 @@ class Declaration:
             return False
         return True
 
-    def check(self, parameter: str, value: Any) -> None:
+    def check(self, parameter: str, value: Value) -> None:
         """Refuse a value that the parameter cannot take."""
         if parameter in self.about:
             self.about[parameter].check(f"{self.name}: {parameter}", value)
@@ -112,7 +125,7 @@ class Parameter:
     allowed: tuple[Any, ...] = ()
     types: frozenset[Any] = frozenset()
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: Value) -> None:
         """Refuse what it cannot be."""
         if self.allowed and value not in self.allowed:
             raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
@@ -132,7 +145,7 @@ class Parameter:
             span = f"lie between {low:g} and {high:g}" if high is not None else f"be above {low:g}"
             raise ValueError(f"{name} must {span}, not {value!r}")
 
-    def say(self, name: str, value: Any) -> str:
+    def say(self, name: str, value: Value) -> str:
         """The value in a few words; nothing where it is the ordinary one."""
         if isinstance(value, tuple):  # a table
             return f"{name} {dict(value)}"
@@ -141,15 +154,15 @@ class Parameter:
 
 def _about(hint: Any) -> Parameter:
     """What an annotation says."""
-    told = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Parameter)), Parameter())
+    said = next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)), Parameter())
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     if get_origin(hint) is Literal:
-        return replace(told, allowed=get_args(hint))
-    return replace(told, types=frozenset({hint, *get_args(hint)} - {Any}))
+        return replace(said, allowed=get_args(hint))
+    return replace(said, types=frozenset({hint, *get_args(hint)} - {Any}))
 
 
-_ROWS: dict[str, Declaration] = {}
+_DECLARED: dict[str, Declaration] = {}
 _NAMES: dict[str, str] = {}  # lower-case name or alias -> name
 on_declare: list[Callable[[], None]] = []  # empties caches that a new or changed metric makes stale
 
@@ -163,15 +176,15 @@ def metric(
     use: str = "",
     beware: str = "",
     kind: Kind = "ranking",
-    choices: Mapping[str, Any] | None = None,
+    choices: ByName | None = None,
     expected: bool = False,
-    zeros: bool | Callable[[Mapping[str, Any]], bool] = True,
+    zeros: bool | Callable[[ByName], bool] = True,
     extremes: tuple[str, str] = ("pessimistic", "optimistic"),
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
     two_sided: bool = False,
-    all_queries: Callable[[Mapping[str, Any]], str] = lambda _: "",
+    all_queries: Callable[[ByName], str] = lambda _: "",
     whole: Whole | None = None,
     counts_hits: bool = False,
     ends_at_k: bool = False,
@@ -184,25 +197,25 @@ def metric(
     a cluster compute an error of predicted ratings without bringing all of them together.
     """
     names = (name, *aliases)
-    for one in names:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", one):
-            raise ValueError(f"{one!r} cannot be a metric's name: use letters, digits and _")
+    for alias in names:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", alias):
+            raise ValueError(f"{alias!r} cannot be a metric's name: use letters, digits and _")
 
     def declare(function: Callable[..., Ratio]) -> Metric:
-        row = Declaration(
+        declaration = Declaration(
             name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
             two_sided, all_queries, whole, counts_hits, ends_at_k,
         )  # fmt: skip
-        before = _ROWS.get(name)
-        if before is not None and is_built_in(before) and not is_built_in(row):
+        before = _DECLARED.get(name)
+        if before is not None and is_built_in(before) and not is_built_in(declaration):
             raise ValueError(f"{name!r} is a metric of rankstone's own; choose another name")
-        for one in names:
-            taken = _NAMES.get(one.lower())
+        for alias in names:
+            taken = _NAMES.get(alias.lower())
             if taken not in (None, name):
-                raise ValueError(f"metric name {one!r} is already an alias of {taken!r}")
-        _NAMES.update({one.lower(): name for one in names})
-        _ROWS[name] = row
+                raise ValueError(f"metric name {alias!r} is already an alias of {taken!r}")
+        _NAMES.update({alias.lower(): name for alias in names})
+        _DECLARED[name] = declaration
         for forget in on_declare:
             forget()
         return Metric(name)
@@ -210,14 +223,14 @@ def metric(
     return declare
 
 
-def is_built_in(row: Declaration) -> bool:
+def is_built_in(declaration: Declaration) -> bool:
     """Is it one of the package's own metrics."""
-    return row.function.__module__.startswith("rankstone.")
+    return declaration.function.__module__.startswith("rankstone.")
 
 
 def declared() -> dict[str, Declaration]:
     """Every declared metric, by name."""
-    return dict(_ROWS)
+    return dict(_DECLARED)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -229,10 +242,10 @@ class Metric:
 
     name: str
     k: int | None = None
-    params: tuple[tuple[str, Any], ...] = ()
+    params: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name not in _ROWS:
+        if self.name not in _DECLARED:
             raise ValueError(_unknown(self.name))
         if self.params:
             from rankstone.conventions.convention import check_choice
@@ -246,12 +259,12 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        return _ROWS[self.name]
+        return _DECLARED[self.name]
 
     def __matmul__(self, k: int) -> Metric:
         return Metric(self.name, k, self.params)
 
-    def given(self, **params: Any) -> Metric:
+    def given(self, **params: Value) -> Metric:
         """The same metric with parameters or choices set."""
         from rankstone.conventions.convention import check_choice
 
@@ -288,8 +301,8 @@ class Metric:
         **choices: Unpack[Keywords],
     ) -> float: ...
     @overload
-    def __call__(self, *, k: int | None = None, **params: Any) -> Metric: ...
-    def __call__(self, *ranked: Any, k: int | None = None, **options: Any) -> Metric | float:
+    def __call__(self, *, k: int | None = None, **params: Value) -> Metric: ...
+    def __call__(self, *ranked: Items, k: int | None = None, **options: Value) -> Metric | float:
         """Measure one list, or (without any data) set parameters.
 
         `ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)`: items best first, and the relevant ones (or {item: grade}).
@@ -316,7 +329,7 @@ class Metrics(Mapping[str, Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
 
     def __getitem__(self, name: str) -> Metric:
-        if name not in _ROWS:
+        if name not in _DECLARED:
             raise KeyError(_unknown(name))
         return Metric(name)
 
@@ -327,22 +340,22 @@ class Metrics(Mapping[str, Metric]):
             raise AttributeError(error.args[0]) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(_ROWS))
+        return iter(sorted(_DECLARED))
 
     def __len__(self) -> int:
-        return len(_ROWS)
+        return len(_DECLARED)
 
     def __dir__(self) -> list[str]:
-        return list(_ROWS)
+        return list(_DECLARED)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {_ROWS[name].summary}" for name in self)
+        return "\n".join(f"{name}: {_DECLARED[name].summary}" for name in self)
 
 
 metrics = Metrics()
 
 
-def depth(k: Any) -> int:
+def depth(k: SupportsIndex) -> int:
     """A cutoff: a whole number from 1."""
     try:
         if isinstance(k, bool):
@@ -384,17 +397,26 @@ def parse(text: str) -> tuple[Metric, ...]:
 on_declare.append(parse.cache_clear)
 
 
-def _arguments(text: str, row: Declaration, arguments: str) -> dict[str, Any]:
+def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
+    """The metric that is meant, where a text may name several."""
+    found = parse(metric) if isinstance(metric, str) else (metric,)
+    if len(found) > 1:
+        raise ValueError(f"{metric!r} names {len(found)} metrics; {wish}: {', '.join(map(str, found))}")
+    return found[0]
+
+
+def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Value]:
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:
         raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'") from None
     if not isinstance(call, ast.Call):
         raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'")
-    if len(call.args) > len(row.defaults):
-        raise ValueError(f"{text!r}: {row.name} takes {_list_or_none(row.defaults)}")
-    pairs = [*zip(row.defaults, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
-    out: dict[str, Any] = {}
+    if len(call.args) > len(declaration.defaults):
+        raise ValueError(f"{text!r}: {declaration.name} takes {_list_or_none(declaration.defaults)}")
+    by_name = ((keyword.arg, keyword.value) for keyword in call.keywords)
+    pairs = [*zip(declaration.defaults, call.args, strict=False), *by_name]
+    out: dict[str, Value] = {}
     for parameter, node in pairs:
         if parameter is None or parameter in out:
             raise ValueError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
@@ -413,15 +435,15 @@ def _unknown(text: str, word: str | None = None) -> str:
     close = difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.5)
     if close:
         rest = text.replace(word, _NAMES[close[0]], 1)
-        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_ROWS))}"
-    return f"unknown metric {text!r}; known: {', '.join(sorted(_ROWS))}"
+        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_DECLARED))}"
+    return f"unknown metric {text!r}; known: {', '.join(sorted(_DECLARED))}"
 
 
 def _list_or_none(names: Iterable[str]) -> str:
     return ", ".join(names) or "no parameters"
 
 
-def _show(value: Any) -> str:
+def _show(value: Value) -> str:
     if isinstance(value, tuple):  # a gain table
         return repr(dict(value))
     return repr(value)

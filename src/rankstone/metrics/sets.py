@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
-PrecisionDivisor = Annotated[
-    Literal["k", "min(k,retrieved)", "min(k,relevant)"],
-    Parameter("how many places count"),
-]
+PrecisionDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)"], Parameter("how many places count")]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
     Parameter("what could be found: the relevant items, at most k of them, or the sum of the grades"),
@@ -93,7 +89,7 @@ def _relevant(ranking: Ranking, k: Depth, divisor: RecallDivisor) -> Values:
     return ranking.minimum(ranking.relevant, k) if divisor == "min(relevant,k)" and k is not None else ranking.relevant
 
 
-def harmonic(precision: float, recall: float, arguments: Mapping[str, Any]) -> tuple[float, float]:
+def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float, float]:
     """Their weighted harmonic mean, as the two sides of a division."""
     weight = arguments.get("beta", 1.0) ** 2
     return (1.0 + weight) * precision * recall, weight * precision + recall
