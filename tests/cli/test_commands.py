@@ -70,7 +70,7 @@ def test_json_carries_its_definition(files, capsys):
     found = json.loads(capsys.readouterr().out)["good.run"]
     assert found["means"] == {"rr": 0.75}
     assert found["convention"] == "rankstone"
-    assert "1 / first" in found["definitions"]["rr"]["cite"]
+    assert "1 / rank of the first" in found["definitions"]["rr"]["cite"]
     assert found["definitions"]["rr"]["choices"]["ties"] == "item_desc"
     assert found["versions"].keys() == {"rankstone", "numpy"}
     assert found["inputs"].keys() == {"truth", "run"}
