@@ -34,9 +34,9 @@ create or replace temp macro _rankstone_sorted(l, o) as case when o.descending
 create or replace temp macro _rankstone_top(l, o) as _rankstone_sorted(l, o)[1:coalesce(o.size, len(l))];
 create or replace temp macro _rankstone_values(l, o) as
     case when o.form <> 'list' then error('-' || o.form || ' makes a map: use rs.sql.query, or to_ordered_map')
-    else [one.v for one in _rankstone_top(l, o)] end;
+    else [entry.v for entry in _rankstone_top(l, o)] end;
 create or replace temp macro _rankstone_firsts(l) as
-    [one for one, i in l if list_position([other.k for other in l], one.k) = i];
+    [entry for entry, i in l if list_position([before.k for before in l], entry.k) = i];
 
 create or replace temp macro _rankstone_options(o) as case when regexp_matches(o, '^\\s*-[a-z]') then o else '' end;
 create or replace temp macro to_ordered_list
@@ -47,7 +47,7 @@ create or replace temp macro to_ordered_list_kv_map(value, key, options) as
     map_from_entries(_rankstone_firsts(_rankstone_top({_PAIRS}, _rankstone_order(options, true))));
 create or replace temp macro to_ordered_list_vk_map(value, key, options) as
     map_from_entries(_rankstone_firsts(
-        [{{'k': one.v, 'v': one.k}} for one in _rankstone_top({_PAIRS}, _rankstone_order(options, true))]));
+        [{{'k': entry.v, 'v': entry.k}} for entry in _rankstone_top({_PAIRS}, _rankstone_order(options, true))]));
 create or replace temp macro _rankstone_map(l, o) as
     map_from_entries(_rankstone_firsts(_rankstone_sorted(l, o))[1:coalesce(o.size, len(l))]);
 create or replace temp macro to_ordered_map
