@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class NoExpectedValue(ValueError):  # noqa: N818  it says what is the matter
     """A metric that has no closed form over all orders of tied items."""
@@ -22,8 +20,8 @@ class DataError(ValueError):
         text: str,
         kind: str | None = None,
         side: str | None = None,
-        query: Any = None,
-        item: Any = None,
+        query: object = None,
+        item: object = None,
         row: int | None = None,
     ) -> None:
         super().__init__(text)

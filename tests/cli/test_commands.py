@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from rankstone.cli.commands import Progress, main
+from rankstone.cli.commands import main
+from rankstone.cli.progress import Progress
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"
 RUN = "q1 Q0 a 1 0.9 t\nq1 Q0 c 2 0.8 t\nq1 Q0 b 3 0.7 t\nq2 Q0 c 1 2 t\nq2 Q0 a 2 1 t\n"

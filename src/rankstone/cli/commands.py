@@ -6,18 +6,20 @@ import argparse
 import ast
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankstone.answers.table import render
+
 if TYPE_CHECKING:
+    from rankstone.answers.explain import Difference, Explanation, Moves
+    from rankstone.answers.identify import Identified
     from rankstone.answers.result import Result
+    from rankstone.inputs.columns import Columns
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
 WATCHED_BYTES = 32 << 20  # a smaller file is read before anyone has looked
-
-Rows = list[Sequence[str]]
 
 
 class UsageError(ValueError):
@@ -51,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _complain(error: Exception, code: int) -> int:
-    told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    print(f"rankstone: {told}", file=sys.stderr)
+    text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    print(f"rankstone: {text}", file=sys.stderr)
     return code
 
 
@@ -72,64 +74,72 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"rankstone {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
 
-    one = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
-    one.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
-    one.add_argument("runs", metavar="RUN", nargs="+", help="files, as the truth")
-    one.add_argument("-m", "--metric", action="append", metavar="M", help="ndcg@10, recall@{5,10}, ...; several times")
-    _choosing(one)
-    one.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
-    one.add_argument("--per-query", action="store_true", help="values of each query instead of means")
-    one.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
-    one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
-    one.add_argument("--format", choices=FORMATS, default="table")
-    one.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+    command = _command(commands, "evaluate", "measure command or more runs against a truth", _evaluate)
+    command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
+    command.add_argument("runs", metavar="RUN", nargs="+", help="files, as the truth")
+    command.add_argument(
+        "-m", "--metric", action="append", metavar="M", help="ndcg@10, recall@{5,10}, ...; several times"
+    )
+    _choosing(command)
+    command.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
+    command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
+    command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument("--format", choices=FORMATS, default="table")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
 
-    one = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
-    one.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
+    command = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
+    command.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
 
-    one = _command(commands, "define", "say in words what a metric's number means", _define)
-    one.add_argument("metrics", metavar="METRIC", nargs="+")
-    _choosing(one)
+    command = _command(commands, "define", "say in words what a metric's number means", _define)
+    command.add_argument("metrics", metavar="METRIC", nargs="+")
+    _choosing(command)
 
-    one = _command(commands, "conventions", "whose definitions can be followed", _conventions)
-    one.add_argument("names", metavar="NAME", nargs="*", help="tell all choices of these")
+    command = _command(commands, "conventions", "whose definitions can be followed", _conventions)
+    command.add_argument("names", metavar="NAME", nargs="*", help="tell all choices of these")
 
-    one = _command(commands, "explain", "show where a score came from, or why two scores differ", _explain)
-    one.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
-    one.add_argument("runs", metavar="RUN", nargs="+", help="a file; two of them to see what moved")
-    one.add_argument("metric", metavar="METRIC", help="ndcg@10, ...")
-    one.add_argument("-q", "--query", metavar="QUERY", help="whose score; two conventions also differ in the mean")
-    one.add_argument(
+    command = _command(commands, "explain", "show where a score came from, or why two scores differ", _explain)
+    command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
+    command.add_argument("runs", metavar="RUN", nargs="+", help="a file; two of them to see what moved")
+    command.add_argument("metric", metavar="METRIC", help="ndcg@10, ...")
+    command.add_argument("-q", "--query", metavar="QUERY", help="whose score; two conventions also differ in the mean")
+    command.add_argument(
         "-c", "--convention", action="append", metavar="NAME", help="twice to see which choices make the difference"
     )
-    _more(one)
+    _more(command)
 
-    one = _command(commands, "identify", "find the definitions that make a reported number", _identify)
-    one.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
-    one.add_argument("run", metavar="RUN", help="a file")
-    one.add_argument("reported", metavar="METRIC=NUMBER", nargs="+", help="ndcg@10=0.4704; a percentage ends with %%")
-    _more(one)
+    command = _command(commands, "identify", "find the definitions that make a reported number", _identify)
+    command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
+    command.add_argument("run", metavar="RUN", help="a file")
+    command.add_argument(
+        "reported", metavar="METRIC=NUMBER", nargs="+", help="ndcg@10=0.4704; a percentage ends with %%"
+    )
+    _more(command)
 
-    one = _command(commands, "convert", "write a truth or a run in another format", _convert)
-    one.add_argument("source", metavar="FROM")
-    one.add_argument("target", metavar="TO", help="the name's ending tells the format")
-    one.add_argument("--kind", choices=("truth", "run"), required=True)
-    one.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
-    one.add_argument("--from-format", metavar="F", help=listed(FILE_FORMATS))
-    one.add_argument("--to-format", metavar="F", help=listed(form.name for form in FILE_FORMATS.values() if form.write))
-    one.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command = _command(commands, "convert", "write a truth or a run in another format", _convert)
+    command.add_argument("source", metavar="FROM")
+    command.add_argument("target", metavar="TO", help="the name's ending tells the format")
+    command.add_argument("--kind", choices=("truth", "run"), required=True)
+    command.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
+    command.add_argument("--from-format", metavar="F", help=listed(FILE_FORMATS))
+    command.add_argument(
+        "--to-format", metavar="F", help=listed(form.name for form in FILE_FORMATS.values() if form.write)
+    )
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
-    one = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
-    one.add_argument("query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin")
-    one.add_argument("-c", "--convention", metavar="NAME", help="whose definitions all functions follow")
-    one.add_argument("--hive", action="store_true", help="the query is written for Hive")
-    one.add_argument("--format", choices=FORMATS, default="table")
-    one.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+    command = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
+    command.add_argument(
+        "query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin"
+    )
+    command.add_argument("-c", "--convention", metavar="NAME", help="whose definitions all functions follow")
+    command.add_argument("--hive", action="store_true", help="the query is written for Hive")
+    command.add_argument("--format", choices=FORMATS, default="table")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
 
     commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
-    one = _command(commands, "completion", "print a script that completes words in a shell", _completion)
-    one.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command = _command(commands, "completion", "print a script that completes words in a shell", _completion)
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
     return top
 
 
@@ -200,6 +210,8 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns:
     for name, path in zip(_short_names(arguments.runs), arguments.runs, strict=True):
         run_columns = roles_of(columns, "run") or None
         if arguments.on_error == "stop" and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
+            from rankstone.cli.progress import Progress
+
             with Progress(name, open_batches(path, columns=run_columns).unit) as progress:
                 results[name] = evaluate_file(
                     truth, path, metrics,
@@ -229,7 +241,7 @@ def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choi
     return True
 
 
-def _report_skipped(path: str, side: Any) -> None:
+def _report_skipped(path: str, side: Columns) -> None:
     if side.skipped:
         first = side.bad_lines[0]
         print(
@@ -276,16 +288,16 @@ def _means(results: Mapping[str, Result], form: str) -> str:
         from rankstone.answers.write import about_result
 
         return _json({name: about_result(result) for name, result in results.items()})
-    rows: Rows = [["metric", *results]]
+    rows = [["metric", *results]]
     rows += [[label, *(_value(result[label], form) for result in results.values())] for label in first]
-    text = _render(rows, form)
+    text = render(rows, form)
     if form != "table":
         return text
     remarks = {name: result.remarks() for name, result in results.items()}
     if len({tuple(lines) for lines in remarks.values()}) == 1:
         return "\n".join([text, *next(iter(remarks.values())), *first.defined()])
-    told = [f"{name}: {line}" for name, lines in remarks.items() for line in lines[1:]]
-    return "\n".join([text, next(iter(remarks.values()))[0], *told, *first.defined()])
+    own = [f"{name}: {line}" for name, lines in remarks.items() for line in lines[1:]]
+    return "\n".join([text, next(iter(remarks.values()))[0], *own, *first.defined()])
 
 
 def _per_query(results: Mapping[str, Result], form: str) -> str:
@@ -301,12 +313,12 @@ def _per_query(results: Mapping[str, Result], form: str) -> str:
             }
         )
     many = len(results) > 1
-    rows: Rows = [[*(["run"] if many else []), "query", *labels]]
+    rows = [[*(["run"] if many else []), "query", *labels]]
     for name, result in results.items():
-        columns = [[_value(float(one), form) for one in result.per_query[label]] for label in labels]
+        columns = [[_value(float(value), form) for value in result.per_query[label]] for label in labels]
         for at, query in enumerate(result.queries):
             rows.append([*([name] if many else []), str(query), *(column[at] for column in columns)])
-    return _render(rows, form)
+    return render(rows, form)
 
 
 def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[Any, Any]:
@@ -328,15 +340,17 @@ def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[A
 def _by_group(results: Mapping[str, Result], groups: Any, arguments: argparse.Namespace) -> str:
     found = {name: result.by(groups) for name, result in results.items()}
     if arguments.format == "json":
-        return _json({name: {str(group): means for group, means in one.items()} for name, one in found.items()})
+        return _json(
+            {name: {str(group): means for group, means in by_group.items()} for name, by_group in found.items()}
+        )
     labels = list(next(iter(results.values())))
     many = len(results) > 1
-    rows: Rows = [[*(["run"] if many else []), arguments.by, *labels]]
-    for name, one in found.items():
-        for group in sorted(one, key=str):
-            values = [_value(one[group][label], arguments.format) for label in labels]
+    rows = [[*(["run"] if many else []), arguments.by, *labels]]
+    for name, by_group in found.items():
+        for group in sorted(by_group, key=str):
+            values = [_value(by_group[group][label], arguments.format) for label in labels]
             rows.append([*([name] if many else []), str(group), *values])
-    return _render(rows, arguments.format)
+    return render(rows, arguments.format)
 
 
 # -- tables --------------------------------------------------------------------------------------------------
@@ -352,53 +366,6 @@ def _json(data: Any) -> str:
     return as_json(data)
 
 
-def _render(rows: Rows, form: str) -> str:
-    if form == "csv":
-        import csv
-        import io
-
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(rows)
-        return out.getvalue().rstrip("\n")
-    numeric = [_is_number(cell) for cell in rows[1]] if len(rows) > 1 else [at > 0 for at in range(len(rows[0]))]
-    if form == "latex":
-        body = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
-        shape = "".join("r" if number else "l" for number in numeric)
-        return "\n".join(
-            [rf"\begin{{tabular}}{{{shape}}}", r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}"]
-        )
-    if form == "markdown":
-        rows = [[cell.replace("|", r"\|") for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = [
-        [
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, numeric, strict=True)
-        ]
-        for row in rows
-    ]
-    if form == "markdown":
-        rule = ["-" * (width - number) + ":" * number for width, number in zip(widths, numeric, strict=True)]
-        return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
-    plain = ["  ".join(line).rstrip() for line in lines]
-    rule_line = "-" * max(map(len, plain))
-    return "\n".join([plain[0], rule_line, *plain[1:], *([rule_line] if len(plain) > 1 else [])])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _latex(text: str) -> str:
-    for mark in ("\\", "_", "%", "&", "#", "$", "{", "}"):
-        text = text.replace(mark, r"\textbackslash{}" if mark == "\\" else "\\" + mark)
-    return text
-
-
 # -- the other commands --------------------------------------------------------------------------------------
 
 
@@ -407,24 +374,25 @@ def _metrics(arguments: argparse.Namespace) -> None:
     from rankstone.metrics.registry import declared, parse
 
     if not arguments.names:
-        table: Rows = [["metric", "formula"]]
-        for name, row in sorted(declared().items()):
-            table.append([f"{name}@k" if row.takes_k else name, define(name).formula])
-        print(_render(table, "table"))
+        table = [["metric", "formula"]]
+        for name, declaration in sorted(declared().items()):
+            table.append([f"{name}@k" if declaration.takes_k else name, define(name).formula])
+        print(render(table, "table"))
         print("rankstone metrics NAME tells all about one")
         return
     for name in arguments.names:
         try:
-            row = parse(name)[0].declaration
+            declaration = parse(name)[0].declaration
         except ValueError as error:
             raise UsageError(str(error)) from None
-        print(f"{row.name}: {define(row.name).formula}")
-        if row.aliases:
-            print(f"also called {', '.join(row.aliases)}")
+        print(f"{declaration.name}: {define(declaration.name).formula}")
+        if declaration.aliases:
+            print(f"also called {', '.join(declaration.aliases)}")
         print()
-        print("\n".join(line.removeprefix("    ") for line in (row.function.__doc__ or "").strip().split("\n")))
-        for parameter, default in row.defaults.items():
-            about = row.about[parameter]
+        text = (declaration.function.__doc__ or "").strip()
+        print("\n".join(line.removeprefix("    ") for line in text.split("\n")))
+        for parameter, default in declaration.defaults.items():
+            about = declaration.about[parameter]
             words = f"; {', '.join(map(repr, about.allowed))}" if about.allowed else ""
             print(f"\n{parameter} (default {default!r}): {about.meaning}{words}", end="")
         print()
@@ -446,9 +414,9 @@ def _explain(arguments: argparse.Namespace) -> None:
     conventions, choices = arguments.convention or ["rankstone"], _pairs(arguments.set, "--set")
     if len(conventions) > 2 or len(arguments.runs) > 2 or len(conventions) + len(arguments.runs) > 3:
         raise UsageError("give one run and one or two conventions, or two runs and one convention")
-    for one in conventions:
-        _check([arguments.metric], one, choices)
-    told = explain(
+    for convention in conventions:
+        _check([arguments.metric], convention, choices)
+    explained = explain(
         arguments.truth,
         arguments.runs[0] if len(arguments.runs) == 1 else tuple(arguments.runs),
         arguments.metric,
@@ -457,7 +425,7 @@ def _explain(arguments: argparse.Namespace) -> None:
         columns=_columns(arguments),
         **choices,
     )
-    print(_told(told, told.rows(), arguments.format))
+    print(_shown(explained, explained.rows(), arguments.format))
 
 
 def _identify(arguments: argparse.Namespace) -> None:
@@ -469,36 +437,36 @@ def _identify(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise UsageError(str(error)) from None
     _check([str(asked(reported)[0])], "rankstone", choices)
-    told = identify(arguments.truth, arguments.run, reported, columns=_columns(arguments), **choices)
-    print(_told(told, [["convention", "but", "value"], *told.rows()], arguments.format))
+    identified = identify(arguments.truth, arguments.run, reported, columns=_columns(arguments), **choices)
+    print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.format))
 
 
 def _columns(arguments: argparse.Namespace) -> dict[str, str] | None:
     return {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
 
 
-def _told(told: Any, rows: Iterable[Sequence[str]], form: str) -> str:
+def _shown(answer: Explanation | Difference | Moves | Identified, rows: Iterable[Sequence[str]], form: str) -> str:
     if form == "json":
-        return _json(told.to_dict())
-    return repr(told) if form == "table" else _render([row for row in rows if row], form)
+        return _json(answer.to_dict())
+    return repr(answer) if form == "table" else render([row for row in rows if row], form)
 
 
 def _conventions(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import conventions, find_convention
 
     if not arguments.names:
-        table: Rows = [["convention", "what it follows"]]
-        table += [[name, one.summary] for name, one in conventions.items()]
-        print(_render(table, "table"))
+        table = [["convention", "what it follows"]]
+        table += [[name, convention.summary] for name, convention in conventions.items()]
+        print(render(table, "table"))
         print("rankstone conventions NAME tells all its choices")
         return
     for name in arguments.names:
         try:
-            one = find_convention(name)
+            convention = find_convention(name)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        print(f"{one.name}: {one.summary}")
-        for choice, value in one.choices.items():
+        print(f"{convention.name}: {convention.summary}")
+        for choice, value in convention.choices.items():
             print(f"  {choice} = {value!r}")
 
 
@@ -528,16 +496,16 @@ def _sql(arguments: argparse.Namespace) -> None:
     text = sys.stdin.read() if arguments.query == "-" else arguments.query
     names, found = answer(text, ".", arguments.convention, hive=arguments.hive)
     if arguments.format == "json":
-        told = _json([dict(zip(names, row, strict=True)) for row in found])
+        shown = _json([dict(zip(names, row, strict=True)) for row in found])
     else:
-        told = _render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
+        shown = render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
     if arguments.output:
         from rankstone.answers.write import replacing
 
         with replacing(arguments.output) as stream:
-            stream.write((told + "\n").encode())
+            stream.write((shown + "\n").encode())
     elif names:
-        print(told)
+        print(shown)
 
 
 def _cell(cell: Any, form: str) -> str:
@@ -550,51 +518,6 @@ def _completion(arguments: argparse.Namespace) -> None:
     from rankstone.cli.completion import script
 
     print(script(parser(), arguments.shell))
-
-
-class Progress:
-    """A line on the terminal that shows how far a long job is: after a second, and only if someone can see it."""
-
-    def __init__(self, name: str, unit: str = "rows", stream: Any = None) -> None:
-        self.name, self.unit = name, unit
-        self.stream = stream or sys.stderr
-        self.start = self.shown = time.monotonic()
-        self.drawn = False
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self.start < 1 or now - self.shown < 0.1 or not self.stream.isatty():
-            return
-        self.shown, self.drawn = now, True
-        speed = done / (now - self.start)
-        left = (total - done) / speed if speed and total else 0.0
-        share = min(done / total, 1.0) if total else 0.0
-        bar = "#" * round(20 * share)
-        self.stream.write(
-            f"\r\x1b[K{self.name} [{bar:<20}] {share:4.0%} {_short(speed)} {self.unit}/s, {_duration(left)} left"
-        )
-        self.stream.flush()
-
-    def __exit__(self, *_: object) -> None:
-        if self.drawn:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
-
-
-def _short(number: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.1f}{unit}"
-    return f"{number:.0f}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 if __name__ == "__main__":

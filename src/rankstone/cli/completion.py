@@ -38,16 +38,16 @@ def _bash(parser: argparse.ArgumentParser, commands: dict[str, argparse.Argument
     values = "".join(f'    {option}) words="{words[what]}" ;;\n' for option, what in _VALUES.items())
     choices = {
         f'    {option}) words="{" ".join(map(str, action.choices))}" ;;\n'
-        for one in commands.values()
-        for action in _options(one)
+        for command in commands.values()
+        for action in _options(command)
         if action.choices
         for option in action.option_strings
     }
     cases = []
-    for name, one in commands.items():
-        options = [option for action in _options(one) for option in action.option_strings]
+    for name, command in commands.items():
+        options = [option for action in _options(command) for option in action.option_strings]
         positional = [
-            str(word) for action in one._actions if not action.option_strings for word in action.choices or ()
+            str(word) for action in command._actions if not action.option_strings for word in action.choices or ()
         ]
         if name in words:
             positional.append(words[name])
@@ -77,13 +77,13 @@ complete -o default -F _rankstone rankstone"""
 def _fish(parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser]) -> str:
     words = _words()
     lines = []
-    helps = {action.dest: action.help for one in parser._actions for action in getattr(one, "_choices_actions", [])}
-    for name, one in commands.items():
+    helps = {action.dest: action.help for own in parser._actions for action in getattr(own, "_choices_actions", [])}
+    for name, command in commands.items():
         lines.append(f"complete -c rankstone -n __fish_use_subcommand -a {name} -d '{_quoted(helps.get(name))}'")
         inside = f"-n '__fish_seen_subcommand_from {name}'"
         if name in words or name in _OF_METRICS:
             lines.append(f"complete -c rankstone {inside} -a '{words.get(name, words['metrics'])}'")
-        for action in _options(one):
+        for action in _options(command):
             flags = " ".join(
                 f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
                 for option in action.option_strings

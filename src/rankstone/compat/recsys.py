@@ -6,10 +6,11 @@ The same for `recsys.evaluation.decision` and `recsys.evaluation.ranking`. The c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import rankstone as rs
+from rankstone.typing import Id
 
 __all__ = [
     "MAE",
@@ -98,13 +99,13 @@ class _Correlation(_Loaded):
     def compute(self) -> float:
         """Of two lists of (name, value), matched by name, or of two lists of ratings."""
         self._refuse_empty()
-        kinds = {isinstance(one, (tuple, list)) for one in (*self._ground_truth, *self._test)}
+        kinds = {isinstance(value, (tuple, list)) for value in (*self._ground_truth, *self._test)}
         if kinds == {True}:
             truth, test = dict(self._ground_truth), dict(self._test)
             if truth.keys() != test.keys() or not len(truth) == len(self._ground_truth) == len(self._test):
                 raise ValueError("the ground truth and the test data have different elements")
             return self.metric(test, truth=truth, convention=CONVENTION)
-        if any(isinstance(one, str) for one in (*self._ground_truth, *self._test)) or len(kinds) > 1:
+        if any(isinstance(value, str) for value in (*self._ground_truth, *self._test)) or len(kinds) > 1:
             raise TypeError("a ranking is a list of (name, value), ratings are a list of numbers")
         return self.metric(labels=self._ground_truth, scores=self._test, convention=CONVENTION)
 
@@ -144,7 +145,7 @@ class PrecisionRecallF1(_Loaded):
 class ReciprocalRank(_Loaded):
     """One over the rank of an item in a list: here the ground truth is the list."""
 
-    def compute(self, ground_truth: Any = None, query: Any = None) -> float:
+    def compute(self, ground_truth: Sequence[Id] | None = None, query: Id | None = None) -> float:
         """Of a list and an item, given or loaded; an item 0 reads as none."""
         item = query or self._test
         wanted = tuple(item) if isinstance(item, list) else item  # nothing was loaded, or what no list can hold
@@ -165,18 +166,18 @@ class _Mean(_Loaded):
     """One query after another, then their mean."""
 
     metric: ClassVar[rs.Metric]
-    one: ClassVar[type[ReciprocalRank] | type[AveragePrecision]]
+    single: ClassVar[type[ReciprocalRank] | type[AveragePrecision]]
 
     def __init__(self) -> None:
         super().__init__()
         self._results: list[float] = []
 
     def load(self, ground_truth: Any, query: Any) -> None:
-        one = self.one()
-        one.load(ground_truth, query)
-        self._results.append(one.compute())
-        self._ground_truth.append(one.get_ground_truth())
-        self._test.append(one.get_test())
+        single = self.single()
+        single.load(ground_truth, query)
+        self._results.append(single.compute())
+        self._ground_truth.append(single.get_ground_truth())
+        self._test.append(single.get_test())
 
     def load_ground_truth(self, ground_truth: Any) -> None:
         raise NotImplementedError("a ground truth alone makes no query; use load(ground_truth, query)")
@@ -201,9 +202,9 @@ class MeanReciprocalRank(_Mean):
     """Mean of reciprocal ranks."""
 
     metric = rs.rr
-    one = ReciprocalRank
+    single = ReciprocalRank
 
-    def load(self, ground_truth: Any, query: Any) -> None:
+    def load(self, ground_truth: Sequence[Id], query: Id) -> None:
         if isinstance(query, list):
             raise ValueError(f"a query is one item, not a list: {query!r}")
         super().load(ground_truth, query)
@@ -219,7 +220,7 @@ class MeanAveragePrecision(_Mean):
     """Mean of average precisions."""
 
     metric = rs.ap
-    one = AveragePrecision
+    single = AveragePrecision
 
     def get_average_precision_results(self) -> list[float]:
         return self._results

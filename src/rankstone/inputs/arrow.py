@@ -8,9 +8,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from rankstone import typing
+
+Kind: TypeAlias = "pyarrow.DataType"  # pyarrow.int64()
+Column: TypeAlias = "NDArray[Any] | pyarrow.Array"  # in one piece: np.array([7, 8]), pyarrow.array(["a", "b"])
+Pieces: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"  # pyarrow.chunked_array([["a", "b"], ["c"]])
+Table: TypeAlias = "pyarrow.Table"  # pyarrow.table({"query": ["u1"], "item": ["a"]})
+# polars.DataFrame({"query": ["u1"], "item": ["a"]}), or whatever else hands its columns over
+Frame: TypeAlias = "pandas.DataFrame | polars.DataFrame | polars.LazyFrame | pyarrow.Table"
+Places: TypeAlias = NDArray[np.integer[Any]]  # of some rows, from 0: np.array([0, 2])
 
 _TEXT_LIMIT = 2**31 - 1  # bytes that one Arrow array of strings can hold
 
@@ -18,35 +34,35 @@ _TEXT_LIMIT = 2**31 - 1  # bytes that one Arrow array of strings can hold
 # -- types ---------------------------------------------------------------------------------------------------
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: Kind) -> bool:
     """Is it a type of strings."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def is_list(kind: Any) -> bool:
+def is_list(kind: Kind) -> bool:
     """Is it a type of lists."""
     from pyarrow import types
 
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
-def is_number(kind: Any) -> bool:
+def is_number(kind: Kind) -> bool:
     """Is it a type of whole numbers or floats."""
     from pyarrow import types
 
     return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
-def stored(kind: Any) -> Any:
+def stored(kind: Kind) -> Kind:
     """The type of what a dictionary holds; any other type as it is."""
     from pyarrow import types
 
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def _wide(kind: Any) -> Any:
+def _wide(kind: Kind) -> Kind:
     """The same type with offsets of 64 bits."""
     import pyarrow
 
@@ -58,7 +74,7 @@ def _wide(kind: Any) -> Any:
 # -- columns -------------------------------------------------------------------------------------------------
 
 
-def as_column(name: str, values: Any) -> Any:
+def as_column(name: str, values: typing.Column) -> Column:
     """A NumPy array of numbers, or an Arrow array in one piece."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         if values.ndim != 1:
@@ -76,7 +92,7 @@ def as_column(name: str, values: Any) -> Any:
         raise TypeError(f"column {name!r}: {error}") from None
 
 
-def one_piece(column: Any) -> Any:
+def one_piece(column: Pieces) -> pyarrow.Array:
     """An Arrow array of what may be in chunks."""
     import pyarrow
 
@@ -94,7 +110,7 @@ def one_piece(column: Any) -> Any:
     return pyarrow.concat_arrays(column.chunks)
 
 
-def movable(column: Any) -> Any:
+def movable(column: Column) -> Column:
     """The same column in a form that rows can be taken from, joined and pickled; pyarrow takes none of string views."""
     if isinstance(column, np.ndarray):
         return column
@@ -104,7 +120,7 @@ def movable(column: Any) -> Any:
     return plain(array) if pyarrow.types.is_string_view(stored(array.type)) else array
 
 
-def plain(column: Any) -> Any:
+def plain(column: Column) -> pyarrow.Array:
     """An Arrow array without what only concerns its storage: extensions, dictionaries, views, short offsets."""
     import pyarrow
     from pyarrow import types
@@ -122,21 +138,20 @@ def plain(column: Any) -> Any:
     return array
 
 
-def numbers(column: Any) -> Any:
+def numbers(column: Column) -> Any:
     """Grades or scores, with decimals (which SQL makes of 0.5) and half floats as floats."""
-    kind = getattr(column, "type", None)
-    if kind is None:
+    if isinstance(column, np.ndarray) or not hasattr(column, "type"):
         return column
     from pyarrow import types
 
-    column = plain(column) if types.is_dictionary(kind) else column
+    column = plain(column) if types.is_dictionary(column.type) else column
     return column.cast("float64") if types.is_decimal(column.type) or types.is_float16(column.type) else column
 
 
 # -- ids -----------------------------------------------------------------------------------------------------
 
 
-def is_whole(column: Any) -> bool:
+def is_whole(column: Column) -> bool:
     """Are the ids whole numbers."""
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "iu"
@@ -145,14 +160,14 @@ def is_whole(column: Any) -> bool:
     return bool(pyarrow.types.is_integer(stored(pyarrow.array(column).type)))
 
 
-def as_text(column: Any) -> Any:
+def as_text(column: Column) -> pyarrow.Array:
     """Ids as strings, whatever they are."""
     import pyarrow
 
     return plain(column).cast(pyarrow.large_string())
 
 
-def take(column: Any, rows: Any) -> Any:
+def take(column: Column | None, rows: Places) -> Any:
     """Some rows of a column, if there is one."""
     if column is None or isinstance(column, np.ndarray):
         return None if column is None else column[rows]
@@ -161,20 +176,20 @@ def take(column: Any, rows: Any) -> Any:
     return movable(column).take(pyarrow.array(rows))
 
 
-def plain_ids(column: Any, at: Any = None) -> list[Any]:
+def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     """Ids as Python values: all of a column's, or those of some rows."""
     ids = movable(column) if at is None else take(column, at)
     return ids.tolist()
 
 
-def text_array(words: Sequence[str]) -> Any:
+def text_array(words: Sequence[str]) -> pyarrow.Array:
     """Strings as an Arrow array, however long they are together."""
     import pyarrow
 
     return one_piece(pyarrow.array(words, pyarrow.string()))
 
 
-def as_ids(words: Any) -> Any:
+def as_ids(words: Pieces) -> pyarrow.Array:
     """Ids as int64 if every one is written as such (`12`, not `012`), else as the strings they are."""
     import pyarrow
     import pyarrow.compute as pc
@@ -190,35 +205,35 @@ def as_ids(words: Any) -> Any:
 # -- frames --------------------------------------------------------------------------------------------------
 
 
-def is_table(one: Any) -> bool:
+def is_table(side: object) -> bool:
     """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
-    return hasattr(one, "__arrow_c_stream__") or is_lazy(one)
+    return hasattr(side, "__arrow_c_stream__") or is_lazy(side)
 
 
-def is_a(one: Any, library: str, name: str) -> bool:
+def is_a(thing: object, library: str, name: str) -> bool:
     """Is it of a class of a library that may not even be installed."""
     loaded = sys.modules.get(library)
-    return loaded is not None and isinstance(one, getattr(loaded, name))
+    return loaded is not None and isinstance(thing, getattr(loaded, name))
 
 
-def is_lazy(one: Any) -> bool:
+def is_lazy(frame: object) -> bool:
     """Is it a query of polars that was not run yet."""
-    return is_a(one, "polars", "LazyFrame")
+    return is_a(frame, "polars", "LazyFrame")
 
 
-def is_pandas(one: Any) -> bool:
+def is_pandas(frame: object) -> bool:
     """Is it a frame of pandas."""
-    return is_a(one, "pandas", "DataFrame")
+    return is_a(frame, "pandas", "DataFrame")
 
 
-def arrow_table(table: Any) -> Any:
-    """A table of any library as one of pyarrow."""
+def arrow_table(frame: Frame) -> Table:
+    """A frame of any library as a table of pyarrow."""
     import pyarrow
 
-    return pyarrow.table(table.collect() if is_lazy(table) else table)
+    return pyarrow.table(frame.collect() if is_lazy(frame) else frame)
 
 
-def without_nan(table: Any) -> Any:
+def without_nan(table: Table) -> Table:
     """NaN as nothing; JSON and CSV have no word for it."""
     import pyarrow.compute as pc
     from pyarrow import types

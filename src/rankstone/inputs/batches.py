@@ -8,7 +8,6 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.columns import Columns
@@ -37,13 +36,14 @@ class Batches:
 # -- text ----------------------------------------------------------------------------------------------------
 
 Parser = Callable[[Text], "Columns | None"]  # None: there is no row in it
-Opener = Callable[[str, Any, Given], Batches]  # of a file's or a folder's name, the files in it, and columns
+Files = str | list[str]  # a folder, or the files that a pattern names
+Opener = Callable[[str, Files, Given], Batches]  # of a file's or a folder's name, the files in it, and columns
 
 
 def in_pieces(parser: Callable[[Given], Parser], *, quotes: bool = False) -> Opener:
     """How a format of text is read in batches. quotes: a line end inside of them is none."""
 
-    def opened(name: str, paths: Any, given: Given) -> Batches:
+    def opened(name: str, files: Files, given: Given) -> Batches:
         size = os.path.getsize(name)
         return Batches(name, size, "bytes", lambda: _parsed(name, _chunks(name, quotes), parser(given)))
 
@@ -108,33 +108,33 @@ def head_of(name: str) -> bytes:
 
 def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     """The same, with the next one read in a thread of its own meanwhile."""
-    ready: queue.Queue[Any] = queue.Queue(maxsize=1)
+    ready: queue.Queue[Batch | BaseException | None] = queue.Queue(maxsize=1)
     stop = threading.Event()
 
-    def put(one: Any) -> None:
+    def put(read: Batch | BaseException | None) -> None:
         waiting = True
         while waiting and not stop.is_set():
             with contextlib.suppress(queue.Full):
-                ready.put(one, timeout=0.1)
+                ready.put(read, timeout=0.1)
                 waiting = False
 
-    def read() -> None:
+    def run() -> None:
         try:
-            for one in batches:
-                put(one)
+            for batch in batches:
+                put(batch)
                 if stop.is_set():
                     return
             put(None)
         except BaseException as error:  # handed over, and raised there
             put(error)
 
-    thread = threading.Thread(target=read, daemon=True)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        while (one := ready.get()) is not None:
-            if isinstance(one, BaseException):
-                raise one
-            yield one
+        while (got := ready.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
+            yield got
     finally:
         stop.set()
         thread.join()

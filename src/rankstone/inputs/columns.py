@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import as_column, numbers, plain_ids
+from rankstone.inputs.arrow import Column, as_column, numbers, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
+
+if TYPE_CHECKING:
+    from rankstone import typing
 
 
 class BadLine(NamedTuple):
@@ -24,15 +27,21 @@ class BadLine(NamedTuple):
 class Columns:
     """Columns of a truth (query, item, grade) or of a run (query, item, score)."""
 
-    query: Any
-    item: Any
-    grade: Any = None
-    score: Any = None
+    query: Column
+    item: Column
+    grade: Column | None = None
+    score: Column | None = None
     skipped: int = 0  # bad rows of a file that were left out
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
 
 
-def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> Columns:
+def columns(
+    *,
+    query: typing.Column,
+    item: typing.Column,
+    grade: typing.Column | None = None,
+    score: typing.Column | None = None,
+) -> Columns:
     """A truth or a run as columns of equal length, one row an item; NumPy arrays, Arrow arrays or lists.
 
     Without `grade`, every row of a truth is relevant. Without `score`, a run's rows are in ranked order.
@@ -48,17 +57,17 @@ def columns(*, query: Any, item: Any, grade: Any = None, score: Any = None) -> C
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError("columns differ in length: " + ", ".join(f"{name} {n}" for name, n in lengths.items()))
-    return Columns(**found)
+    return Columns(found["query"], found["item"], found.get("grade"), found.get("score"))
 
 
-def by_role(values: Mapping[str, Any]) -> Columns:
+def by_role(values: Mapping[str, typing.Column]) -> Columns:
     """Columns of a truth or a run by their roles; a rank serves as a score."""
     if "rank" in values:
         values = {**values, "score": as_scores(values["rank"])}
     return columns(**{role: values[role] for role in values if role != "rank"})
 
 
-def as_scores(ranks: Any) -> Any:
+def as_scores(ranks: typing.Column) -> Column:
     """Scores that order rows as their ranks do."""
     return -np.asarray(as_column("rank", ranks), dtype=np.float64)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import BinaryIO
 
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.arrow import as_ids, one_piece, text_array, without_nan
+from rankstone.inputs.arrow import Table, as_ids, one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -103,7 +103,7 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[st
         raise IrregularError from None
     if table.num_rows != count_lines(view):  # blank lines, or line ends inside quotes
         raise IrregularError
-    if any(pc.min(pc.binary_length(table[one])).as_py() == 0 for one in (query, item)):
+    if any(pc.min(pc.binary_length(table[name])).as_py() == 0 for name in (query, item)):
         raise IrregularError
     if value is None:
         return as_read(as_ids(table[query]), as_ids(table[item]), None, None)
@@ -180,7 +180,7 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def write_delimited(table: Any, stream: Any, separator: str) -> None:
+def write_delimited(table: Table, stream: BinaryIO, separator: str) -> None:
     """Any table, with a header line."""
     import pyarrow.compute as pc
     from pyarrow import csv as arrow_csv
@@ -189,8 +189,10 @@ def write_delimited(table: Any, stream: Any, separator: str) -> None:
     table = without_nan(table)
     names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
     stream.write((separator.join(names) + "\n").encode())
-    texts = [one for one in table.columns if not (types.is_integer(one.type) or types.is_floating(one.type))]
-    quoted = any(pc.any(pc.match_substring_regex(one, f'["\r\n{separator}]')).as_py() for one in texts)
+    texts = [
+        column for column in table.columns if not (types.is_integer(column.type) or types.is_floating(column.type))
+    ]
+    quoted = any(pc.any(pc.match_substring_regex(text, f'["\r\n{separator}]')).as_py() for text in texts)
     options = arrow_csv.WriteOptions(
         include_header=False, delimiter=separator, quoting_style="needed" if quoted else "none", batch_size=WRITTEN_ROWS
     )

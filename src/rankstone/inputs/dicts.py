@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,13 +11,16 @@ from rankstone import _core
 from rankstone.errors import DataTypeError
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
+if TYPE_CHECKING:
+    from rankstone.typing import Id, Items
+
 _WALKED = (dict, list, tuple, set, frozenset)  # what the core walks by itself
 
 
 class Dicts:
     """A truth and a run as nested dicts."""
 
-    def __init__(self, truth: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
+    def __init__(self, truth: Mapping[Id, Items], run: Mapping[Id, Items]) -> None:
         self.truth = _plain(truth, "truth")
         self.run = _plain(run, "run")
 
@@ -30,7 +33,7 @@ class Dicts:
         queries, extra = found.queries, found.extra
         if how.extra_queries:
             queries = [*queries, *extra]
-        ordered = bool(self.truth) and all(isinstance(one, (list, tuple)) for one in self.truth.values())
+        ordered = bool(self.truth) and all(isinstance(items, (list, tuple)) for items in self.truth.values())
         ranked = ranked_from(found, ordered_truth=ordered)
         return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped)
 
@@ -41,33 +44,33 @@ def _refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any]) -> None:
     shared = [query for query in truth if query in run]
     sides += [(truth[query], run[query], "items") for query in shared[:100]]
     for judged, returned, what in sides:
-        kinds = [{_id_kind(one) for one in side} for side in (judged, returned)]
+        kinds = [{_id_kind(name) for name in side} for side in (judged, returned)]
         if kinds in ([{"integers"}, {"strings"}], [{"strings"}, {"integers"}]):
             raise TypeError(f"truth {what} are {kinds[0].pop()} but run {what} are {kinds[1].pop()}")
 
 
-def _id_kind(one: Any) -> str:
-    return "integers" if isinstance(one, (int, np.integer)) else "strings" if isinstance(one, str) else "others"
+def _id_kind(name: object) -> str:
+    return "integers" if isinstance(name, (int, np.integer)) else "strings" if isinstance(name, str) else "others"
 
 
-def _plain(side: Mapping[Any, Any], what: str) -> dict[Any, Any]:
+def _plain(side: Mapping[Id, Items], what: str) -> dict[Id, Any]:
     """The same as dicts, lists, tuples and sets; not copied if it is that already."""
-    if type(side) is dict and all(isinstance(one, _WALKED) for one in side.values()):
+    if type(side) is dict and all(isinstance(items, _WALKED) for items in side.values()):
         return side
-    return {query: _plain_list(one, query, what) for query, one in side.items()}
+    return {query: _plain_list(items, query, what) for query, items in side.items()}
 
 
-def _plain_list(one: Any, query: Any, what: str) -> Any:
-    if isinstance(one, _WALKED):
-        return one
-    if isinstance(one, Mapping):
-        return dict(one)
-    if isinstance(one, np.ndarray) and one.ndim == 1:
-        return one.tolist()
-    if isinstance(one, (str, bytes)) or not isinstance(one, (Sequence, Set)):
+def _plain_list(items: Items, query: Id, what: str) -> Any:
+    if isinstance(items, _WALKED):
+        return items
+    if isinstance(items, Mapping):
+        return dict(items)
+    if isinstance(items, np.ndarray) and items.ndim == 1:
+        return items.tolist()
+    if isinstance(items, (str, bytes)) or not isinstance(items, (Sequence, Set)):
         shape = (
             "{item: grade} or a list of items" if what == "truth" else "{item: score} or a list of items, best first"
         )
-        text = f"query {query!r}: the {what} is {one!r}; give {shape}"
+        text = f"query {query!r}: the {what} is {items!r}; give {shape}"
         raise DataTypeError(text, "shape", what, query)
-    return list(one)
+    return list(items)

@@ -6,11 +6,11 @@ import glob
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal, TypeGuard
 
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import as_text, is_whole
-from rankstone.inputs.batches import Batches, head_of
+from rankstone.inputs.batches import Batches, Files, head_of
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.formats import FORMATS, Ask, Format, detect_format, listed, named_format
 from rankstone.inputs.lines import Text, open_text
@@ -60,76 +60,76 @@ def read_run(
 
 
 def same_ids(truth: Columns, run: Columns) -> tuple[Columns, Columns]:
-    """The same, with ids as strings where one side has strings and the other whole numbers."""
+    """The same, with ids as strings where judged side has strings and the returned whole numbers."""
     for role in ("query", "item"):
-        one, other = getattr(truth, role), getattr(run, role)
-        if is_whole(one) and not is_whole(other):
-            truth = replace(truth, **{role: as_text(one)})
-        elif is_whole(other) and not is_whole(one):
-            run = replace(run, **{role: as_text(other)})
+        judged, returned = getattr(truth, role), getattr(run, role)
+        if is_whole(judged) and not is_whole(returned):
+            truth = replace(truth, **{role: as_text(judged)})
+        elif is_whole(returned) and not is_whole(judged):
+            run = replace(run, **{role: as_text(returned)})
     return truth, run
 
 
-def is_path(one: Any) -> bool:
+def is_path(side: object) -> TypeGuard[Path]:
     """Is it a file's name."""
-    return isinstance(one, (str, os.PathLike))
+    return isinstance(side, (str, os.PathLike))
 
 
 def _read(
     path: Path,
     kind: str,
-    form: str | None,
+    named: str | None,
     columns: Mapping[str, str | int] | None,
     on_error: str,
     beside: Path | None,
 ) -> Columns:
-    name, row = os.fspath(path), named_format(form)
+    name, form = os.fspath(path), named_format(named)
     if on_error not in ("stop", "skip"):
         raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")
     given = check_given(columns, kind)
     ask = Ask(kind, given, on_error == "skip", name, None if beside is None else os.fspath(beside))
-    several = _several(name, row)
+    several = _several(name, form)
     if several is not None and _FOLDERS.several is not None:
         return _FOLDERS.several(several, ask)
     text = open_text(name)
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    row = row or detect_format(text, kind)
-    _refuse_columns(given, row, text.name)
-    if kind not in row.kinds:
-        raise FileError(text.name, f"a {row.title} file is a {row.kinds[0]}, not a {kind}{row.note}")
-    return row.read(text, ask)
+    form = form or detect_format(text, kind)
+    _refuse_columns(given, form, text.name)
+    if kind not in form.kinds:
+        raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
+    return form.read(text, ask)
 
 
 def open_batches(
-    path: Any,
+    path: Path,
     *,
     columns: Mapping[str, str | int] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Batches:
     """A run's file, a folder of Parquet files or a pattern such as `part-*.parquet`; options as for `rs.read_run`."""
-    name, given, row = os.fspath(path), check_given(columns, "run"), named_format(format)
-    source = _several(name, row)
+    name, given, form = os.fspath(path), check_given(columns, "run"), named_format(format)
+    source = _several(name, form)
     if source is not None:
-        row = _FOLDERS
+        form = _FOLDERS
     else:
-        row, source = row or _detect_run(name), [name]
-    if row.batches is None:
-        fit = ", ".join(form.name for form in FORMATS.values() if form.batches)
-        raise FileError(name, f"a run in {row.name} format cannot be read in batches; choose from {fit}")
-    _refuse_columns(given, row, name)
-    return row.batches(name, source, given)
+        form, source = form or _detect_run(name), [name]
+    if form.batches is None:
+        fit = ", ".join(fit.name for fit in FORMATS.values() if fit.batches)
+        raise FileError(name, f"a run in {form.name} format cannot be read in batches; choose from {fit}")
+    _refuse_columns(given, form, name)
+    return form.batches(name, source, given)
 
 
-def is_large(path: Any, format: str | None = None) -> bool:  # noqa: A002
+def is_large(path: Path, format: str | None = None) -> bool:  # noqa: A002
     """Is a run's file so large that it is better read in batches, and can it be."""
-    name, row = os.fspath(path), named_format(format)
+    name, form = os.fspath(path), named_format(format)
     try:
-        source = [name] if os.path.isfile(name) else _several(name, row)
+        source = [name] if os.path.isfile(name) else _several(name, form)
         paths = source if isinstance(source, list) else [] if source is None else _inside(source)
         if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(count_rows, paths)) < LARGE_ROWS:
             return False
-        return not os.path.isfile(name) or (row or _detect_run(name)).batches is not None
+        return not os.path.isfile(name) or (form or _detect_run(name)).batches is not None
     except FileError:  # whoever reads it will say so
         return False
 
@@ -141,26 +141,26 @@ def _detect_run(name: str) -> Format:
     return detect_format(Text(name, head), "run")
 
 
-def _refuse_columns(given: Given, row: Format, name: str) -> None:
-    if given and not row.columns:
-        fit = listed((form.name for form in FORMATS.values() if form.columns), "and")
-        raise ValueError(f"columns= goes with {fit}; {name} is {row.name}")
+def _refuse_columns(given: Given, form: Format, name: str) -> None:
+    if given and not form.columns:
+        fit = listed((fit.name for fit in FORMATS.values() if fit.columns), "and")
+        raise ValueError(f"columns= goes with {fit}; {name} is {form.name}")
 
 
 def _inside(folder: str) -> list[str]:
-    return [os.path.join(one, name) for one, _, names in os.walk(folder) for name in names]
+    return [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
 
 
-def _several(name: str, row: Format | None) -> Any:
+def _several(name: str, form: Format | None) -> Files | None:
     """A folder, or the files that a pattern names; None if it is neither."""
     if os.path.isdir(name):
-        found: Any = name
+        found: Files = name
     elif glob.has_magic(name) and not os.path.exists(name):
-        found = sorted(one for one in glob.glob(name, recursive=True) if os.path.isfile(one))
+        found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
         if not found:
             raise FileError(name, "no file has such a name")
     else:
         return None
-    if row not in (None, _FOLDERS):
-        raise FileError(name, f"a folder or a pattern can only be read as {_FOLDERS.name}, not as {row.name}")
+    if form is not None and form is not _FOLDERS:
+        raise FileError(name, f"a folder or a pattern can only be read as {_FOLDERS.name}, not as {form.name}")
     return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.batches import HEAD, Opener, in_pieces
+from rankstone.inputs.arrow import Table
+from rankstone.inputs.batches import HEAD, Files, Opener, in_pieces
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.delimited import Delimited, read_delimited, write_delimited
 from rankstone.inputs.jsonl import read_jsonl, write_jsonl
@@ -46,8 +47,8 @@ class Format:
     note: str = ""  # on what else there is, where it is not of the right kind
     columns: bool = False  # do its columns have names, so that it holds any table
     batches: Opener | None = None  # of a run
-    several: Callable[[Any, Ask], Columns] | None = None  # reads a folder, or a list of files
-    write: Callable[[Any, Any, str, str], None] | None = None  # table, stream, kind, tag
+    several: Callable[[Files, Ask], Columns] | None = None  # reads a folder, or a list of files
+    write: Callable[[Table, BinaryIO, str, str], None] | None = None  # table, stream, kind, tag
     bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that would not be read back
     sql: str = ""  # DuckDB's function that reads it
 
@@ -61,7 +62,7 @@ def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Forma
     )  # fmt: skip
 
 
-_ROWS = (
+_FORMATS = (
     Format(
         "trec", "TREC", ("trec", "qrels", "qrel", "run", "res"),
         lambda text, ask: read_trec(text, ask.kind, ask.skip),
@@ -98,7 +99,7 @@ _ROWS = (
         kinds=("run",), note="; a LETOR file is the truth that goes with it",
     ),
 )  # fmt: skip
-FORMATS: Mapping[str, Format] = {row.name: row for row in _ROWS}
+FORMATS: Mapping[str, Format] = {form.name: form for form in _FORMATS}
 
 
 def named_format(name: str | None) -> Format | None:
@@ -110,17 +111,17 @@ def named_format(name: str | None) -> Format | None:
 
 def detect_format(text: Text, kind: str) -> Format:
     """The format of a file, by its name and its first lines."""
-    for form in _ROWS:
+    for form in _FORMATS:
         if form.magic is not None and text.data[: len(form.magic)] == form.magic:
             return form
     name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
-    named = next((form for form in _ROWS if ending in form.endings), None)
+    named = next((form for form in _FORMATS if ending in form.endings), None)
     first = heads[0] if heads else b""
-    borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in _ROWS)
+    borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in _FORMATS)
     if named is not None and named.sure and not borrowed:
         return named
-    found = next((form for line in heads for form in _ROWS if form.looks(line, kind, name)), named)
-    found = found or next((form for form in _ROWS if form.may(first)), None)
+    found = next((form for line in heads for form in _FORMATS if form.looks(line, kind, name)), named)
+    found = found or next((form for form in _FORMATS if form.may(first)), None)
     if found is not None:
         return found
     if not heads:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.arrow import one_piece, text_array, without_nan
+from rankstone.inputs.arrow import Column, Table, one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -107,7 +107,7 @@ def _object(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _id(value: Any, role: str) -> int | str:
+def _id(value: object, role: str) -> int | str:
     if type(value) is int:
         return value
     if not isinstance(value, str):
@@ -115,7 +115,7 @@ def _id(value: Any, role: str) -> int | str:
     return valid(value, role)
 
 
-def _number(value: Any, role: str) -> float:
+def _number(value: object, role: str) -> float:
     if not isinstance(value, (int, float)):
         raise RowError(f"{role} {show(value)} is not a number")
     try:
@@ -124,16 +124,16 @@ def _number(value: Any, role: str) -> float:
         raise RowError(f"{role} {show(value)} is too large") from None
 
 
-def _ids(found: Sequence[int | str]) -> Any:
+def _ids(ids: Sequence[int | str]) -> Column:
     """Whole numbers if all of them are, else strings."""
     import pyarrow
 
-    if all(type(one) is int and -(2**63) <= one < 2**63 for one in found):
-        return pyarrow.array(found, pyarrow.int64())
-    return text_array([str(one) for one in found])
+    if all(type(name) is int and -(2**63) <= name < 2**63 for name in ids):
+        return pyarrow.array(ids, pyarrow.int64())
+    return text_array(list(map(str, ids)))
 
 
-def write_jsonl(table: Any, stream: Any) -> None:
+def write_jsonl(table: Table, stream: BinaryIO) -> None:
     """Any table, one object a row."""
     for batch in without_nan(table).to_batches(max_chunksize=WRITTEN_ROWS):
         stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode())

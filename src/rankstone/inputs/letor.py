@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.arrow import as_ids, text_array
+from rankstone.inputs.arrow import Column, Places, as_ids, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     CODECS,
@@ -45,11 +45,11 @@ class _Table:
     problems: dict[int, str] = field(default_factory=dict)  # by row
     grouped: bool = False
 
-    def ids(self, path: str, good: Any) -> tuple[Any, Any]:
+    def ids(self, path: str, good: NDArray[np.bool_]) -> tuple[Column, Column]:
         """Ids of the good rows' queries and items."""
         rows = np.flatnonzero(good)
-        query = _groups(path, len(self.grades))[rows] if self.grouped else _chosen(self.queries, rows)
-        item = _chosen(self.items, rows) if all(self.items[row] for row in rows) else rows + 1
+        query: Column = _groups(path, len(self.grades))[rows] if self.grouped else _chosen(self.queries, rows)
+        item: Column = _chosen(self.items, rows) if all(self.items[row] for row in rows) else rows + 1
         return query, item
 
 
@@ -103,7 +103,7 @@ def _find_beside(path: str) -> str:
     if last in _COMPRESSED:
         plain = os.path.splitext(plain)[0]
     found = [
-        one for one in (plain, *(plain + suffix for suffix in _COMPRESSED)) if plain != path and os.path.isfile(one)
+        near for near in (plain, *(plain + suffix for suffix in _COMPRESSED)) if plain != path and os.path.isfile(near)
     ]
     if not found:
         raise FileError(path, f"scores need the file whose rows they belong to; there is no {plain!r}: give beside=...")
@@ -138,17 +138,17 @@ def _read(text: Text) -> _Table:
     return table
 
 
-def _chosen(words: list[str], rows: Any) -> Any:
+def _chosen(words: list[str], rows: Places) -> Column:
     return as_ids(text_array([words[row] for row in rows]))
 
 
-def _groups(path: str, count: int) -> Any:
+def _groups(path: str, count: int) -> Places:
     """The number of each row's group, from 1."""
     bases = [path, os.path.splitext(path)[0]]
     if bases[0].endswith(_COMPRESSED):
         bases.append(os.path.splitext(bases[1])[0])
     looked = [base + suffix for base in bases for suffix in (".query", ".group")]
-    found = next((one for one in looked if one != path and os.path.isfile(one)), None)
+    found = next((near for near in looked if near != path and os.path.isfile(near)), None)
     if found is None:
         raise FileError(path, f"has no qid, and there is no file of group sizes beside it: {', '.join(looked[:2])}", 1)
     sizes = []

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs.arrow import Column
 from rankstone.inputs.columns import BadLine, Columns, as_scores
 
 Data = bytes | mmap.mmap
@@ -105,7 +106,7 @@ def codec_of(head: bytes) -> str | None:
 class Decompressed:
     """Reads a file's bytes, decompressed if need be."""
 
-    def __init__(self, name: str, file: Any) -> None:
+    def __init__(self, name: str, file: BinaryIO) -> None:
         self.name, self.codec = name, codec_of(file.read(16))
         file.seek(0)
         if self.codec == "xz":
@@ -142,6 +143,7 @@ def count_lines(view: memoryview) -> int:
 
 
 Row = tuple[Any, Any, "float | None"]  # query, item and value
+Ids = Callable[[list[Any]], Column]  # makes a column of ids
 T = TypeVar("T")
 
 
@@ -153,7 +155,7 @@ class Rows:
         self.skipped = 0
         self.bad: list[BadLine] = []
 
-    def read(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], Row], ids: Callable[[Any], Any]) -> Columns:
+    def read(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], Row], ids: Ids) -> Columns:
         """Columns of the rows that `parse` makes of lines, their ids put together by `ids`."""
         found: list[Row] = []
         for number, line in lines:
@@ -172,7 +174,7 @@ class Rows:
         if len(self.bad) < _KEPT:
             self.bad.append(BadLine(line, problem))
 
-    def columns(self, query: Any, item: Any, value: Any) -> Columns:
+    def columns(self, query: Column, item: Column, value: Column | None) -> Columns:
         """The rows as columns."""
         if len(query) == 0:
             if self.bad:
@@ -184,10 +186,15 @@ class Rows:
 
 
 def as_read(
-    query: Any, item: Any, value: Any, role: str | None, skipped: int = 0, bad: tuple[BadLine, ...] = ()
+    query: Column,
+    item: Column,
+    value: Column | None,
+    role: str | None,
+    skipped: int = 0,
+    bad: tuple[BadLine, ...] = (),
 ) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
-    if role == "rank":
+    if role == "rank" and value is not None:
         role, value = "score", as_scores(value)
     named = {} if role is None else {role: value}
     return Columns(query, item, **named, skipped=skipped, bad_lines=bad)

@@ -4,30 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone import _core
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import as_column, is_list, one_piece, plain, plain_ids
+from rankstone.inputs.arrow import Column, Places, as_column, is_list, one_piece, plain, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from rankstone import typing
+    from rankstone.align.ranked import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Lists:
     """Lists of items in one flat array, and where each of them starts."""
 
-    offsets: Any
-    items: Any
-    values: Any = None  # grades of a truth, scores of a run
-    query: Any = None  # the queries' ids
+    offsets: Places
+    items: Column
+    values: Column | None = None  # grades of a truth, scores of a run
+    query: Column | None = None  # the queries' ids
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
-def lists(items: Any, *, grades: Any = None, scores: Any = None, offsets: Any = None, query: Any = None) -> Lists:
+def lists(
+    items: typing.Column,
+    *,
+    grades: typing.Column | None = None,
+    scores: typing.Column | None = None,
+    offsets: typing.Column | None = None,
+    query: typing.Column | None = None,
+) -> Lists:
     """A truth or a run as list columns: an Arrow list array, a list of lists, or flat `items` with `offsets`.
 
     Row i of the truth belongs with row i of the run, unless both have a `query` column to go by. `grades` or `scores`
@@ -60,14 +73,14 @@ def lists(items: Any, *, grades: Any = None, scores: Any = None, offsets: Any = 
     return made
 
 
-def _flattened(name: str, column: Any) -> tuple[Any, Any]:
+def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
     import pyarrow
 
-    if hasattr(column, "__arrow_c_stream__"):
-        column = one_piece(pyarrow.chunked_array(column))
-    elif not isinstance(column, pyarrow.Array):
+    if hasattr(lists, "__arrow_c_stream__"):
+        column = one_piece(pyarrow.chunked_array(lists))
+    else:
         try:
-            column = one_piece(pyarrow.array(column))
+            column = one_piece(pyarrow.array(lists))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
             raise TypeError(f"{name}: {error}") from None
     if not is_list(column.type):
@@ -85,8 +98,8 @@ class ListPair:
 
     def __init__(self, truth: Lists, run: Lists) -> None:
         self.truth, self.run = truth, run
-        self.run_rows: Any = None
-        self.extra_rows: Any = np.zeros(0, dtype=np.int64)
+        self.run_rows: Any = None  # where in the run each query of the truth is; None: in the same row
+        self.extra_rows: Places = np.zeros(0, dtype=np.int64)
         if truth.query is not None and run.query is not None:
             self.run_rows, self.extra_rows = _matched(truth.query, run.query)
         elif len(truth) != len(run):
@@ -123,7 +136,7 @@ class ListPair:
 class GradeLists(ListPair):
     """Lists of grades in ranked order, beside the grades that were to be had."""
 
-    def __init__(self, offsets: Any, grades: Any, truth_offsets: Any, truth: Any) -> None:
+    def __init__(self, offsets: Places, grades: Floats, truth_offsets: Ints, truth: Floats) -> None:
         places = np.arange(len(grades))
         super().__init__(lists(places, grades=grades, offsets=offsets), lists(places, offsets=offsets))
         self.given = truth_offsets, truth
@@ -133,7 +146,7 @@ class GradeLists(ListPair):
         return replace(aligned, ranked=aligned.ranked.with_truth(*self.given))
 
 
-def _matched(truth: Any, run: Any) -> tuple[Any, Any]:
+def _matched(truth: Column, run: Column) -> tuple[Places, Places]:
     """For each query of the truth its row in the run, or -1; and the rows that only the run has."""
     import pyarrow
     import pyarrow.compute as pc

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone import _core
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
+if TYPE_CHECKING:
+    import scipy
 
-def is_matrix(one: Any) -> bool:
+    from rankstone.typing import Array, Numbers
+
+Sparse: TypeAlias = "scipy.sparse.sparray"  # scipy.sparse.csr_array([[0, 3], [1, 0]])
+
+
+def is_matrix(given: object) -> TypeGuard[Array]:
     """Is it a two-dimensional array, of NumPy or of a library that hands its arrays over."""
-    frame = hasattr(one, "__arrow_c_stream__")
-    return getattr(one, "ndim", None) == 2 and not frame and (hasattr(one, "__array__") or hasattr(one, "__dlpack__"))
+    frame = hasattr(given, "__arrow_c_stream__")
+    return (
+        getattr(given, "ndim", None) == 2
+        and not frame
+        and (hasattr(given, "__array__") or hasattr(given, "__dlpack__"))
+    )
 
 
-def _array(one: Any) -> Any:
+def _array(given: Any) -> NDArray[Any]:
     """A NumPy array; a tensor is taken off its device and out of its graph."""
-    if hasattr(one, "detach"):
-        one = one.detach().cpu()
-    return np.asarray(one)
+    if hasattr(given, "detach"):
+        given = given.detach().cpu()
+    return np.asarray(given)
 
 
 class Dense:
     """Scores and labels of the same items; a mask says which cells are real, or `lengths` how many of each row."""
 
-    def __init__(self, scores: Any, labels: Any, mask: Any = None, lengths: Any = None) -> None:
+    def __init__(self, scores: Array, labels: Array, mask: Array | None = None, lengths: Numbers | None = None) -> None:
         self.scores, self.labels = _array(scores), _array(labels)
         if mask is not None and lengths is not None:
             raise TypeError("give a mask or lengths, not both")
@@ -55,12 +67,12 @@ class Dense:
         return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0)
 
 
-def is_sparse(one: Any) -> bool:
+def is_sparse(given: object) -> TypeGuard[Sparse]:
     """Is it a sparse matrix of SciPy."""
-    return type(one).__module__.startswith("scipy.sparse")
+    return type(given).__module__.startswith("scipy.sparse")
 
 
-def from_sparse(matrix: Any) -> Lists:
+def from_sparse(matrix: Sparse) -> Lists:
     """One list a row; the column numbers are the items."""
     rows = matrix.tocsr()
     if not rows.has_canonical_format:  # a cell stored twice is their sum, as everywhere in SciPy

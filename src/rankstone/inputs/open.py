@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankstone.inputs.arrow import is_table
 from rankstone.inputs.columns import ColumnPair, Columns
@@ -14,9 +14,18 @@ from rankstone.inputs.roles import roles_of
 from rankstone.inputs.source import Source
 from rankstone.inputs.tables import as_columns, from_table, predictions
 
+if TYPE_CHECKING:
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
+
 
 def open_source(
-    truth: Any, run: Any, *, mask: Any = None, lengths: Any = None, groups: Any = None, columns: Any = None
+    truth: Truth,
+    run: Run | None,
+    *,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
+    columns: Roles | None = None,
 ) -> Source:
     """Find the door that fits."""
     if type(truth) is dict and type(run) is dict and mask is lengths is groups is None:  # the common case, first
@@ -35,17 +44,17 @@ def open_source(
         raise TypeError("groups= goes with one table that has a label and a score in each row")
     else:
         pair = []
-        for one, what in ((truth, "truth"), (run, "run")):
-            if is_path(one) and what == "truth":
-                pair.append(read_truth(one, columns=roles_of(columns, what) or None))
-            elif is_path(one):
+        for side, what in ((truth, "truth"), (run, "run")):
+            if is_path(side) and what == "truth":
+                pair.append(read_truth(side, columns=roles_of(columns, what) or None))
+            elif is_path(side):
                 beside = truth if is_path(truth) else None
-                pair.append(read_run(one, columns=roles_of(columns, what) or None, beside=beside))
-            elif is_sparse(one):
-                pair.append(from_sparse(one))
+                pair.append(read_run(side, columns=roles_of(columns, what) or None, beside=beside))
+            elif is_sparse(side):
+                pair.append(from_sparse(side))
             else:
-                pair.append(from_table(one, what, columns) if is_table(one) else one)
-    kinds = [next((kind for kind in (Mapping, Columns, Lists) if isinstance(one, kind)), None) for one in pair]
+                pair.append(from_table(side, what, columns) if is_table(side) else side)
+    kinds = [next((kind for kind in (Mapping, Columns, Lists) if isinstance(side, kind)), None) for side in pair]
     if None in kinds:
         raise TypeError(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
@@ -61,5 +70,5 @@ def open_source(
     return ColumnPair(judged, returned)
 
 
-def _kind(one: Any) -> str:
-    return f"{type(one).__module__}.{type(one).__qualname__}".removeprefix("builtins.")
+def _kind(side: object) -> str:
+    return f"{type(side).__module__}.{type(side).__qualname__}".removeprefix("builtins.")

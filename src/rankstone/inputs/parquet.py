@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs import batches
-from rankstone.inputs.arrow import as_text, is_number, is_text, numbers, one_piece, stored
-from rankstone.inputs.batches import Batch, Batches
+from rankstone.inputs.arrow import Table, as_text, is_number, is_text, numbers, one_piece, stored
+from rankstone.inputs.batches import Batch, Batches, Files
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.lines import Rows
+from rankstone.inputs.lines import Data, Rows
 from rankstone.inputs.roles import Given, by_name, value_role
+
+if TYPE_CHECKING:
+    import pyarrow
 
 MAGIC = b"PAR1"  # the first bytes of a file
 
 
-def read_parquet(name: str, source: Any, kind: str, given: Given, skip: bool) -> Columns:
+def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip: bool) -> Columns:
     """A truth or a run; `source` is a file's bytes, a folder, or a list of paths."""
     with _guarded(name):
         names, read = _open(source)
@@ -29,18 +32,18 @@ def read_parquet(name: str, source: Any, kind: str, given: Given, skip: bool) ->
     return _checked(name, found, value_role(wanted), skip)
 
 
-def _open(source: Any) -> tuple[list[str], Any]:
+def _open(source: Data | Files) -> tuple[list[str], Callable[..., Table]]:
     """Names of the columns, and what reads some of them."""
     from pyarrow import BufferReader, dataset, parquet
 
     if isinstance(source, (str, list)):
         several = dataset.dataset(source, format="parquet", partitioning="hive")
         return several.schema.names, several.to_table
-    one = parquet.ParquetFile(BufferReader(source))
-    return one.schema_arrow.names, one.read
+    file = parquet.ParquetFile(BufferReader(source))
+    return file.schema_arrow.names, file.read
 
 
-def _playable(path: str, name: str, column: Any, role: str) -> Any:
+def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow.Array:
     """The column in a type that can play its role."""
     from pyarrow import types
 
@@ -58,28 +61,28 @@ def _playable(path: str, name: str, column: Any, role: str) -> Any:
     raise FileError(path, f"column {name!r} holds {column.type}; a {role} is a number")
 
 
-def _checked(path: str, found: dict[str, Any], role: str | None, skip: bool, before: int = 0) -> Columns:
+def _checked(path: str, found: dict[str, pyarrow.Array], role: str | None, skip: bool, before: int = 0) -> Columns:
     """Without the rows that lack something or whose value is no grade or score; `before`: rows of the file before."""
     import pyarrow
     import pyarrow.compute as pc
 
     rows = Rows(path, role, skip)
     problems: dict[int, str] = {}
-    for one, column in found.items():
+    for part, column in found.items():
         if column.null_count or stored(column.type) != column.type:  # a dictionary may hold null
             missing = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
-            problems.update((int(row), f"{one} is null") for row in missing)
-        if one == role and pyarrow.types.is_floating(column.type):
+            problems.update((int(row), f"{part} is null") for row in missing)
+        if part == role and pyarrow.types.is_floating(column.type):
             bad = pc.is_nan(column) if role == "score" else pc.invert(pc.is_finite(column))
             wrong = np.flatnonzero(pc.fill_null(bad, False).to_numpy(zero_copy_only=False))
             word = "not a number" if role == "score" else "not finite"
-            problems.update((int(row), f"{one} {column[int(row)].as_py()} is {word}") for row in wrong)
+            problems.update((int(row), f"{part} {column[int(row)].as_py()} is {word}") for row in wrong)
     for row in sorted(problems):
         rows.refuse(before + row + 1, problems[row])
     if problems:
         keep = np.ones(len(found["query"]), dtype=bool)
         keep[list(problems)] = False
-        found = {one: column.filter(pyarrow.array(keep)) for one, column in found.items()}
+        found = {part: column.filter(pyarrow.array(keep)) for part, column in found.items()}
     return rows.columns(found["query"], found["item"], None if role is None else found[role])
 
 
@@ -98,13 +101,15 @@ def count_rows(path: str) -> int:
     return 0
 
 
-def open_parquet(name: str, source: Any, given: Given) -> Batches:
+def open_parquet(name: str, source: Files, given: Given) -> Batches:
     """A run in batches; `source` is a folder or a list of paths."""
     from pyarrow import dataset, parquet
 
     with _guarded(name):
-        paths, whole = source, None
-        if isinstance(source, str):
+        whole = None
+        if isinstance(source, list):
+            paths = source
+        else:
             whole = dataset.dataset(source, format="parquet", partitioning="hive")
             paths = whole.files
             if not set(whole.schema.names) - set(parquet.read_schema(paths[0]).names if paths else ()):
@@ -117,7 +122,7 @@ def open_parquet(name: str, source: Any, given: Given) -> Batches:
             row = 0
             for batch in _named(path, found):
                 if len(batch):
-                    columns = {role: _playable(path, one, batch[one], role) for role, one in wanted.items()}
+                    columns = {role: _playable(path, column, batch[column], role) for role, column in wanted.items()}
                     yield _checked(path, columns, value_role(wanted), False, row), done + row + len(batch)
                     row += len(batch)
             done += row
@@ -128,7 +133,7 @@ def open_parquet(name: str, source: Any, given: Given) -> Batches:
 
 
 # A path, the names of its columns by role, and its batches.
-_Opened = tuple[str, dict[str, str], Iterator[Any]]
+_Opened = tuple[str, dict[str, str], "Iterator[pyarrow.RecordBatch]"]
 
 
 def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
@@ -141,7 +146,7 @@ def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
             yield path, wanted, file.iter_batches(batches.ROWS, columns=list(dict.fromkeys(wanted.values())))
 
 
-def _partitions(name: str, whole: Any, given: Given) -> Iterator[_Opened]:
+def _partitions(name: str, whole: pyarrow.dataset.Dataset, given: Given) -> Iterator[_Opened]:
     """A folder whose folders' names are values of a column: `user=7/part-0.parquet`."""
     from pyarrow import dataset
 
@@ -158,7 +163,7 @@ def _partitions(name: str, whole: Any, given: Given) -> Iterator[_Opened]:
     yield name, wanted, scanner.to_batches()
 
 
-def _named(path: str, found: Iterator[Any]) -> Iterator[Any]:
+def _named(path: str, found: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     with _guarded(path):
         yield from found
 
@@ -179,7 +184,7 @@ def _guarded(name: str) -> Iterator[None]:
 # -- writing -------------------------------------------------------------------------------------------------
 
 
-def write_parquet(table: Any, stream: Any) -> None:
+def write_parquet(table: Table, stream: BinaryIO) -> None:
     """Any table."""
     from pyarrow import parquet
 

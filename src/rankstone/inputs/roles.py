@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rankstone.errors import FileError
 
-Given = Mapping[str, Any]  # what the caller said: a name, or a position in a file without a header line, by role
+# What the caller said: a name, or a position in a file without a header line, by role: {"query": "user_id"}
+Given = Mapping[str, Any]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "truth": ("query", "item", "grade"),
@@ -74,19 +75,19 @@ def find(names: Sequence[str], role: str, what: str, given: Given, taken: Collec
     """The column that plays a role: named by the caller, or by a usual name if it has no other role; None if none."""
     name = given.get(role)
     if name is not None:
-        same = [one for one in names if one == name]
+        same = [column for column in names if column == name]
         if not same:
             raise ValueError(f"the {what} has no column {name!r}; it has {', '.join(map(repr, names))}")
     else:
-        by_lower = {str(one).lower(): one for one in names if one not in taken}
-        usual = [role] if role in by_lower else [one for one in NAMES[role] if one in by_lower]
+        by_lower = {str(column).lower(): column for column in names if column not in taken}
+        usual = [role] if role in by_lower else [usual for usual in NAMES[role] if usual in by_lower]
         if not usual:
             return None
         if len(usual) > 1:
-            could = " or ".join(repr(by_lower[one]) for one in usual)
+            could = " or ".join(repr(by_lower[column]) for column in usual)
             raise ValueError(f"the {what}'s {role} could be {could}; rename one, or {_advice(role)}")
         name = by_lower[usual[0]]
-        same = [one for one in names if str(one).lower() == usual[0]]
+        same = [column for column in names if str(column).lower() == usual[0]]
     if len(same) > 1:
         raise ValueError(f"the {what} has {len(same)} columns called {name!r}")
     return same[0]
@@ -198,6 +199,6 @@ def by_position(count: int, kind: str, given: Given, path: str, line: int) -> di
     return {role: int(where) for role, where in given.items()}
 
 
-def value_role(roles: Mapping[str, Any]) -> str | None:
+def value_role(roles: Iterable[str]) -> str | None:
     """Grade, score or rank; None: every item is relevant, or the rows are in ranked order."""
     return next((role for role in roles if role not in ("query", "item")), None)

@@ -5,52 +5,57 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import arrow_table, is_list
+from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, is_list
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.lists import Lists, lists
 from rankstone.inputs.roles import ROLES, Given, find_all, find_side, find_two_lists, roles_of
 
+if TYPE_CHECKING:
+    from rankstone.typing import Id, Items, Numbers
 
-def queried(one: Any) -> Any:
+Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
+
+
+def queried(side: object) -> Any:
     """A text that begins as a query does, as the table DuckDB makes of it; anything else as it is."""
-    if not (isinstance(one, str) and re.match(r"\s*(select|with|from)\s", one, re.IGNORECASE)):
-        return one
+    if not (isinstance(side, str) and re.match(r"\s*(select|with|from)\s", side, re.IGNORECASE)):
+        return side
     try:
         import duckdb
     except ImportError:
-        raise ImportError(f"{one!r} is a query, and DuckDB is not installed: pip install 'rankstone[duckdb]'") from None
+        raise ImportError(
+            f"{side!r} is a query, and DuckDB is not installed: pip install 'rankstone[duckdb]'"
+        ) from None
     connection = duckdb.default_connection().cursor()
     connection.execute("set python_scan_all_frames = true")  # a frame is a table by its variable's name
     try:
-        return connection.sql(one).to_arrow_table()
+        return connection.sql(side).to_arrow_table()
     except duckdb.Error as error:
-        raise ValueError(f"{one}: {error}") from None
+        raise ValueError(f"{side}: {error}") from None
 
 
-def from_table(table: Any, what: str, given: Given | None) -> Columns | Lists:
+def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
     arrow = arrow_table(table)
     found = find_side(arrow.column_names, what, roles_of(given, what), is_list=_lists_in(arrow), by_row=True)
     side = {role: arrow[name] for role, name in found.items()}
     if not is_list(side["item"].type):
         return by_role(side)
-    made = lists(side["item"], query=side.get("query"), grades=side.get("grade"), scores=side.get("score"))
-    if "rank" in side:
-        ranks = lists(side["item"], scores=side["rank"])
-        made = replace(ranks, values=as_scores(ranks.values), query=made.query)
-    return made
+    scores = side.get("score", side.get("rank"))
+    made = lists(side["item"], query=side.get("query"), grades=side.get("grade"), scores=scores)
+    return replace(made, values=as_scores(made.values)) if "rank" in side and made.values is not None else made
 
 
-def _lists_in(arrow: Any) -> Callable[[str], bool]:
+def _lists_in(arrow: Table) -> Callable[[str], bool]:
     """Which columns hold lists."""
     return lambda name: is_list(arrow.schema.field(name).type)
 
 
-def as_columns(side: Any, what: str, given: Given | None = None) -> Columns:
+def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
     if isinstance(side, Mapping):
         return _flat(side, what)
@@ -65,20 +70,20 @@ def as_columns(side: Any, what: str, given: Given | None = None) -> Columns:
     return side
 
 
-def _flat(side: Mapping[Any, Any], what: str) -> Columns:
+def _flat(side: Mapping[Id, Any], what: str) -> Columns:
     """A nested dict as rows. Ids must be all integers or all strings then, as in a table."""
     value = "grade" if what == "truth" else "score"
-    query: list[Any] = []
-    items: list[Any] = []
-    values: list[Any] = []
-    for one, content in side.items():
-        query += [one] * len(content)
+    queries: list[Id] = []
+    items: list[Id] = []
+    values: list[float] = []
+    for query, content in side.items():
+        queries += [query] * len(content)
         items += content
         if isinstance(content, Mapping):
             values += content.values()
         else:  # best first
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
-    return columns(query=query, item=items, **{value: values})
+    return columns(query=queries, item=items, **{value: values})
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
@@ -93,7 +98,9 @@ def _unrolled(side: Lists, what: str) -> Columns:
     return columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
 
 
-def predictions(table: Any, given: Given | None, groups: Any) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
+def predictions(
+    table: Frame, given: Given | None, groups: Numbers | None
+) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
     arrow = arrow_table(table)
     roles = roles_of(given, "predictions")
@@ -111,7 +118,7 @@ def predictions(table: Any, given: Given | None, groups: Any) -> tuple[Columns, 
     return lists(items, grades=grade, offsets=offsets), lists(items, scores=score, offsets=offsets)
 
 
-def _offsets(groups: Any, rows: int) -> Any:
+def _offsets(groups: Numbers, rows: int) -> Places:
     sizes = np.asarray(groups)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         raise ValueError("groups must be whole numbers from 0: how many rows each query has, in order")

@@ -6,12 +6,12 @@ its ranks are ignored, and so is what follows its tag. Blank lines are ignored i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import one_piece, text_array
+from rankstone.inputs.arrow import Places, Table, one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -25,6 +25,9 @@ from rankstone.inputs.lines import (
     to_id,
     to_number,
 )
+
+if TYPE_CHECKING:
+    from rankstone.align.ranked import Floats
 
 NOT_TREC = "^$|[ \t\n\r\v\f]"  # in an id
 FIELDS = {
@@ -78,7 +81,7 @@ def looks_trec(line: bytes, kind: str, name: str) -> bool:
     return fits and (hint or fields[1].upper() in (b"Q0", b"0"))
 
 
-def write_trec(table: Any, stream: Any, kind: str, tag: str) -> None:
+def write_trec(table: Table, stream: BinaryIO, kind: str, tag: str) -> None:
     """A truth or a run; the tag is the last field of a run."""
     import pyarrow
     import pyarrow.compute as pc
@@ -95,14 +98,14 @@ def write_trec(table: Any, stream: Any, kind: str, tag: str) -> None:
         rank = _ranks(codes, score)
         fields = [query, "Q0", item, pyarrow.array(rank), table["score"] if scored else pyarrow.array(-rank), tag]
     text = pyarrow.large_string()
-    texts = [pyarrow.scalar(one, text) if isinstance(one, str) else one_piece(one.cast(text)) for one in fields]
+    texts = [pyarrow.scalar(part, text) if isinstance(part, str) else one_piece(part.cast(text)) for part in fields]
     for at in range(0, count, WRITTEN_ROWS):
-        piece = [one if isinstance(one, pyarrow.Scalar) else one.slice(at, WRITTEN_ROWS) for one in texts]
+        piece = [part if isinstance(part, pyarrow.Scalar) else part.slice(at, WRITTEN_ROWS) for part in texts]
         lines = pc.binary_join_element_wise(*piece, pyarrow.scalar(" ", text))
         stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
 
-def _ranks(codes: Any, score: Any) -> Any:
+def _ranks(codes: Places, score: Floats) -> Places:
     """Places from 1 within each query, the best score first, as in the file where scores are equal."""
     order = np.lexsort((-score, codes))
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))

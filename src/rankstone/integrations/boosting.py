@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.result import Result
@@ -15,11 +16,21 @@ from rankstone.inputs.lists import ListPair, lists
 from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
-Metrics = str | Metric | Iterable[str | Metric]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Keywords, Metrics, Numbers
+
+
+class Pool(Protocol):
+    """A `catboost.Pool`, as far as it is looked at."""
+
+    def get_label(self) -> Numbers: ...
+    def get_group_id_hash(self) -> Numbers | None: ...
 
 
 def lightgbm(
-    metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Any
+    metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Unpack[Keywords]
 ) -> Callable[[Any, Any], list[tuple[str, float, bool]]]:
     """A `feval` for LightGBM: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
 
@@ -46,7 +57,7 @@ def lightgbm(
 
 
 def xgboost(
-    metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Any
+    metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Unpack[Keywords]
 ) -> Callable[[Any, Any], list[tuple[str, float]]]:
     """A `custom_metric` for XGBoost: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))`.
 
@@ -67,7 +78,9 @@ def xgboost(
     return custom_metric
 
 
-def catboost(metric: str | Metric, *pools: Any, convention: str | Convention = "catboost", **choices: Any) -> Any:
+def catboost(
+    metric: str | Metric, *pools: Pool, convention: str | Convention = "catboost", **choices: Unpack[Keywords]
+) -> _CatBoostMetric:
     """An `eval_metric` for CatBoost: `CatBoost({"eval_metric": rs.integrations.catboost("ndcg@10", train, valid)})`.
 
     CatBoost tells a metric nothing of groups, so it is given the pools it will be asked about, with their group ids;
@@ -78,7 +91,7 @@ def catboost(metric: str | Metric, *pools: Any, convention: str | Convention = "
     if len(hook.higher) != 1:
         raise ValueError(f"CatBoost takes one eval_metric, not {', '.join(hook.higher)}")
     label, higher = next(iter(hook.higher.items()))
-    known = [_Pool(one) for one in pools]
+    known = list(map(_Pool, pools))
     if not known:
         raise ValueError(
             "name the pools too, as CatBoost tells a metric nothing of groups: catboost(metric, train, valid)"
@@ -98,9 +111,9 @@ class _CatBoostMetric:
     def get_final_error(self, error: float, weight: float) -> float:
         return error
 
-    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+    def evaluate(self, approxes: Sequence[Array], target: Numbers, weight: Numbers | None) -> tuple[float, float]:
         labels = np.asarray(target, dtype=np.float32)
-        offsets = {one.offsets.tobytes(): one.offsets for one in self._pools if np.array_equal(one.labels, labels)}
+        offsets = {pool.offsets.tobytes(): pool.offsets for pool in self._pools if np.array_equal(pool.labels, labels)}
         if len(offsets) != 1:
             which = "two of the pools that were given have these labels but other groups" if offsets else (
                 "the pool with these labels was not given"
@@ -114,7 +127,7 @@ class _CatBoostMetric:
 class _Pool:
     """A pool's labels, and where its groups start."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Pool) -> None:
         hashes = pool.get_group_id_hash()
         if hashes is None:
             raise ValueError("a pool has no groups: give Pool(..., group_id=) the query of each row")
@@ -127,33 +140,34 @@ class _Pool:
 class _Hook:
     """Some metrics of labels and scores, row by row, with each query's rows together."""
 
-    def __init__(self, metrics: Metrics, convention: str | Convention, choices: dict[str, Any]) -> None:
+    def __init__(self, metrics: Metrics, convention: str | Convention, choices: Keywords) -> None:
         plans = make_plans(metrics, convention, choices)
-        self.higher = {one.label: one.metric.declaration.better != "lower" for one in plans}
-        self._metrics: Sequence[Metric] = [one.metric for one in plans]
-        self._pooled = [one.label for one in plans if one.choices["averaging"] == "one_list"]
+        self.higher = {plan.label: plan.metric.declaration.better != "lower" for plan in plans}
+        self._metrics: Sequence[Metric] = [plan.metric for plan in plans]
+        self._pooled = [plan.label for plan in plans if plan.choices["averaging"] == "one_list"]
         self._convention, self._choices = find_convention(convention), choices
         self.name = self._convention.label
 
-    def __call__(self, labels: Any, scores: Any, offsets: Ints, weights: Floats | None) -> Result:
+    def __call__(self, labels: Numbers, scores: Array, offsets: Ints, weights: Floats | None) -> Result:
         choices = self._choices
         if weights is not None:
             if self._pooled:
                 raise ValueError(f"{self._pooled[0]} is over all rows as one list, and knows no weights")
             choices = {**choices, "averaging": "weighted"}
-        items = np.arange(len(labels))
+        grades = np.asarray(labels, dtype=np.float64)
+        items = np.arange(len(grades))
         source = ListPair(
-            lists(items, grades=np.asarray(labels, dtype=np.float64), offsets=offsets),
+            lists(items, grades=grades, offsets=offsets),
             lists(items, scores=np.asarray(scores), offsets=offsets),
         )
         return evaluate_source(source, self._metrics, self._convention, weights, 0, choices)
 
 
-def _offsets(sizes: Any) -> Ints:
+def _offsets(sizes: Numbers) -> Ints:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.asarray(sizes, dtype=np.int64))))
 
 
-def _mean_weights(weights: Any, offsets: Ints) -> Floats:
+def _mean_weights(weights: NDArray[np.float32], offsets: Ints) -> Floats:
     """Each query's mean weight as LightGBM has it: added from first to last in float32."""
-    sums = [np.add.accumulate(one)[-1] for one in np.split(weights, offsets[1:-1])]
+    sums = [np.add.accumulate(rows)[-1] for rows in np.split(weights, offsets[1:-1])]
     return (np.array(sums, dtype=np.float32) / np.diff(offsets).astype(np.float32)).astype(np.float64)

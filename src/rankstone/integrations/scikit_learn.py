@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from rankstone.inputs.columns import columns
 from rankstone.measure.evaluate import evaluate
 from rankstone.metrics.registry import Metric
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Column, Keywords, Numbers
+
 _RESPONSES = ("decision_function", "predict_proba", "predict")
 
 
@@ -21,7 +26,7 @@ def scorer(
     *,
     groups: str | int | None = None,
     convention: str | Convention = "scikit-learn",
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> Callable[..., float]:
     """A scorer for `cross_val_score`, `GridSearchCV` and their like, that measures each query's rows as one list.
 
@@ -43,24 +48,25 @@ def scorer(
 class _Score:
     """The number, from labels, predictions and groups. A class, so that it can be pickled with a search."""
 
-    def __init__(self, metric: str | Metric, convention: str | Convention, choices: dict[str, Any]) -> None:
+    def __init__(self, metric: str | Metric, convention: str | Convention, choices: Keywords) -> None:
         plans = make_plans(metric, convention, choices)
         if len(plans) != 1:
-            raise ValueError(f"a scorer gives one number, not {', '.join(one.label for one in plans)}")
+            raise ValueError(f"a scorer gives one number, not {', '.join(plan.label for plan in plans)}")
         self.__name__ = find_convention(convention).label(plans[0].label)
         self._label = plans[0].label
         self.made = {"response_method": _RESPONSES, "greater_is_better": plans[0].metric.declaration.better != "lower"}
         self._asked = (metric, convention, choices)
 
-    def __call__(self, y_true: Any, y_score: Any, groups: Any = None) -> float:
+    def __call__(self, y_true: Numbers, y_score: Numbers, groups: Column | None = None) -> float:
         if groups is None:
             raise ValueError(
                 "the scorer got no groups: name their column, scorer(..., groups='query'), or route them: "
                 "set_config(enable_metadata_routing=True) and params={'groups': ...}"
             )
         metric, convention, choices = self._asked
-        item = np.arange(len(y_true))
-        truth = columns(query=groups, item=item, grade=np.asarray(y_true))
+        labels = np.asarray(y_true)
+        item = np.arange(len(labels))
+        truth = columns(query=groups, item=item, grade=labels)
         run = columns(query=groups, item=item, score=np.asarray(y_score))
         return float(evaluate(truth, run, metric, convention=convention, **choices)[self._label])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import torchmetrics
+from numpy.typing import NDArray
 from torchmetrics.utilities.data import dim_zero_cat
 
 from rankstone.conventions.convention import Convention, find_convention
@@ -16,6 +16,9 @@ from rankstone.inputs.columns import columns
 from rankstone.measure.accumulate import Accumulator
 from rankstone.measure.sums import Sums
 from rankstone.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    from rankstone.typing import Array, Metrics, Run, Truth
 
 # What torchmetrics itself takes.
 _OPTIONS = (
@@ -48,10 +51,10 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
 
     def __init__(
         self,
-        metrics: str | Metric | Iterable[str | Metric],
+        metrics: Metrics,
         *,
         convention: str | Convention = "torchmetrics",
-        **choices: Any,
+        **choices: Any,  # or an option of torchmetrics
     ) -> None:
         super().__init__(**{name: choices.pop(name) for name in _OPTIONS if name in choices})
         self._asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
@@ -63,7 +66,11 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
             self.add_state(name, [], dist_reduce_fx="cat")
 
     def update(
-        self, preds: torch.Tensor, target: torch.Tensor, indexes: torch.Tensor | None = None, mask: Any = None
+        self,
+        preds: torch.Tensor,
+        target: torch.Tensor,
+        indexes: torch.Tensor | None = None,
+        mask: torch.Tensor | None = None,
     ) -> None:
         """Measure a batch."""
         if preds.shape != target.shape:
@@ -84,7 +91,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         for name, rows in zip(_ROWS, (preds, target, indexes), strict=True):
             getattr(self, name).append(rows.detach().flatten()[keep].to(_ROWS[name]))
 
-    def sync(self, *args: Any, **kwargs: Any) -> None:
+    def sync(self, *args: object, **kwargs: object) -> None:
         """Gather the states of all processes, also where one of them has had no rows."""
         for name, dtype in _ROWS.items():
             if isinstance(getattr(self, name), list):
@@ -111,19 +118,19 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
     @property
     def higher_is_better(self) -> bool | None:
         """Of all its metrics; None where they differ."""
-        better = {one.metric.declaration.better for one in self._accumulator().plans}
+        better = {plan.metric.declaration.better for plan in self._accumulator().plans}
         return {"higher": True, "lower": False}.get(better.pop()) if len(better) == 1 else None
 
     def _accumulator(self) -> Accumulator:
         return Accumulator(self._asked, convention=self._convention, keep=False, **self._choices)
 
-    def _measured(self, truth: Any, run: Any, mask: Any = None) -> Accumulator:
+    def _measured(self, truth: Truth, run: Run, mask: Array | None = None) -> Accumulator:
         accumulator = self._accumulator()
         accumulator.update(truth, run, mask=mask)
         return accumulator
 
 
-def _array(one: Any) -> Any:
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
     """A NumPy array, which knows no bfloat16."""
-    one = one.detach().cpu()
-    return (one.float() if one.dtype == torch.bfloat16 else one).numpy()
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()

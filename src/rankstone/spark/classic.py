@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankstone.sql.writer import Arguments, Writer
+from rankstone.sql.writer import Arguments, Constant
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+    from rankstone.spark.functions import Build, Session
+
+Tree: TypeAlias = "JavaObject"  # an expression of Spark's
 
 
-def register_builder(session: Any, name: str, build: Callable[[Writer, Arguments], Any]) -> None:
+def register_builder(session: Session, name: str, build: Build) -> None:
     """Make a function known that is made of others."""
     from pyspark.java_gateway import ensure_callback_server_started
 
@@ -23,50 +30,50 @@ class _Builder:
     class Java:
         implements = ("scala.Function1",)
 
-    def __init__(self, session: Any, build: Callable[[Writer, Arguments], Any]) -> None:
+    def __init__(self, session: Session, build: Build) -> None:
         self._to, self._build = _Trees(session), build
 
-    def apply(self, arguments: Any) -> Any:
+    def apply(self, arguments: JavaObject) -> Tree:
         return self._build(self._to, [arguments.apply(at) for at in range(arguments.size())])
 
 
 class _Trees:
     """Writes Spark's expressions. What a name means is left to its analyser, which comes by again."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Session) -> None:
         self._jvm = session.sparkContext._jvm
         self._parser = session._jsparkSession.sessionState().sqlParser()
         catalyst = self._jvm.org.apache.spark.sql.catalyst
         self._expressions, self._analysis = catalyst.expressions, catalyst.analysis
         self._literal = getattr(getattr(self._expressions, "Literal$"), "MODULE$")
 
-    def call(self, name: str, *arguments: Any) -> Any:
+    def call(self, name: str, *arguments: Tree) -> Tree:
         return self._filled(f"{name}({', '.join('x' * len(arguments))})", arguments)
 
-    def operator(self, sign: str, left: Any, right: Any) -> Any:
+    def operator(self, sign: str, left: Tree, right: Tree) -> Tree:
         return self._filled(f"x {sign} x", (left, right))
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Constant) -> Tree:
         return self._literal.apply(value)
 
-    def field(self, of: Any, name: str) -> Any:
+    def field(self, of: Tree, name: str) -> Tree:
         return self._analysis.UnresolvedExtractValue(of, self.constant(name))
 
-    def function(self, names: Sequence[str], body: Callable[..., Any]) -> Any:
+    def function(self, names: Sequence[str], body: Callable[..., Tree]) -> Tree:
         variables = [self._expressions.UnresolvedNamedLambdaVariable(self._sequence([name])) for name in names]
         return self._expressions.LambdaFunction(body(*variables), self._sequence(variables), False)
 
-    def read(self, argument: Any) -> Any:
+    def read(self, argument: Tree) -> Constant:
         if not argument.foldable():
             return None
         value = argument.eval(None)
         return value if value is None or isinstance(value, (bool, int, float)) else value.toString()
 
-    def refuse(self, problem: str) -> Any:
+    def refuse(self, problem: str) -> Tree:
         raise ValueError(problem)
 
-    def _filled(self, text: str, arguments: Sequence[Any]) -> Any:
+    def _filled(self, text: str, arguments: Arguments) -> Tree:
         return self._parser.parseExpression(text).withNewChildren(self._sequence(arguments))
 
-    def _sequence(self, items: Sequence[Any]) -> Any:
+    def _sequence(self, items: Sequence[Any]) -> JavaObject:
         return self._jvm.PythonUtils.toSeq(list(items))

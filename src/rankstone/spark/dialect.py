@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from rankstone.conventions.convention import Convention
-from rankstone.spark.functions import builders, register_scalar, scalars
-from rankstone.sql.hive import parsed, spread
+from rankstone.spark.functions import Session, Table, builders, register_scalar, scalars
+from rankstone.sql.hive import Tree, parsed, spread
+from rankstone.sql.writer import Constant
 
 _SIGNS = {"=": "EQ", "+": "Add", "/": "Div"}
 
 
-def sql(session: Any, text: str, convention: str | Convention | None = None) -> Any:
+def sql(session: Session, text: str, convention: str | Convention | None = None) -> Table:
     """Run a query that uses the functions, on any session. Returns a Spark table, the last statement's of several."""
     statements, used = rewritten(text, convention)
     for name in used:
         register_scalar(session, name, convention)
-    return [session.sql(one) for one in statements][-1]
+    return [session.sql(statement) for statement in statements][-1]
 
 
 def rewritten(text: str, convention: str | Convention | None = None) -> tuple[list[str], list[str]]:
@@ -39,7 +39,7 @@ def rewritten(text: str, convention: str | Convention | None = None) -> tuple[li
                 written = made[name](to, call.expressions)
                 named = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
                 call.replace(exp.alias_(written, titles[id(call)], quoted=True) if named else written)
-        found = (one.name.lower() for one in tree.find_all(exp.Anonymous))
+        found = (call.name.lower() for call in tree.find_all(exp.Anonymous))
         used.update(dict.fromkeys(name for name in found if name in known))
     return [tree.sql(dialect="spark") for tree in trees], list(used)
 
@@ -47,40 +47,41 @@ def rewritten(text: str, convention: str | Convention | None = None) -> tuple[li
 class _Text:
     """Writes expressions as sqlglot has them."""
 
-    def call(self, name: str, *arguments: Any) -> Any:
+    def call(self, name: str, *arguments: Tree) -> Tree:
         from sqlglot import exp
 
-        return exp.Anonymous(this=name, expressions=[one.copy() for one in arguments])
+        return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
 
-    def operator(self, sign: str, left: Any, right: Any) -> Any:
+    def operator(self, sign: str, left: Tree, right: Tree) -> Tree:
         from sqlglot import exp
 
         return getattr(exp, _SIGNS[sign])(this=left.copy(), expression=right.copy())
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Constant) -> Tree:
         from sqlglot import exp
 
         return exp.convert(value)
 
-    def field(self, of: Any, name: str) -> Any:
+    def field(self, of: Tree, name: str) -> Tree:
         from sqlglot import exp
 
         return exp.Dot(this=of.copy(), expression=exp.to_identifier(name))
 
-    def function(self, names: Sequence[str], body: Callable[..., Any]) -> Any:
+    def function(self, names: Sequence[str], body: Callable[..., Tree]) -> Tree:
         from sqlglot import exp
 
         variables = [exp.to_identifier(name) for name in names]
         return exp.Lambda(this=body(*variables), expressions=variables)
 
-    def read(self, argument: Any) -> Any:
+    def read(self, argument: Tree) -> Constant:
         from sqlglot import exp
 
         if isinstance(argument, exp.Neg):
-            return -self.read(argument.this)
+            value = self.read(argument.this)
+            return -value if isinstance(value, (int, float)) else None
         if isinstance(argument, exp.Boolean):
             return bool(argument.this)
         return argument.to_py() if isinstance(argument, exp.Literal) else None
 
-    def refuse(self, problem: str) -> Any:
+    def refuse(self, problem: str) -> Tree:
         raise ValueError(problem)

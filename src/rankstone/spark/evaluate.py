@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.ranked import Ints
@@ -16,24 +18,29 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, alignments, make_plans, refuse_unknown
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
 from rankstone.measure import parts
-from rankstone.metrics.registry import Metric
 from rankstone.spark import work
+from rankstone.spark.functions import Session, Table
 from rankstone.spark.result import SparkResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Id, Keywords, Metrics, Roles
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "boolean")
 
 
 def evaluate(
-    truth: Any,
-    run: Any = None,
-    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    truth: Table,
+    run: Table | None = None,
+    metrics: Metrics = DEFAULT_METRICS,
     *,
     convention: str | Convention = "rankstone",
-    weights: Any = None,
-    columns: Mapping[str, Any] | None = None,
+    weights: Mapping[Id, float] | Table | None = None,
+    columns: Roles | None = None,
     threads: int = 1,
-    **choices: Any,
+    **choices: Unpack[Keywords],
 ) -> SparkResult:
     """Measure a run against a truth, both Spark tables; arguments and numbers as those of `rs.evaluate`.
 
@@ -91,7 +98,7 @@ def evaluate(
 class _Side:
     """A truth or a run, its columns by their roles."""
 
-    frame: Any
+    frame: Table
     shape: work.Shape
     ranked: bool = False  # by a rank column, not by scores
 
@@ -100,7 +107,7 @@ class _Side:
         return dict(self.frame.dtypes)[role].removeprefix("array<").removesuffix(">")
 
 
-def _sides(truth: Any, run: Any, columns: Mapping[str, Any] | None) -> dict[str, _Side]:
+def _sides(truth: Table, run: Table | None, columns: Roles | None) -> dict[str, _Side]:
     if run is None:
         found = find_all(truth.columns, ROLES["predictions"], "table", roles_of(columns, "predictions"))
         both = {what: {role: found[role] for role in ROLES[what] if role in found} for what in ("truth", "run")}
@@ -114,12 +121,12 @@ def _sides(truth: Any, run: Any, columns: Mapping[str, Any] | None) -> dict[str,
     return sides
 
 
-def _side(frame: Any, what: str, columns: Given | None) -> _Side:
+def _side(frame: Table, what: str, columns: Given | None) -> _Side:
     found = find_side(frame.columns, what, roles_of(columns, what), is_list=_lists_in(frame))
     return _rows(frame, what, found)
 
 
-def _rows(frame: Any, what: str, roles: Mapping[str, str]) -> _Side:
+def _rows(frame: Table, what: str, roles: Mapping[str, str]) -> _Side:
     lists = _lists_in(frame)(roles["item"])
     value = value_role(roles)
     found = [
@@ -129,13 +136,13 @@ def _rows(frame: Any, what: str, roles: Mapping[str, str]) -> _Side:
     if value is not None:
         numbers = _numbers(frame, roles[value], what, lists)
         if value == "rank":
-            numbers = F.transform(numbers, lambda one: -one) if lists else -numbers
+            numbers = F.transform(numbers, lambda rank: -rank) if lists else -numbers
         found.append(numbers.alias("score" if value == "rank" else value))
     shape = work.Shape(lists, "score" if value == "rank" else value)
     return _Side(frame.select(*found), shape, value == "rank")
 
 
-def _ids(frame: Any, name: str, what: str, lists: bool) -> Any:
+def _ids(frame: Table, name: str, what: str, lists: bool) -> Column:
     kind = dict(frame.dtypes)[name]
     inside = kind.removeprefix("array<").removesuffix(">") if lists else kind
     if inside == "string":
@@ -145,7 +152,7 @@ def _ids(frame: Any, name: str, what: str, lists: bool) -> Any:
     return _column(name).cast("array<bigint>" if lists else "bigint")
 
 
-def _numbers(frame: Any, name: str, what: str, lists: bool) -> Any:
+def _numbers(frame: Table, name: str, what: str, lists: bool) -> Column:
     kind = dict(frame.dtypes)[name]
     inside = kind.removeprefix("array<").removesuffix(">") if lists else kind
     if inside not in _NUMBERS and not inside.startswith("decimal"):
@@ -155,17 +162,17 @@ def _numbers(frame: Any, name: str, what: str, lists: bool) -> Any:
     return _column(name).cast("array<double>" if lists else "double")
 
 
-def _column(name: str) -> Any:
+def _column(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def _lists_in(frame: Any) -> Callable[[str], bool]:
+def _lists_in(frame: Table) -> Callable[[str], bool]:
     """Which columns hold lists."""
     kinds = dict(frame.dtypes)
     return lambda name: kinds[name].startswith("array<")
 
 
-def _both_lists(frame: Any, judged: str, item: str, given: Given) -> dict[str, _Side]:
+def _both_lists(frame: Table, judged: str, item: str, given: Given) -> dict[str, _Side]:
     """A table with the returned and the relevant items in each row: nothing has to be shuffled."""
     query = find(frame.columns, "query", "table", given)
     chosen = frame.select(
@@ -179,7 +186,7 @@ def _both_lists(frame: Any, judged: str, item: str, given: Given) -> dict[str, _
     return {"truth": side, "run": side}
 
 
-def _weights(weights: Any, truth: _Side) -> _Side:
+def _weights(weights: Mapping[Id, float] | Table, truth: _Side) -> _Side:
     if isinstance(weights, Mapping):
         rows = [(query, float(weight)) for query, weight in weights.items()]
         frame = truth.frame.sparkSession.createDataFrame(rows, f"query {truth.kind('query')}, weight double")
@@ -195,7 +202,7 @@ def _weights(weights: Any, truth: _Side) -> _Side:
 
 
 @contextmanager
-def _large_batches(session: Any) -> Iterator[None]:
+def _large_batches(session: Session) -> Iterator[None]:
     """Batches with a limit of rows only: Spark adds up a batch's bytes again with each row, which takes longer than the
     rest of handing it over."""
     name = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -210,7 +217,7 @@ def _large_batches(session: Any) -> Iterator[None]:
             session.conf.set(name, before)
 
 
-def _shuffled(sides: Mapping[str, _Side]) -> Any:
+def _shuffled(sides: Mapping[str, _Side]) -> Table:
     """All rows, packed, with those of a query in one partition."""
     conf = sides["truth"].frame.sparkSession.conf
     count = conf.get("spark.sql.adaptive.coalescePartitions.initialPartitionNum", None)
@@ -220,11 +227,11 @@ def _shuffled(sides: Mapping[str, _Side]) -> Any:
     if sides["truth"].kind("query") == "bigint":  # the workers do it faster
         bucket = []
 
-    def packed(name: str, side: _Side) -> Any:
+    def packed(name: str, side: _Side) -> Table:
         rows = side.frame.select("*", *bucket)
         return rows.mapInArrow(lambda batches: work.pack(batches, name, keys), "key int, side string, rows binary")
 
-    both = reduce(lambda one, other: one.union(other), (packed(name, side) for name, side in sides.items()))
+    both = reduce(lambda rows, more: rows.union(more), (packed(name, side) for name, side in sides.items()))
     return both.repartition("key").select("side", "rows")
 
 
@@ -237,10 +244,10 @@ def _keys(count: int) -> Ints:
     return np.where(found < 0, np.arange(count), found)  # one left out costs evenness, nothing else
 
 
-def spark_hash(numbers: Any) -> Ints:
+def spark_hash(numbers: NDArray[np.uint32]) -> Ints:
     """Spark's hash of 32-bit integers: Murmur 3 (Appleby) with the seed 42."""
 
-    def turned(x: Any, bits: int) -> Any:
+    def turned(x: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
         return (x << np.uint32(bits)) | (x >> np.uint32(32 - bits))
 
     mixed = turned(numbers * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
 from rankstone.sql.functions import KERNELS, MEASURES, ROWS, Mean, mean_of, measures, of_rows, parse_order
-from rankstone.sql.writer import Arguments, Writer
+from rankstone.sql.writer import Arguments, Expression, Writer
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyspark.sql
+
+Session: TypeAlias = "pyspark.sql.SparkSession"  # SparkSession.builder.getOrCreate(), or one of Spark Connect
+Table: TypeAlias = "pyspark.sql.DataFrame"  # session.table("truth")
+Kernel: TypeAlias = "Callable[..., pyarrow.Array]"  # one of `KERNELS`, or `of_rows`
+Build: TypeAlias = Callable[[Writer, Arguments], Expression]  # makes an expression of a function's arguments
 
 
-def scalars() -> dict[str, tuple[Callable[..., Any], str]]:
+def scalars() -> dict[str, tuple[Kernel, str]]:
     """Functions of one row: which kernel, and the SQL name of what it computes."""
     own = {f"{name}_{part}": (kernel, name) for name in measures() for part, kernel in KERNELS.items()}
     rows = {row_function(name): (of_rows, name) for name in ROWS}
@@ -22,18 +31,16 @@ def row_function(name: str) -> str:
     return f"rankstone_{name}_rows" if name in measures() else f"{name}_score"
 
 
-def builders(convention: str | Convention | None) -> dict[str, Callable[[Writer, Arguments], Any]]:
+def builders(convention: str | Convention | None) -> dict[str, Build]:
     """Functions that are made of others, by name."""
-    made: dict[str, Callable[[Writer, Arguments], Any]] = {}
-    for name in measures():
-        made[name] = _mean(name, mean_of(name, convention))
+    made = {name: _mean(name, mean_of(name, convention)) for name in measures()}
     for name in ROWS:
         made[name] = _of_rows(name, made.get(name))
     return {**made, "to_ordered_list": _ordered_list, "to_ordered_map": _ordered_map, "each_top_k": _each_top_k}
 
 
-def _mean(name: str, rule: Mean) -> Callable[[Writer, Arguments], Any]:
-    def build(to: Writer, arguments: Arguments) -> Any:
+def _mean(name: str, rule: Mean) -> Build:
+    def build(to: Writer, arguments: Arguments) -> Expression:
         if name in MEASURES and rule.ends_at_k and len(arguments) == 3:
             rec, truth, k = arguments
             depth = to.read(k)
@@ -44,8 +51,8 @@ def _mean(name: str, rule: Mean) -> Callable[[Writer, Arguments], Any]:
     return build
 
 
-def _of_rows(name: str, otherwise: Callable[[Writer, Arguments], Any] | None) -> Callable[[Writer, Arguments], Any]:
-    def build(to: Writer, arguments: Arguments) -> Any:
+def _of_rows(name: str, otherwise: Build | None) -> Build:
+    def build(to: Writer, arguments: Arguments) -> Expression:
         if otherwise is not None and len(arguments) > 2:
             return otherwise(to, arguments)
         if len(arguments) < 2:
@@ -61,7 +68,7 @@ def _of_rows(name: str, otherwise: Callable[[Writer, Arguments], Any] | None) ->
 # -- lists and maps of a group -------------------------------------------------------------------------------
 
 
-def _ordered_list(to: Writer, arguments: Arguments) -> Any:
+def _ordered_list(to: Writer, arguments: Arguments) -> Expression:
     value, *rest = arguments
     text = to.read(rest[-1]) if rest else None
     if isinstance(text, str) and text.strip().startswith("-"):
@@ -83,7 +90,7 @@ def _ordered_list(to: Writer, arguments: Arguments) -> Any:
     return to.call("nvl2", to.call("get", entries, to.constant(0)), made, to.constant(None))
 
 
-def _ordered_map(to: Writer, arguments: Arguments) -> Any:
+def _ordered_map(to: Writer, arguments: Arguments) -> Expression:
     key, value, *rest = arguments
     third = to.read(rest[0]) if rest else False
     if third is None:
@@ -95,48 +102,48 @@ def _ordered_map(to: Writer, arguments: Arguments) -> Any:
         descending, size = order.descending, order.size
     entry = to.call("named_struct", to.constant("k"), key, to.constant("v"), value)
     entries = to.call("collect_list", to.call("nvl2", key, entry, to.constant(None)))
-    entries = _firsts(to, to.call("sort_array", entries, to.constant(not descending)), "k")
+    entries = _firsts(to, _top(to, entries, descending, None), "k")
     if size is not None:
         entries = to.call("slice", entries, to.constant(1), to.constant(size))
     return to.call("map_from_arrays", to.field(entries, "k"), to.field(entries, "v"))
 
 
-def _entries(to: Writer, key: Any, value: Any) -> Any:
+def _entries(to: Writer, key: Expression, value: Expression) -> Expression:
     """A group's keys and values; a row with a null does not enter."""
     entry = to.call("named_struct", to.constant("k"), key, to.constant("v"), value)
     nothing = to.constant(None)
     return to.call("collect_list", to.call("nvl2", value, to.call("nvl2", key, entry, nothing), nothing))
 
 
-def _top(to: Writer, entries: Any, descending: bool, size: int | None) -> Any:
+def _top(to: Writer, entries: Expression, descending: bool, size: int | None) -> Expression:
     """Sorted by key, equal keys by value."""
     ordered = to.call("sort_array", entries, to.constant(not descending))
     return ordered if size is None else to.call("slice", ordered, to.constant(1), to.constant(size))
 
 
-def _map(to: Writer, entries: Any, key: str, value: str) -> Any:
+def _map(to: Writer, entries: Expression, key: str, value: str) -> Expression:
     firsts = _firsts(to, entries, key)
     return to.call("map_from_arrays", to.field(firsts, key), to.field(firsts, value))
 
 
-def _firsts(to: Writer, entries: Any, key: str) -> Any:
+def _firsts(to: Writer, entries: Expression, key: str) -> Expression:
     """The first entry of each key."""
 
-    def is_first(one: Any, at: Any) -> Any:
-        place = to.call("array_position", to.field(entries, key), to.field(one, key))
+    def is_first(entry: Expression, at: Expression) -> Expression:
+        place = to.call("array_position", to.field(entries, key), to.field(entry, key))
         return to.operator("=", place, to.operator("+", at, to.constant(1)))
 
-    return to.call("filter", entries, to.function(("one", "at"), is_first))
+    return to.call("filter", entries, to.function(("entry", "at"), is_first))
 
 
-def _each_top_k(to: Writer, arguments: Arguments) -> Any:
+def _each_top_k(to: Writer, arguments: Arguments) -> Expression:
     raise ValueError("each_top_k makes several rows of several; Spark needs it rewritten: rs.spark.sql(session, text)")
 
 
 # -- in a session --------------------------------------------------------------------------------------------
 
 
-def register(session: Any, convention: str | Convention | None = None) -> None:
+def register(session: Session, convention: str | Convention | None = None) -> None:
     """Make the functions known to a session, for its `sql`. On Spark Connect, queries go through `rs.spark.sql`."""
     for name in scalars():
         register_scalar(session, name, convention)
@@ -147,17 +154,17 @@ def register(session: Any, convention: str | Convention | None = None) -> None:
             register_builder(session, name, build)
 
 
-def register_scalar(session: Any, name: str, convention: str | Convention | None) -> None:
+def register_scalar(session: Session, name: str, convention: str | Convention | None) -> None:
     kernel, what = scalars()[name]
     session.udf.register(name, arrow_function(kernel, what, convention))
 
 
-def is_classic(session: Any) -> bool:
+def is_classic(session: Session) -> bool:
     """Does the session have a JVM at hand, as those of Spark Connect do not."""
     return not type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def arrow_function(kernel: Callable[..., Any], what: str, convention: str | Convention | None) -> Any:
+def arrow_function(kernel: Kernel, what: str, convention: str | Convention | None) -> Callable[..., Any]:
     """A function of Arrow arrays for Spark; before 4.1 it has none, and pandas stands between."""
     from pyspark.sql import functions
 
@@ -172,7 +179,7 @@ def arrow_function(kernel: Callable[..., Any], what: str, convention: str | Conv
     def of_series(*arguments: Any) -> Any:
         from rankstone.spark.series import from_series, to_series
 
-        return to_series(kernel(what, [from_series(one) for one in arguments], convention))
+        return to_series(kernel(what, list(map(from_series, arguments)), convention))
 
     return functions.pandas_udf(_hinted(of_series, pandas.Series), "double")
 

@@ -17,6 +17,8 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
 from rankstone.measure.parts import Part
 from rankstone.spark import work
+from rankstone.spark.functions import Table
+from rankstone.typing import Id
 
 
 class SparkResult(Result):
@@ -26,29 +28,29 @@ class SparkResult(Result):
         self,
         plans: Sequence[Plan],
         whole: Part,
-        values: Any,
-        frames: Mapping[str, Any],
+        values: Table,
+        frames: Mapping[str, Table],
         convention: Convention,
-        choices: Mapping[str, Any],
+        choices: Mapping[str, object],
     ) -> None:
         self._values = values
         self._plans = plans
         self._frames = frames
-        self._aligned: dict[Any, Any] = {one.align: _Elsewhere() for one in plans}
+        self._aligned: dict[Any, Any] = {plan.align: _Elsewhere() for plan in plans}
         self.convention = convention
         self.choices = dict(choices)
         means = {plan.label: whole.means(plan) for plan in plans}
         self._outcomes: dict[str, Any] = {
-            one.label: _Outcome(self, at, one, means[one.label][0], whole.finish.get(one.label))
-            for at, one in enumerate(plans)
+            plan.label: _Outcome(self, at, plan, means[plan.label][0], whole.finish.get(plan.label))
+            for at, plan in enumerate(plans)
         }
         self._means = {label: (min(found), max(found), whole.moved.get(label, 0)) for label, found in means.items()}
         self._whole = whole
 
     @property
-    def per_query_frame(self) -> Any:
+    def per_query_frame(self) -> Table:
         """Values a query as a Spark table: a query column, then one a metric; null where a query does not count."""
-        names = [F.col(f"value {at}").alias(one.label) for at, one in enumerate(self._plans)]
+        names = [F.col(f"value {at}").alias(plan.label) for at, plan in enumerate(self._plans)]
         return self._values.select("query", *names)
 
     @cached_property
@@ -82,7 +84,7 @@ class SparkResult(Result):
         """By metric: the lowest and highest mean that another order of the tied items would give."""
         return {label: TieRange(*found) for label, found in self._means.items()}
 
-    def by(self, groups: Mapping[Any, Any] | Sequence[Any]) -> dict[Any, dict[str, float]]:
+    def by(self, groups: Mapping[Id, Id] | Sequence[Id]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         for plan in self._plans:
             if plan.choices["averaging"] in ("one_list", "parts"):
@@ -98,7 +100,7 @@ class SparkResult(Result):
         return self._collected.column("weight").to_numpy() if "weight" in names else None
 
 
-def _digest(frame: Any) -> str:
+def _digest(frame: Table) -> str:
     rows, hashes = frame.agg(F.count("*"), F.sum(F.xxhash64(*frame.columns).cast("decimal(38,0)"))).first()
     return f"xxhash64:{rows}:{hashes}"
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+if TYPE_CHECKING:
+    import pandas
 
-def from_series(series: Any) -> pa.Array:
+
+def from_series(series: pandas.Series) -> pa.Array:
     """A series as an Arrow array: arrays are lists, rows are structs, dicts are maps."""
-    first = next((one for one in series if one is not None), None)
+    first = next((value for value in series if value is not None), None)
     if isinstance(first, dict):
-        pairs = [None if one is None else list(one.items()) for one in series]
-        keys, items = (pa.array([pair[at] for one in pairs if one for pair in one]) for at in range(2))
+        pairs = [None if value is None else list(value.items()) for value in series]
+        keys, items = (pa.array([pair[at] for of_row in pairs if of_row for pair in of_row]) for at in range(2))
         return pa.array(pairs, pa.map_(keys.type, items.type))
     if isinstance(first, str) or not hasattr(first, "__len__"):
         return pa.array(series, from_pandas=True)
-    return pa.array([None if one is None else [_plain(item) for item in one] for one in series])
+    return pa.array([None if value is None else [_plain(item) for item in value] for value in series])
 
 
-def to_series(array: pa.Array) -> Any:
+def to_series(array: pa.Array) -> pandas.Series:
     """Null where there is no value. (NaN is null too, as pandas has only one of them.)"""
     return array.to_pandas()
 

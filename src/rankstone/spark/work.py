@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark import cloudpickle
 
 from rankstone.align.ranked import Ints
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import one_piece
+from rankstone.inputs.arrow import is_list, one_piece
 from rankstone.inputs.lists import ListPair, lists
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
@@ -76,7 +77,7 @@ def _packed(waiting: list[pa.RecordBatch], side: str, keys: Ints) -> pa.RecordBa
     )
 
 
-def _buckets(table: pa.Table, count: int) -> Any:
+def _buckets(table: pa.Table, count: int) -> NDArray[np.integer[Any]]:
     """Which bucket each row belongs to: strings come with it, integers are hashed here, which is faster."""
     if "bucket" in table.column_names:
         found = table.column("bucket").to_numpy()
@@ -94,7 +95,7 @@ def to_bytes(table: pa.Table) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-def from_bytes(data: Any) -> pa.Table:
+def from_bytes(data: bytes | pa.Buffer) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
@@ -117,7 +118,7 @@ def shuffled(batches: Batches, job: Job) -> Iterator[tuple[Source, Weights]]:
         _refuse_nulls(weights, "weights")
     known = None if weights is None else dict(zip(*(weights.column(at).to_pylist() for at in range(2)), strict=True))
     truth = given["truth"]
-    if not job.shapes["truth"].lists and any(one.metric.declaration.kind == "agreement" for one in job.plans):
+    if not job.shapes["truth"].lists and any(plan.metric.declaration.kind == "agreement" for plan in job.plans):
         truth = truth.sort_by("item")  # equal grades are told apart by the order of the truth, and rows have none
     roles = {side: {name: name for name in given[side].column_names} for side in ("truth", "run")}
     yield open_source(truth, given["run"], columns=roles), known
@@ -148,7 +149,7 @@ def _empty(shape: Shape) -> pa.Table:
 def _refuse_nulls(table: pa.Table, what: str) -> None:
     for name in table.column_names:
         column = table.column(name).combine_chunks()
-        inside = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        inside = is_list(column.type)
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         elif inside and column.values.null_count:
@@ -159,8 +160,8 @@ def _refuse_nulls(table: pa.Table, what: str) -> None:
         else:
             continue
         if name == "query":
-            told = table.slice(row, 1).to_pylist()[0]
-            raise DataError(f"the {what} has a row without a query: {told}", "missing", what)
+            cells = table.slice(row, 1).to_pylist()[0]
+            raise DataError(f"the {what} has a row without a query: {cells}", "missing", what)
         query, item, where = table.column("query")[row].as_py(), None, ""
         if name != "item" and not inside and "item" in table.column_names:
             item = table.column("item")[row].as_py()
@@ -181,8 +182,8 @@ def values(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBa
         columns: dict[str, Any] = {"query": pa.array(list(aligned.queries))}
         if weighing is not None:
             columns["weight"] = weighing
-        for at, one in enumerate(found):
-            _, ratio, found_values, counted = one.found
+        for at, measured in enumerate(found):
+            _, ratio, found_values, counted = measured.found
             columns[f"value {at}"] = pa.array(found_values, mask=None if counted is None else ~counted)
             columns[f"numerator {at}"] = np.asarray(ratio.numerator, dtype=np.float64)
             columns[f"denominator {at}"] = np.asarray(ratio.denominator, dtype=np.float64)
@@ -205,7 +206,7 @@ def part(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatc
 
 def gathered(batches: Batches, job: Job) -> Iterator[pa.RecordBatch]:
     """All parts as one."""
-    sent = (one for batch in batches for one in batch.column("part").to_pylist())
+    sent = (part for batch in batches for part in batch.column("part").to_pylist())
     yield _sent(parts.gather(map(received, sent), job))
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from rankstone.inputs.arrow import Frame
 from rankstone.split.draw import dealt, highest
-from rankstone.split.interactions import Interactions, checked_count
+from rankstone.split.interactions import Interactions, Time, checked_count
 from rankstone.split.report import Split
 
 
 def random(
-    frame: Any, share: float = 0.2, *, seed: int = 0, minimum: int = 1, columns: Mapping[str, str] | None = None
+    frame: Frame, share: float = 0.2, *, seed: int = 0, minimum: int = 1, columns: Mapping[str, str] | None = None
 ) -> Split:
     """A share of all rows for the test, drawn at random."""
     data = Interactions(frame, columns, minimum)
@@ -25,7 +26,7 @@ def random(
 
 
 def per_user(
-    frame: Any,
+    frame: Frame,
     *,
     share: float | None = None,
     count: int | None = None,
@@ -61,17 +62,17 @@ def per_user(
     return data.split(test, f"the last {what} of each user's rows by time, then by item")
 
 
-def leave_last_out(frame: Any, n: int = 1, *, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
+def leave_last_out(frame: Frame, n: int = 1, *, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
     """Each user's last n rows by time for the test; of equal times, the higher item is the later."""
     return per_user(frame, count=n, by="time", minimum=minimum, columns=columns)
 
 
-def leave_one_out(frame: Any, *, seed: int = 0, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
+def leave_one_out(frame: Frame, *, seed: int = 0, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
     """One row of each user for the test, drawn at random."""
     return per_user(frame, count=1, seed=seed, minimum=minimum, columns=columns)
 
 
-def at_time(frame: Any, time: Any, *, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
+def at_time(frame: Frame, time: Time, *, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
     """Rows at a point in time or after it for the test, rows before it for training."""
     data = Interactions(frame, columns, minimum)
     test = data.since(time)
@@ -84,7 +85,7 @@ def at_time(frame: Any, time: Any, *, minimum: int = 1, columns: Mapping[str, st
 
 
 def folds(
-    frame: Any,
+    frame: Frame,
     k: int = 5,
     *,
     by: Literal["row", "user"] = "row",

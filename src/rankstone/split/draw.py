@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rankstone.align.ranked import Bools, Ints
 from rankstone.inputs.arrow import is_number
 
-Key = Callable[[Any], Any]  # of some rows, or of all for None: uint64, to order them by
+if TYPE_CHECKING:
+    import pyarrow
+
+Bits = NDArray[np.uint64]
+Key = Callable[["Ints | None"], Bits]  # of some rows, or of all for None: numbers to order them by
+Groups = tuple[Ints, int]  # each row's group, and how many groups there are: np.array([0, 0, 1]), 2
 
 
 # -- choosing rows -------------------------------------------------------------------------------------------
 
 
-def highest(groups: tuple[Any, int], take: Any, keys: list[Key]) -> Any:
+def highest(groups: Groups, take: Ints, keys: list[Key]) -> Bools:
     """Marks the `take` rows of each group that have the highest keys. The next key decides between equal ones.
 
     Only values are sorted, group and key in one number, to find each group's lowest key that is taken. The next key
@@ -61,11 +68,11 @@ def blocks(rows: int) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, rows, size))
 
 
-def _position(rows: Any) -> Any:
+def _position(rows: Any) -> Bits:
     return rows.astype(np.uint64)
 
 
-def _joined(group: Any, count: int, key: Any) -> tuple[Any, int]:
+def _joined(group: Ints, count: int, key: Bits) -> tuple[Bits, int]:
     """Group and key in one number of 64 bits, and how many low bits of the key found no room."""
     for_group, for_key = (count - 1).bit_length(), int(key.max()).bit_length()
     spare = max(for_group + for_key - 64, 0)
@@ -73,12 +80,12 @@ def _joined(group: Any, count: int, key: Any) -> tuple[Any, int]:
     return (joined | (group.astype(np.uint64) << np.uint64(for_key - spare)) if for_group else joined), spare
 
 
-def dealt(alone: tuple[Any, int], keys: list[Key], k: int) -> Any:
+def dealt(alone: Groups, keys: list[Key], k: int) -> NDArray[np.int32]:
     """A part from 0 to k - 1 for each row, drawn by the keys; parts are equal, but for one row."""
     rows = len(alone[0])
     part = np.zeros(rows, dtype=np.int32)
-    for one in range(1, k):  # the rows above each bound move up by one
-        part += highest(alone, np.array([one * rows // k]), keys)
+    for bound in range(1, k):  # the rows above each bound move up by one
+        part += highest(alone, np.array([bound * rows // k]), keys)
     return part
 
 
@@ -87,7 +94,7 @@ def dealt(alone: tuple[Any, int], keys: list[Key], k: int) -> Any:
 _NULL = np.uint64(0x9AE16A3B2F90404F)
 
 
-def mixed(x: Any) -> Any:
+def mixed(x: Bits) -> Bits:
     """Every bit of x depends on every other (the finalizer of SplitMix64); in place."""
     x += np.uint64(0x9E3779B97F4A7C15)
     x ^= x >> np.uint64(30)
@@ -98,7 +105,7 @@ def mixed(x: Any) -> Any:
     return x
 
 
-def draw_lots(columns: list[Any], seed: int) -> Any:
+def draw_lots(columns: list[Bits], seed: int) -> Bits:
     """A number for each row, drawn by what the columns hold."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise TypeError(f"the seed is {seed!r}; it must be a whole number")
@@ -112,7 +119,7 @@ def draw_lots(columns: list[Any], seed: int) -> Any:
     return out
 
 
-def content(column: Any) -> Any:
+def content(column: pyarrow.Array) -> Bits:
     """A number of 64 bits for what each row of a plain Arrow column holds; equal values have equal numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -140,7 +147,7 @@ def content(column: Any) -> Any:
     return known[pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)]
 
 
-def _of_texts(texts: Any) -> Any:
+def _of_texts(texts: pyarrow.Array) -> Bits:
     """A number for each text: its bytes, each times a factor of its place."""
     if not len(texts):
         return np.empty(0, dtype=np.uint64)
@@ -157,7 +164,7 @@ def _of_texts(texts: Any) -> Any:
     return mixed(out)
 
 
-def ordinals(column: Any) -> Any:
+def ordinals(column: pyarrow.Array) -> Bits:
     """Numbers of 64 bits in the order of a plain Arrow column's values, from 0."""
     import pyarrow.compute as pc
     from pyarrow import types
@@ -174,13 +181,13 @@ def ordinals(column: Any) -> Any:
     return _from_zero(values)
 
 
-def _from_zero(values: Any) -> Any:
+def _from_zero(values: NDArray[np.integer[Any]]) -> Bits:
     """How far each whole number is above the lowest, in 64 bits."""
     wide = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64, copy=False).view(np.uint64)
     return wide - wide[values.argmin()]
 
 
-def codes(column: Any) -> tuple[Any, int]:
+def codes(column: pyarrow.Array) -> Groups:
     """A small number for each id, and how many such numbers there are; some may be nobody's."""
     from pyarrow import types
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankstone.inputs.arrow import as_column, is_a, is_lazy, is_number, is_pandas, one_piece, plain, take
+from rankstone.align.ranked import Bools, Ints
+from rankstone.inputs.arrow import Frame, Kind, as_column, is_a, is_lazy, is_number, is_pandas, one_piece, plain, take
 from rankstone.inputs.roles import ROLES, find_all, need, refuse_unknown
-from rankstone.split.draw import Key, blocks, codes, content, dealt, draw_lots, ordinals
+from rankstone.split.draw import Bits, Groups, Key, blocks, codes, content, dealt, draw_lots, ordinals
 from rankstone.split.report import Report, Split
 
+if TYPE_CHECKING:
+    import pyarrow
 
-def checked_count(name: str, count: Any) -> int:
+Time = float | str | date | datetime | np.datetime64  # 1577836800, "2020-01-01", datetime(2020, 1, 1)
+
+
+def checked_count(name: str, count: object) -> int:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise ValueError(f"{name} is {count!r}; it must be a whole number from 1")
     return int(count)
@@ -23,14 +31,14 @@ def checked_count(name: str, count: Any) -> int:
 class Interactions:
     """A frame's rows, without those of users who have fewer than the minimum."""
 
-    def __init__(self, frame: Any, columns: Mapping[str, str] | None, minimum: int) -> None:
+    def __init__(self, frame: Frame, columns: Mapping[str, str] | None, minimum: int) -> None:
         self.frame = _frame(frame)
         given = columns or {}
         refuse_unknown(given, ROLES["interactions"])
         self.names = find_all(_column_names(self.frame), ROLES["interactions"], "frame", given, optional=("time",))
         if len(self.frame) == 0:
             raise ValueError("the frame has no rows")
-        self.place: Any = None  # of each row in the given frame, None for the same
+        self.place: Ints | None = None  # of each row in the given frame, None for the same
         self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
         for role in ("query", "item"):
             self._refuse_null(role)
@@ -58,7 +66,7 @@ class Interactions:
         return int(np.count_nonzero(self.sizes))
 
     @property
-    def alone(self) -> tuple[Any, int]:
+    def alone(self) -> Groups:
         """All rows as one group."""
         return np.zeros(len(self), dtype=np.int64), 1
 
@@ -66,14 +74,14 @@ class Interactions:
 
     def at_random(self, seed: int) -> list[Key]:
         lots = draw_lots([content(column) for column in self.columns.values()], seed)
-        return [lambda rows: lots if rows is None else lots[rows], self._item, self._others]
+        return [_known(lots), self._item, self._others]
 
     def by_time(self) -> list[Key]:
         self._time_column()
         times, _ = self._known_times
-        return [lambda rows: times if rows is None else times[rows], self._item, self._others]
+        return [_known(times), self._item, self._others]
 
-    def dealt_users(self, seed: int, k: int) -> Any:
+    def dealt_users(self, seed: int, k: int) -> NDArray[np.int32]:
         """The part of each row if users are dealt out with all their rows."""
         code, count = self.users
         first = np.empty(count, dtype=np.int64)
@@ -82,18 +90,15 @@ class Interactions:
         who = take(self.columns["query"], first[present])
         lots, order = draw_lots([content(who)], seed), ordinals(who)
 
-        def drawn(rows: Any) -> Any:
-            return lots if rows is None else lots[rows]
-
         part = np.zeros(count, dtype=np.int32)
         alone = np.zeros(len(present), dtype=np.int64), 1
-        part[present] = dealt(alone, [drawn, lambda rows: order[rows]], k)
+        part[present] = dealt(alone, [_known(lots), _known(order)], k)
         return part[code]
 
-    def _item(self, rows: Any) -> Any:
+    def _item(self, rows: Any) -> Bits:
         return ordinals(take(self.columns["item"], rows))
 
-    def _others(self, rows: Any) -> Any:
+    def _others(self, rows: Any) -> Bits:
         """The content of the rows' other columns."""
         few = _taken(self.frame, rows)
         others = [content(_column(few, name)) for name in _column_names(few) if name not in self.names.values()]
@@ -101,7 +106,7 @@ class Interactions:
 
     # Times.
 
-    def _time_column(self) -> Any:
+    def _time_column(self) -> pyarrow.Array:
         """The times, one in each row."""
         if "time" not in self.columns:
             need(_column_names(self.frame), "time", "frame", {})  # says which names were looked for
@@ -112,7 +117,7 @@ class Interactions:
         self._refuse_null("time")
         return column
 
-    def since(self, time: Any) -> Any:
+    def since(self, time: Time) -> Bools:
         """Which rows are at a point in time or after it."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -147,10 +152,10 @@ class Interactions:
 
     # The answer.
 
-    def split(self, test: Any, how: str) -> Split:
+    def split(self, test: Bools, how: str) -> Split:
         return Split(_filtered(self.frame, ~test), _filtered(self.frame, test), self.dropped, self._report(test, how))
 
-    def _report(self, test: Any, how: str) -> Report:
+    def _report(self, test: Bools, how: str) -> Report:
         tested = int(test.sum())
         users, items = _parts(self.users, self.sizes, test), _parts(self.items, self.item_sizes, test)
         timed = "time" in self.columns and _is_time(self.columns["time"].type)
@@ -161,15 +166,15 @@ class Interactions:
         )  # fmt: skip
 
     @cached_property
-    def items(self) -> tuple[Any, int]:
+    def items(self) -> Groups:
         return codes(self.columns["item"])
 
     @cached_property
-    def item_sizes(self) -> Any:
+    def item_sizes(self) -> Ints:
         return np.bincount(self.items[0], minlength=self.items[1])
 
     @cached_property
-    def _known_times(self) -> tuple[Any, Any]:
+    def _known_times(self) -> tuple[Bits, Bools | None]:
         """Numbers in the order of times, 0 where there is none, and which rows have one (None: all)."""
         column = self.columns["time"]
         missing = _missing(column)
@@ -180,7 +185,7 @@ class Interactions:
             times[~missing] = ordinals(take(column, np.flatnonzero(~missing))) + np.uint64(1)
         return times, ~missing
 
-    def _later(self, test: Any) -> tuple[int, int, int]:
+    def _later(self, test: Bools) -> tuple[int, int, int]:
         times, known = self._known_times
         untimed = 0 if known is None else int((~known).sum())
         tested = test if known is None else test & known
@@ -198,7 +203,12 @@ class Interactions:
         return later, own, untimed
 
 
-def _parts(coded: tuple[Any, int], sizes: Any, test: Any) -> tuple[int, int, int, int]:
+def _known(numbers: Bits) -> Key:
+    """Numbers of all rows, as a key to choose by."""
+    return lambda rows: numbers if rows is None else numbers[rows]
+
+
+def _parts(coded: Groups, sizes: Ints, test: Bools) -> tuple[int, int, int, int]:
     """How many of them training has, the test has, only the test has, and in how many rows."""
     tested = np.bincount(coded[0][test], minlength=coded[1])
     unseen = (tested > 0) & (tested == sizes)
@@ -210,13 +220,13 @@ def _parts(coded: tuple[Any, int], sizes: Any, test: Any) -> tuple[int, int, int
     )
 
 
-def _is_time(kind: Any) -> bool:
+def _is_time(kind: Kind) -> bool:
     from pyarrow import types
 
     return types.is_temporal(kind) or is_number(kind)
 
 
-def _missing(column: Any) -> Any:
+def _missing(column: pyarrow.Array) -> Bools | None:
     """Which rows are null or NaN; None if none is."""
     import pyarrow.compute as pc
     from pyarrow import types
@@ -230,7 +240,7 @@ def _missing(column: Any) -> Any:
 # -- frames --------------------------------------------------------------------------------------------------
 
 
-def _frame(frame: Any) -> Any:
+def _frame(frame: Frame) -> Frame:
     import pyarrow as pa
 
     frame = frame.collect() if is_lazy(frame) else frame
@@ -241,11 +251,11 @@ def _frame(frame: Any) -> Any:
     raise TypeError(f"a frame of pandas, polars or Arrow, not {type(frame).__name__}")
 
 
-def _column_names(frame: Any) -> list[str]:
+def _column_names(frame: Frame) -> list[str]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def _column(frame: Any, name: str) -> Any:
+def _column(frame: Frame, name: str) -> pyarrow.Array:
     """A column as a plain Arrow array in one piece."""
     import pyarrow as pa
 
@@ -257,11 +267,11 @@ def _column(frame: Any, name: str) -> Any:
         raise TypeError(f"column {name!r}: {error}") from None
 
 
-def _filtered(frame: Any, keep: Any) -> Any:
+def _filtered(frame: Frame, keep: Bools) -> Frame:
     return frame[keep] if is_pandas(frame) else frame.filter(keep)
 
 
-def _taken(frame: Any, rows: Any) -> Any:
+def _taken(frame: Frame, rows: Ints) -> Frame:
     if is_pandas(frame):
         return frame.iloc[rows]
     return frame.take(rows) if hasattr(frame, "take") else frame[rows]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankstone.answers.table import aligned
+from rankstone.inputs.arrow import Frame
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,12 @@ class Report:
 class Split:
     """Frames of the given kind, rows in the given order. `train, test = split` works too."""
 
-    train: Any
-    test: Any
-    dropped: Any  # rows in neither
+    train: Frame
+    test: Frame
+    dropped: Frame  # rows in neither
     report: Report
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Frame]:
         return iter((self.train, self.test))
 
     def __repr__(self) -> str:

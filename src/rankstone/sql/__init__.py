@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
 from rankstone.sql.functions import KERNELS, MEASURES, ROWS, mean_of, measures, of_rows, parse_order
 from rankstone.sql.writer import Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+Connection: TypeAlias = "duckdb.DuckDBPyConnection"  # duckdb.connect()
 
 # A list's entries are {k: the key it is sorted by, v: the value}. Equal keys are sorted by value, so that a list does
 # not depend on the order of the rows; NaN is above all numbers.
@@ -29,9 +34,9 @@ create or replace temp macro _rankstone_sorted(l, o) as case when o.descending
 create or replace temp macro _rankstone_top(l, o) as _rankstone_sorted(l, o)[1:coalesce(o.size, len(l))];
 create or replace temp macro _rankstone_values(l, o) as
     case when o.form <> 'list' then error('-' || o.form || ' makes a map: use rs.sql.query, or to_ordered_map')
-    else [one.v for one in _rankstone_top(l, o)] end;
+    else [entry.v for entry in _rankstone_top(l, o)] end;
 create or replace temp macro _rankstone_firsts(l) as
-    [one for one, i in l if list_position([other.k for other in l], one.k) = i];
+    [entry for entry, i in l if list_position([before.k for before in l], entry.k) = i];
 
 create or replace temp macro _rankstone_options(o) as case when regexp_matches(o, '^\\s*-[a-z]') then o else '' end;
 create or replace temp macro to_ordered_list
@@ -42,7 +47,7 @@ create or replace temp macro to_ordered_list_kv_map(value, key, options) as
     map_from_entries(_rankstone_firsts(_rankstone_top({_PAIRS}, _rankstone_order(options, true))));
 create or replace temp macro to_ordered_list_vk_map(value, key, options) as
     map_from_entries(_rankstone_firsts(
-        [{{'k': one.v, 'v': one.k}} for one in _rankstone_top({_PAIRS}, _rankstone_order(options, true))]));
+        [{{'k': entry.v, 'v': entry.k}} for entry in _rankstone_top({_PAIRS}, _rankstone_order(options, true))]));
 create or replace temp macro _rankstone_map(l, o) as
     map_from_entries(_rankstone_firsts(_rankstone_sorted(l, o))[1:coalesce(o.size, len(l))]);
 create or replace temp macro to_ordered_map
@@ -54,7 +59,7 @@ create or replace temp macro collect_set(value) as list(distinct value) filter (
 """
 
 
-def connect(path: str = ":memory:", convention: str | Convention | None = None) -> Any:
+def connect(path: str = ":memory:", convention: str | Convention | None = None) -> Connection:
     """A DuckDB connection that knows the functions.
 
     Hivemall's names follow Hivemall, `rs_<metric>` follows rankstone; convention: whose definitions all of them follow.
@@ -64,7 +69,7 @@ def connect(path: str = ":memory:", convention: str | Convention | None = None) 
     return connection
 
 
-def register(connection: Any, convention: str | Convention | None = None) -> None:
+def register(connection: Connection, convention: str | Convention | None = None) -> None:
     """Make the functions known to a DuckDB connection of yours. Nothing is written to its database."""
     _function(connection, "_rankstone_order", _order, ["VARCHAR", "BOOLEAN"], _ORDER, "native")
     statements, to = [_LISTS], Text()
@@ -89,7 +94,7 @@ def register(connection: Any, convention: str | Convention | None = None) -> Non
     atexit.register(_close, weakref.ref(connection))
 
 
-def _close(connection: weakref.ref[Any]) -> None:
+def _close(connection: weakref.ref[Connection]) -> None:
     """Close a connection when Python ends: left open, DuckDB reports the functions in it as leaks."""
     if (still := connection()) is not None:
         still.close()
@@ -103,11 +108,11 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def query(connection: Any, text: str) -> Any:
+def query(connection: Connection, text: str) -> duckdb.DuckDBPyRelation:
     """Run a query written for Hive. Returns a DuckDB relation, the last statement's if there are several."""
     from rankstone.sql.hive import rewritten
 
-    return [connection.sql(one) for one in rewritten(text)][-1]
+    return [connection.sql(statement) for statement in rewritten(text)][-1]
 
 
 _ORDER = "STRUCT(descending BOOLEAN, size BIGINT, dedup BOOLEAN, form VARCHAR)"
@@ -117,12 +122,18 @@ def _order(text: str, keyed: bool) -> dict[str, Any]:
     return parse_order(text, keyed=keyed)._asdict()
 
 
+# Without names that stand for types: DuckDB looks them up.
 def _call(function: Any, name: str, convention: str | Convention | None, *arguments: Any) -> Any:
     return function(name, arguments, convention)
 
 
 def _function(
-    connection: Any, name: str, function: Any, takes: Any = None, gives: str = "DOUBLE", kind: str = "arrow"
+    connection: Connection,
+    name: str,
+    function: Callable[..., Any],
+    takes: list[str] | None = None,
+    gives: str = "DOUBLE",
+    kind: str = "arrow",
 ) -> None:
     """Create a function, in the place of one by that name."""
     with suppress(_duckdb().InvalidInputException):  # there is none

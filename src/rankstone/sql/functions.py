@@ -14,17 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
 from rankstone.errors import QueryError
-from rankstone.inputs.arrow import is_text, one_piece
+from rankstone.inputs.arrow import Pieces, is_list, is_text, one_piece
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.lists import GradeLists, ListPair, lists
+from rankstone.inputs.lists import GradeLists, ListPair, Lists, lists
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.sums import Measured, measure, shares_of
 from rankstone.metrics.errors import root
 from rankstone.metrics.registry import declared, on_declare
-from rankstone.sql.writer import Calls
+from rankstone.sql.writer import Calls, Expression
 
 GRADED_ROWS = Feeding(all_queries="a function sees some of the rows at a time", otherwise="as in '-max_grade 4'")
 
@@ -61,7 +62,7 @@ def _convention(name: str, given: str | Convention | None) -> str | Convention:
     return given or ("rankstone" if name.startswith("rs_") else "hivemall")
 
 
-def values(name: str, arguments: Sequence[Any], convention: str | Convention | None = None) -> pa.Array:
+def values(name: str, arguments: Sequence[Pieces], convention: str | Convention | None = None) -> pa.Array:
     """A metric of each row of (rec, truth[, k][, options]); null where a row does not count.
 
     rec: items, best first; a map of items to scores; or, where the truth is grades alone, structs that begin with the
@@ -73,7 +74,7 @@ def values(name: str, arguments: Sequence[Any], convention: str | Convention | N
     return pa.array(found.values, mask=~(judged if found.counted is None else judged & found.counted))
 
 
-def _share(part: int, name: str, arguments: Sequence[Any], convention: str | Convention | None = None) -> pa.Array:
+def _share(part: int, name: str, arguments: Sequence[Pieces], convention: str | Convention | None = None) -> pa.Array:
     """What each row adds to one of the two sums of the mean; null where it does not count."""
     plan, found, judged = _measured(name, arguments, convention)
     rule, own = mean_of(name, convention), mean_of(name, convention, _arguments(name, arguments)[2])
@@ -93,7 +94,9 @@ KERNELS: Mapping[str, Callable[..., pa.Array]] = {
 }
 
 
-def _measured(name: str, arguments: Sequence[Any], convention: str | Convention | None) -> tuple[Plan, Measured, Any]:
+def _measured(
+    name: str, arguments: Sequence[Pieces], convention: str | Convention | None
+) -> tuple[Plan, Measured, Bools]:
     metric = measures()[name]
     (rec, truth), k, options = _arguments(name, arguments)
     plan = _planned(metric if k is None else f"{metric}@1", _convention(name, convention), options)
@@ -109,7 +112,7 @@ def _measured(name: str, arguments: Sequence[Any], convention: str | Convention 
     return plan, found, truth.is_valid().to_numpy(zero_copy_only=False)
 
 
-def of_rows(name: str, arguments: Sequence[Any], convention: str | Convention | None = None) -> pa.Array:
+def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention | None = None) -> pa.Array:
     """One number for each row of two lists, which hold what the rows of a group had. A pair with a null is left out;
     in `fmeasure` it is an error.
 
@@ -131,13 +134,13 @@ def of_rows(name: str, arguments: Sequence[Any], convention: str | Convention | 
         predicted, actual = _numbers(left), _numbers(right)
         if name == "auc":
             actual = _labels_of(predicted, actual)
-        one = _planned(ROWS[name], convention, options)
+        plan = _planned(ROWS[name], convention, options)
         at = np.arange(len(actual))
         pair = ListPair(lists(at, grades=actual, offsets=groups), lists(at, scores=predicted, offsets=groups))
-        _, _, found, _ = measure(one, pair.align(replace(one.alignment, zeros=True)).ranked)
+        _, _, found, _ = measure(plan, pair.align(replace(plan.alignment, zeros=True)).ranked)
     except QueryError:
         raise ValueError(f"{name}: all labels of a group are the same") from None
-    if one.choices["no_queries"] == 0:
+    if plan.choices["no_queries"] == 0:
         found = np.where(np.diff(groups) == 0, 0.0, found)
     return pa.array(found)
 
@@ -157,7 +160,7 @@ class Mean:
         """The functions of one row that it needs, and the value itself."""
         return ("score", "top", "bottom") if self.averaging == "micro" else ("score", "top")
 
-    def write(self, to: Calls, name: str, arguments: Sequence[Any]) -> Any:
+    def write(self, to: Calls, name: str, arguments: Sequence[Expression]) -> Expression:
         """The mean as an expression: of what each row adds to its sums."""
         if self.problem:
             return to.refuse(f"{name}: {self.problem}")
@@ -192,13 +195,13 @@ on_declare.append(mean_of.cache_clear)
 
 
 def _mean_of(plan: Plan) -> Mean:
-    choices, row = plan.choices, plan.metric.declaration
+    choices, declaration = plan.choices, plan.metric.declaration
     problem = unknown([plan], AGGREGATED)
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
     if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, root):
         problem = problem or "SQL has no such mean; use rs.evaluate"
     summed = by_query(plan).choices["averaging"]
-    ends = row.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
+    ends = declaration.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
     ends = ends and plan.arguments.get("ideal") != "retrieved"
     rooted = finish is root and summed == "micro"
     return Mean("macro" if summed == "weighted" else summed, choices["no_queries"] == 0, rooted, ends, problem)
@@ -207,8 +210,8 @@ def _mean_of(plan: Plan) -> Mean:
 # -- arguments -----------------------------------------------------------------------------------------------
 
 
-def _arguments(name: str, arguments: Sequence[Any]) -> tuple[tuple[pa.Array, pa.Array], pa.Array | None, str]:
-    arrays = [one_piece(one) for one in arguments]
+def _arguments(name: str, arguments: Sequence[Pieces]) -> tuple[tuple[pa.Array, pa.Array], pa.Array | None, str]:
+    arrays = list(map(one_piece, arguments))
     options = ""
     if len(arrays) > 2 and is_text(arrays[-1].type):
         texts = pc.unique(arrays.pop()).to_pylist()
@@ -286,7 +289,7 @@ def parse_order(text: str, *, keyed: bool = True) -> Order:
     return found
 
 
-def _depths(k: pa.Array, rec: pa.Array) -> Any:
+def _depths(k: pa.Array, rec: pa.Array) -> int | Ints:
     """The cutoff of all rows, or one a row."""
     if not pa.types.is_integer(k.type):
         raise TypeError(f"k must be a whole number, not {k.type}")
@@ -320,7 +323,7 @@ def _source(rec: pa.Array, truth: pa.Array) -> ListPair:
     return pair
 
 
-def _lists(column: pa.Array, values: str) -> Any:
+def _lists(column: pa.Array, values: str) -> Lists:
     if pa.types.is_map(column.type):
         return lists(column.keys, offsets=column.offsets.to_numpy(), **{values: _numbers(column.items)})
     return lists(column.values, offsets=column.offsets.to_numpy())
@@ -333,14 +336,14 @@ def _without_nulls(name: str, column: pa.Array) -> pa.Array:
         column = column.cast(pa.large_list(kind.value_type))
     elif pa.types.is_null(kind):
         column = column.cast(pa.list_(pa.int64()))
-    elif not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)):
+    elif not (is_list(kind) or pa.types.is_map(kind)):
         raise TypeError(f"{name} is {kind}; it must be a list of items")
     if column.null_count:
         column = pc.if_else(column.is_valid(), column, pa.array([[]] * len(column), column.type))
     return column
 
 
-def _numbers(values: pa.Array) -> Any:
+def _numbers(values: pa.Array) -> Floats:
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
     if not any(fits(values.type) for fits in kinds):
         raise TypeError(f"{values.type} are no numbers")
@@ -352,23 +355,23 @@ def _numbers(values: pa.Array) -> Any:
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
-def _pairs(name: str, left: pa.Array, right: pa.Array) -> tuple[Any, pa.Array, pa.Array]:
+def _pairs(name: str, left: pa.Array, right: pa.Array) -> tuple[Ints, pa.Array, pa.Array]:
     """Where each group starts, and what its rows hold on either side, pairs with a null left out."""
     left, right = _without_nulls(name, left), _without_nulls(name, right)
     offsets = left.offsets.to_numpy() - left.offsets[0].as_py()
     if (np.diff(right.offsets.to_numpy()) != np.diff(offsets)).any():
         raise ValueError(f"{name}: the two lists of a row differ in length")
-    one, other = left.flatten(), right.flatten()
-    both = pc.and_(one.is_valid(), other.is_valid())
+    left, right = left.flatten(), right.flatten()
+    both = pc.and_(left.is_valid(), right.is_valid())
     if not pc.all(both).as_py():
         before = np.concatenate([[0], np.cumsum(both.to_numpy(zero_copy_only=False))])
-        offsets, one, other = before[offsets], one.filter(both), other.filter(both)
-    return offsets, one, other
+        offsets, left, right = before[offsets], left.filter(both), right.filter(both)
+    return offsets, left, right
 
 
 def _holds_lists(column: pa.Array) -> bool:
     kind = column.type.value_type
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind))
+    return bool(is_list(kind) or pa.types.is_map(kind))
 
 
 def _means(groups: pa.Array, found: pa.Array) -> pa.Array:
@@ -379,20 +382,20 @@ def _means(groups: pa.Array, found: pa.Array) -> pa.Array:
     return pa.array(np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0))
 
 
-def _labels_of(scores: Any, labels: Any) -> Any:
+def _labels_of(scores: Floats, labels: Floats) -> Floats:
     if len(scores) and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError(f"score {scores[(scores < 0) | (scores > 1)][0]:g} is not a probability, between 0 and 1")
     _refuse_labels(labels)
     return np.maximum(labels, 0.0)
 
 
-def _refuse_labels(labels: Any) -> None:
+def _refuse_labels(labels: Floats | Ints) -> None:
     odd = ~np.isin(labels, (1, 0, -1))
     if odd.any():
         raise ValueError(f"label {labels[odd][0]:g} is not 1, 0 or -1")
 
 
-def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str | Convention, options: str) -> pa.Array:
+def _f(groups: Ints, actual: pa.Array, predicted: pa.Array, convention: str | Convention, options: str) -> pa.Array:
     """F of all rows of each group together."""
     choices = parse_options(options)
     average = choices.pop("average", "micro")
@@ -400,9 +403,9 @@ def _f(groups: Any, actual: pa.Array, predicted: pa.Array, convention: str | Con
         raise ValueError(f"-average {average} is not supported; choose micro or binary")
     if _kind(actual) != _kind(predicted):
         raise TypeError(f"actual labels are {actual.type} and predicted ones {predicted.type}; give one kind of both")
-    one = make_plans("f", choices.pop("convention", convention), choices)[0]
+    plan = make_plans("f", choices.pop("convention", convention), choices)[0]
     pair = ListPair(_label_lists(actual, average), _label_lists(predicted, average))
-    ratio = measure(one, pair.align(one.alignment).ranked).ratio
+    ratio = measure(plan, pair.align(plan.alignment).ranked).ratio
     earned, possible = (np.append(0.0, np.cumsum(part))[groups] for part in ratio[:2])
     earned, possible = np.diff(earned), np.diff(possible)
     return pa.array(np.divide(earned, possible, out=np.zeros_like(earned), where=possible != 0))
@@ -412,8 +415,8 @@ def _kind(labels: pa.Array) -> str:
     return "bool" if pa.types.is_boolean(labels.type) else "number" if pa.types.is_integer(labels.type) else "list"
 
 
-def _label_lists(labels: pa.Array, average: str) -> Any:
-    if pa.types.is_list(labels.type) or pa.types.is_large_list(labels.type):
+def _label_lists(labels: pa.Array, average: str) -> Lists:
+    if is_list(labels.type):
         if average == "binary":
             raise ValueError("-average binary takes one label a row, not lists")
         return lists(labels)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from rankstone.sql.functions import parse_order
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Tree: TypeAlias = "exp.Expression"  # sqlglot.parse_one("select 1")
 
 
 def rewritten(text: str) -> list[str]:
@@ -21,7 +26,7 @@ def rewritten(text: str) -> list[str]:
     return [tree.sql(dialect="duckdb") for tree in trees]
 
 
-def parsed(text: str, dialect: str) -> list[Any]:
+def parsed(text: str, dialect: str) -> list[Tree]:
     """A text's statements as trees."""
     try:
         import sqlglot
@@ -39,7 +44,7 @@ def parsed(text: str, dialect: str) -> list[Any]:
     return trees
 
 
-def name_the_map(call: Any) -> None:
+def name_the_map(call: Tree) -> None:
     """`to_ordered_list(..., '-kv_map')` is a map, and an engine must know that before it has read the options."""
     last = call.expressions[-1]
     if last.is_string and last.this.strip().startswith("-"):
@@ -48,7 +53,7 @@ def name_the_map(call: Any) -> None:
             call.set("this", f"to_ordered_list_{order.form}")
 
 
-def spread(call: Any) -> None:
+def spread(call: Tree) -> None:
     """`select each_top_k(2, class, score, class, student) as (rank, score, class, student)` as a window.
 
     Equal keys share a rank. A negative k takes the smallest.
@@ -62,7 +67,7 @@ def spread(call: Any) -> None:
     if len(call.expressions) < 4:
         raise ValueError("each_top_k takes k, a group, a key, and the columns to return")
     k, group, key, *columns = call.expressions
-    names = [one.name for one in (outer.expressions if isinstance(outer, exp.Aliases) else ())]
+    names = [column.name for column in (outer.expressions if isinstance(outer, exp.Aliases) else ())]
     names = names or ["rank", "key", *(f"c{at}" for at in range(1, len(columns) + 1))]
     if len(names) != len(columns) + 2:
         raise ValueError(f"each_top_k makes {len(columns) + 2} columns, and {len(names)} are named")
@@ -71,11 +76,11 @@ def spread(call: Any) -> None:
         for pair in ((key.copy(), exp.null()), (exp.null(), key.copy()))
     )
 
-    def over(function: Any) -> Any:
+    def over(function: Tree) -> Tree:
         order = [exp.Ordered(this=top.copy(), desc=True, nulls_first=False)]
         order.append(exp.Ordered(this=bottom.copy(), nulls_first=False))
         return exp.Window(this=function, partition_by=[group.copy()], order=exp.Order(expressions=order))
 
     made = [over(exp.DenseRank()), exp.cast(key, "double"), *columns]
-    select.set("expressions", [exp.alias_(one, name) for one, name in zip(made, names, strict=True)])
+    select.set("expressions", [exp.alias_(column, name) for column, name in zip(made, names, strict=True)])
     select.set("qualify", exp.Qualify(this=exp.LTE(this=over(exp.RowNumber()), expression=exp.Abs(this=k.copy()))))

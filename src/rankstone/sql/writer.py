@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-Arguments = Sequence[Any]
+if TYPE_CHECKING:
+    import py4j.java_gateway
+    import sqlglot
+
+# "avg(x)", sqlglot.parse_one("avg(x)"), or an object of Spark's
+Expression: TypeAlias = "str | sqlglot.Expression | py4j.java_gateway.JavaObject"
+Arguments = Sequence[Expression]
+Constant = str | float | bool | None  # "a", 1, 0.5, True
 
 
 class Calls(Protocol):
     """Writes calls of functions."""
 
-    def call(self, name: str, *arguments: Any) -> Any: ...
-    def operator(self, sign: str, left: Any, right: Any) -> Any: ...
-    def constant(self, value: Any) -> Any: ...
-    def refuse(self, problem: str) -> Any:
+    def call(self, name: str, *arguments: Expression) -> Expression: ...
+    def operator(self, sign: str, left: Expression, right: Expression) -> Expression: ...
+    def constant(self, value: Constant) -> Expression: ...
+    def refuse(self, problem: str) -> Expression:
         """An expression that is an error, or the error itself."""
 
 
 class Writer(Calls, Protocol):
     """Writes lists and maps, too."""
 
-    def field(self, of: Any, name: str) -> Any: ...
-    def function(self, names: Sequence[str], body: Callable[..., Any]) -> Any: ...
-    def read(self, argument: Any) -> Any:
+    def field(self, of: Expression, name: str) -> Expression: ...
+    def function(self, names: Sequence[str], body: Callable[..., Expression]) -> Expression: ...
+    def read(self, argument: Expression) -> Constant:
         """The value of a constant; None for anything else."""
 
 
@@ -36,7 +43,7 @@ class Text:
     def operator(self, sign: str, left: str, right: str) -> str:
         return f"({left} {sign} {right})"
 
-    def constant(self, value: float) -> str:
+    def constant(self, value: Constant) -> str:
         return f"{value!r}::double"
 
     def refuse(self, problem: str) -> str:

@@ -215,11 +215,11 @@ def _choose(options: Options) -> list[Chosen]:
 
 def _help_text(options: Options) -> str:
     lines = [HELP, "Measures:"]
-    for name, one in MEASURES.items():
-        if one.since <= options.version and (not options.measures or name in options.measures):
-            shown = ",".join(f"{value:g}" for value in one.params)
-            hint = {"": "", "pairs": ".level=gain,..."}.get(one.form, f".{shown}")
-            lines.append(f" {name + hint:<45} {one.meaning}")
+    for name, measure in MEASURES.items():
+        if measure.since <= options.version and (not options.measures or name in options.measures):
+            shown = ",".join(f"{value:g}" for value in measure.params)
+            hint = {"": "", "pairs": ".level=gain,..."}.get(measure.form, f".{shown}")
+            lines.append(f" {name + hint:<45} {measure.meaning}")
     return "\n".join(lines) + "\n"
 
 
@@ -297,14 +297,14 @@ def evaluate(options: Options) -> Evaluation:
 def _evaluated(
     options: Options, chosen: list[Chosen], form: str, placed: Placed, lines: Lines | None
 ) -> tuple[Ints, Stop | None]:
-    """The queries to look at, in the order of their names, up to one that cannot be, and why it cannot."""
-    needing = [one.measure.name for one in chosen if one.measure.over]
-    for one in chosen:
-        if one.measure.over and one.measure.over != form:
+    """The queries to look at, in the order of their names, up to choice that cannot be, and why it cannot."""
+    needing = [choice.measure.name for choice in chosen if choice.measure.over]
+    for choice in chosen:
+        if choice.measure.over and choice.measure.over != form:
             raise Stop(
                 4,
-                f"trec_eval: {one.measure.name} needs judgments in the format {one.measure.over}, not "
-                f"{options.judgments}\ntrec_eval: Can't calculate measure '{one.measure.name}'",
+                f"trec_eval: {choice.measure.name} needs judgments in the format {choice.measure.over}, not "
+                f"{options.judgments}\ntrec_eval: Can't calculate measure '{choice.measure.name}'",
             )
     if form == "qrels_jg" and lines is not None:
         _refuse_repeats(lines, placed)
@@ -380,15 +380,15 @@ class _State:
 def _columns(state: _State, chosen: list[Chosen], missing: Bools) -> list[Column]:
     if not len(state.queries):
         return []
-    states = {kind: state.over(kind) for kind in {one.measure.over for one in chosen}}
+    states = {kind: state.over(kind) for kind in {choice.measure.over for choice in chosen}}
     columns = []
-    for one in chosen:
+    for choice in chosen:
         try:
-            made = one.measure.calculate(states[one.measure.over], one.params)
+            made = choice.measure.calculate(states[choice.measure.over], choice.params)
         except BadParameters as error:
-            raise Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{one.measure.name}'") from None
-        for name, values in zip(one.names, made, strict=True):
-            columns.append(Column(one.measure, name, _without_results(name, values, missing)))
+            raise Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{choice.measure.name}'") from None
+        for name, values in zip(choice.names, made, strict=True):
+            columns.append(Column(choice.measure, name, _without_results(name, values, missing)))
     return columns
 
 

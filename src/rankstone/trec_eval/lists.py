@@ -181,7 +181,7 @@ class Lists(Ranked):
         changes = {"grade": grade, "truth_grades": best, "_ideal_grades": best, "above": None, "tied": None}
         self.__dict__.update(vars(ranked), **changes, rule=rule, setup=setup, _memo={})
 
-    def replace(self, **changes: Any) -> Lists:
+    def replace(self, **changes: object) -> Lists:
         return cast("Lists", super().replace(**changes))
 
     def every_place(self) -> Lists:

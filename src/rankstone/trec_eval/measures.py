@@ -148,7 +148,7 @@ def _relstring(lists: Lists, length: float, *_: float) -> list[str]:
         *(column[inside].tolist() for column in (lists.query, lists.rank, lists.grade)), strict=True
     ):
         out[query][rank - 1] = "." if grade < 0 else ">" if grade > 9 else str(int(grade))
-    return ["".join(one) for one in out]
+    return list(map("".join, out))
 
 
 # -- precision and recall ------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def _over_groups(
     def calculate_mean(state: JudgedLists, params: Params) -> list[Floats]:
         groups = np.bincount(state.query, minlength=state.count)
         values = calculate(state.lists, params)
-        return [_ratio(np.bincount(state.query, one, minlength=state.count), groups) for one in values]
+        return [_ratio(np.bincount(state.query, of_lists, minlength=state.count), groups) for of_lists in values]
 
     return calculate_mean
 
@@ -355,8 +355,8 @@ def _prefs(name: str, calculate: Callable[[Preferences], Any], meaning: str) -> 
 _AP, _BPREF, _PRECISION, _RECALL = _engine(ap), _engine(bpref), _engine(precision), _engine(recall)
 
 MEASURES: dict[str, Measure] = {
-    one.name: one
-    for one in (
+    measure.name: measure
+    for measure in (
         Measure("runid", lambda state, params: [None], "run id", over="", kind="text", single=False),
         Measure("num_q", lambda state, params: [None], "queries", over="", kind="count", single=False),
         _count("num_ret", lambda lists: lists.retrieved, "documents retrieved"),
@@ -457,23 +457,27 @@ _PREFS = [name for name in MEASURES if name.startswith("prefs_")]
 # Names for several measures. They are printed in the order of the table.
 NICKNAMES: dict[str, list[str]] = {
     "official": [*list(MEASURES)[: list(MEASURES).index("P") + 1]],
-    "set": [
-        "runid",
-        "num_q",
-        "num_ret",
-        "num_rel",
-        "num_rel_ret",
-        "utility",
-        "set_P",
-        "set_recall",
-        "set_relative_P",
-        "set_map",
-        "set_F",
-    ],
+    "set": (
+        [
+            "runid",
+            "num_q",
+            "num_ret",
+            "num_rel",
+            "num_rel_ret",
+            "utility",
+            "set_P",
+            "set_recall",
+            "set_relative_P",
+            "set_map",
+            "set_F",
+        ]
+    ),
     "all_trec": [
-        name for name, one in MEASURES.items() if one.over in ("", "qrels") and name not in ("dcg", "ideal_dcg", "yaap")
+        name
+        for name, measure in MEASURES.items()
+        if measure.over in ("", "qrels") and name not in ("dcg", "ideal_dcg", "yaap")
     ],
     "all_prefs": ["runid", "num_q", *_PREFS],
     "prefs": ["runid", "num_q", *_PREFS[: _PREFS.index("prefs_avgjg") + 1]],
-    "qrels_jg": ["runid", "num_q", *(name for name, one in MEASURES.items() if one.over == "qrels_jg")],
+    "qrels_jg": ["runid", "num_q", *(name for name, measure in MEASURES.items() if measure.over == "qrels_jg")],
 }

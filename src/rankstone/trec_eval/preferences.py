@@ -60,7 +60,7 @@ class Group:
             return self.document, self.level
         last = dict(zip(self.document.tolist(), self.level.tolist(), strict=True))
         documents = np.array(sorted(last), dtype=np.int64)
-        return documents, np.array([last[one] for one in documents.tolist()])
+        return documents, np.array([last[document] for document in documents.tolist()])
 
     def balanced(self, retrieved_only: bool) -> float:
         """Share fulfilled, as if as many documents were not relevant as are."""
@@ -68,7 +68,7 @@ class Group:
         good = levels > 0
         bad = ~good if self.complete else levels == 0
         found = documents < self.retrieved
-        goods, bads = (int((one & found).sum() if retrieved_only else one.sum()) for one in (good, bad))
+        goods, bads = (int((kind & found).sum() if retrieved_only else kind.sum()) for kind in (good, bad))
         if goods >= bads:
             fulfilled = self.fulfilled_ret + (0 if retrieved_only else self.fulfilled_imp)
             possible = self.possible_ret if retrieved_only else self.possible
@@ -85,14 +85,14 @@ class Group:
         last = self.level == self.level.min()
         few = self.document[last][:count]
         fulfilled = possible = 0
-        for one, other, prefers in (
+        for upper, lower, prefers in (
             (self.document[~last], self.document[~last], self.level[~last][:, None] > self.level[~last]),
             (self.document, few, np.ones((len(self.document), len(few)), dtype=bool)),
         ):
             kept = prefers
             if retrieved_only:
-                kept = prefers & (one[:, None] < self.retrieved) & (other < self.retrieved)
-            fulfilled += int((kept & (one[:, None] < other) & (one[:, None] < self.retrieved)).sum())
+                kept = prefers & (upper[:, None] < self.retrieved) & (lower < self.retrieved)
+            fulfilled += int((kept & (upper[:, None] < lower) & (upper[:, None] < self.retrieved)).sum())
             possible += int(kept.sum())
         return fulfilled, possible
 
@@ -188,13 +188,13 @@ class Preferences:
         return [_pair_shares(groups) for groups in self.queries]
 
     def pair(self) -> Floats:
-        return np.array([_mean_of(np.append(both, one), neither) for both, one, neither in self._pairs])
+        return np.array([_mean_of(np.append(both, single), neither) for both, single, neither in self._pairs])
 
     def pair_ret(self) -> Floats:
         return np.array([_mean_of(both, 0) for both, _, _ in self._pairs])
 
     def pair_imp(self) -> Floats:
-        return np.array([_mean_of(np.append(both, one), 0) for both, one, _ in self._pairs])
+        return np.array([_mean_of(np.append(both, single), 0) for both, single, _ in self._pairs])
 
 
 def _numbered(pair: Ints, rank: Ints) -> tuple[Ints, int]:
@@ -251,10 +251,10 @@ def _pair_shares(groups: list[Group]) -> tuple[Floats, Floats, int]:
         counts = counts + group.prefers
     retrieved = groups[0].retrieved
     right, total = np.triu(counts, 1), np.triu(counts, 1) + np.tril(counts, -1).T
-    both, one = total[:retrieved, :retrieved], total[:retrieved, retrieved:]
+    both, single = total[:retrieved, :retrieved], total[:retrieved, retrieved:]
     shares = [
         right[:retrieved, :retrieved][both > 0] / both[both > 0],
-        right[:retrieved, retrieved:][one > 0] / one[one > 0],
+        right[:retrieved, retrieved:][single > 0] / single[single > 0],
     ]
     return shares[0], shares[1], int((total[retrieved:, retrieved:] > 0).sum())
 
