@@ -225,13 +225,17 @@ class Lists(Ranked):
 
 
 def log2_of(numbers: Floats | Ints) -> Floats:
-    """The C library's logarithms, of which NumPy's own may differ in the last digit; none of what is not above 0."""
+    """The C library's logarithms; NumPy's own may differ in the last digit."""
     places = numbers.astype(np.int64)
-    if (places == numbers).all() and places.min(initial=1) > 0:
+    if (places == numbers).all() and places.min(initial=0) >= 0:
         return _log2_up_to(1 << int(places.max(initial=2)).bit_length())[places]
-    return np.array([math.log2(number) if number > 0 else math.nan for number in numbers.tolist()])
+    return np.array([_log2(number) for number in numbers.tolist()])
 
 
 @lru_cache(maxsize=8)
 def _log2_up_to(size: int) -> Floats:
-    return np.array([math.nan, *map(math.log2, range(1, size + 1))])
+    return np.array([_log2(number) for number in range(size + 1)])
+
+
+def _log2(number: float) -> float:
+    return math.log2(number) if number > 0 else -math.inf if number == 0 else math.nan
