@@ -196,15 +196,16 @@ class Lists(Ranked):
 
         return self.remember("every_place", fill)
 
-    def hits(self, k: Depth = None) -> Floats:
-        if isinstance(k, np.ndarray):
-            return super().hits(k)
-        return self.remember(("hits at", k), lambda: super(Lists, self).hits(k))  # several measures have the same cuts
-
     # -- the vocabulary, as C has it -------------------------------------------------------------------------------
 
     def _sum(self, values: Floats) -> Floats:
         return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
+
+    def _sum_inside(self, values: Floats, k: Depth) -> Floats:
+        if self._covers(k):
+            return self._sum(values)
+        inside = np.flatnonzero(self._inside(k))
+        return np.bincount(self.query[inside], values[inside], minlength=len(self)).astype(np.float64)
 
     def _sum_truth(self, values: Floats) -> Floats:
         owner = self.remember("owner", lambda: np.repeat(np.arange(len(self)), lengths(self.truth_offsets)))
