@@ -84,7 +84,7 @@ private:
         }
         char rest[64];
         std::memset(rest, 'x', sizeof rest);
-        std::memcpy(rest, block_, static_cast<size_t>(last_ - block_));
+        std::copy(block_, last_, rest);
         bits_ = low_bytes(rest);
     }
 

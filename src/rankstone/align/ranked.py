@@ -383,9 +383,13 @@ class Ranked(_NumPy, Ranking):
         return values[self.query] if isinstance(values, np.ndarray) else values
 
     def sum(self, values: Floats, k: Depth = None) -> Floats:
-        if not self._covers(k):
-            values = values * self.chance(k) if self.expected else np.where(self._inside(k), values, 0.0)
-        return self._sum(values)
+        if self.expected and not self._covers(k):
+            return self._sum(values * self.chance(k))
+        return self._sum_inside(values, k)
+
+    def _sum_inside(self, values: Floats, k: Depth) -> Floats:
+        """Sum of one value a placed item in the first k places, by query."""
+        return self._sum(values if self._covers(k) else np.where(self._inside(k), values, 0.0))
 
     def _sum(self, values: Floats) -> Floats:
         """Sum of one value a placed item, by query."""
@@ -481,8 +485,7 @@ class Ranked(_NumPy, Ranking):
             limit = self._deepest if k is None else self.spread(k)
             low, high = np.minimum(self.above, limit), np.minimum(self.above + self.tied, limit)
             return self._sum(gains * (table[high] - table[low]) / self.tied)
-        worth = self.weighed(gains, discount)
-        return self._sum(worth if self._covers(k) else np.where(self._inside(k), worth, 0.0))
+        return self._sum_inside(self.weighed(gains, discount), k)
 
     def weighed(self, gains: Floats, discount: Discount) -> Floats:
         """Each gain times discount(rank)."""

@@ -196,15 +196,16 @@ class Lists(Ranked):
 
         return self.remember("every_place", fill)
 
-    def hits(self, k: Depth = None) -> Floats:
-        if isinstance(k, np.ndarray):
-            return super().hits(k)
-        return self.remember(("hits at", k), lambda: super(Lists, self).hits(k))  # several measures have the same cuts
-
     # -- the vocabulary, as C has it -------------------------------------------------------------------------------
 
     def _sum(self, values: Floats) -> Floats:
         return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
+
+    def _sum_inside(self, values: Floats, k: Depth) -> Floats:
+        if self._covers(k):
+            return self._sum(values)
+        inside = np.flatnonzero(self._inside(k))
+        return np.bincount(self.query[inside], values[inside], minlength=len(self)).astype(np.float64)
 
     def _sum_truth(self, values: Floats) -> Floats:
         owner = self.remember("owner", lambda: np.repeat(np.arange(len(self)), lengths(self.truth_offsets)))
@@ -225,13 +226,17 @@ class Lists(Ranked):
 
 
 def log2_of(numbers: Floats | Ints) -> Floats:
-    """The C library's logarithms, of which NumPy's own may differ in the last digit; none of what is not above 0."""
+    """The C library's logarithms; NumPy's own may differ in the last digit."""
     places = numbers.astype(np.int64)
-    if (places == numbers).all() and places.min(initial=1) > 0:
+    if (places == numbers).all() and places.min(initial=0) >= 0:
         return _log2_up_to(1 << int(places.max(initial=2)).bit_length())[places]
-    return np.array([math.log2(number) if number > 0 else math.nan for number in numbers.tolist()])
+    return np.array([_log2(number) for number in numbers.tolist()])
 
 
 @lru_cache(maxsize=8)
 def _log2_up_to(size: int) -> Floats:
-    return np.array([math.nan, *map(math.log2, range(1, size + 1))])
+    return np.array([_log2(number) for number in range(size + 1)])
+
+
+def _log2(number: float) -> float:
+    return math.log2(number) if number > 0 else -math.inf if number == 0 else math.nan

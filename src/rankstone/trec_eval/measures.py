@@ -218,13 +218,14 @@ def _ndcg_rel(lists: Lists, *pairs: Any) -> Floats:
     """nDCG at each relevant document, averaged; one that was not retrieved has that of the end of the list."""
     lists = valued(lists, pairs)
     found, best = _running_dcg(lists), np.append(_running_dcg(lists.ideal()), 0.0)
-    worth = (lists.grade > 0) & (lists.spread(lists.judged) > 0)
+    worth = lists.grade > 0
     depth = np.minimum(lists.rank, lists.spread(lengths(lists.truth_offsets)))
-    ratios = _ratio(found, best[np.where(worth, lists.spread(lists.truth_offsets[:-1]) + depth - 1, -1)])
-    total = lists.sum(np.where(worth, ratios, 0.0))
-    ratio = ndcg.declaration.function(lists, negative="signed")
-    total = total + _ratio((lists.judged - lists.sum(lists.number(worth))) * ratio.numerator, ratio.denominator)
-    return np.where(total > 0, _ratio(total, lists.judged), 0.0)
+    at = np.where(depth > 0, lists.spread(lists.truth_offsets[:-1]) + depth - 1, -1)
+    end = ndcg.declaration.function(lists, negative="signed")
+    with np.errstate(divide="ignore", invalid="ignore"):  # gains that the best list has none of
+        total = lists.sum(np.where(worth, found / best[at], 0.0))
+        total = total + (lists.judged - lists.sum(lists.number(worth))) * end.numerator / end.denominator
+        return np.where(total > 0, total / lists.judged, 0.0)
 
 
 def _rndcg(lists: Lists, *pairs: Any) -> Floats:
@@ -269,7 +270,7 @@ def _g(lists: Lists, *pairs: Any) -> Floats:
     behind = 2 + spent - lists.running(lists.grade)
     worth = lists.grade != 0
     terms = np.zeros(len(lists.grade))
-    with np.errstate(divide="ignore"):  # a gain that the best list does not have, at the top
+    with np.errstate(divide="ignore", invalid="ignore"):  # a gain that the best list does not have, at the top
         terms[worth] = lists.grade[worth] / log2_of(behind[worth])
     return _ratio(lists.sum(terms), ideal.sum(ideal.grade))
 
