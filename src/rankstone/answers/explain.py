@@ -64,7 +64,7 @@ def explain(
     [('i2', 1.0), ('i3', 0.0), ('i1', 1.5)]
     """
     metric = parse_one(metric, "explain one")
-    doors = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
+    doors: Any = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
     named = convention if isinstance(convention, (tuple, list)) else (convention,)
     runs = run if isinstance(run, tuple) else (run,)
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:

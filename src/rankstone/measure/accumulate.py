@@ -112,7 +112,8 @@ class Accumulator(Saved):
         single = self._single(truth, run, query)
         if single is None and query is not None:
             raise TypeError("query= names a single list; dicts and tables name their queries themselves")
-        source = single or open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
+        given: Any = truth, run  # no single list, so it is what `rs.evaluate` takes
+        source = single or open_source(*given, mask=mask, lengths=lengths, groups=groups, columns=columns)
         piece = self._piece(source, weights)
         nameless = query is None if single else is_sparse(truth) or is_sparse(run)
         if nameless or isinstance(piece.ids, range):

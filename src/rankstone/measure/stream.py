@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -266,7 +266,7 @@ def _judged(truth: Any, given: Roles | None) -> Columns:
 def _returned(batch: Rows, given: Roles | None) -> Columns:
     if isinstance(batch, Mapping) and not any(isinstance(column, Mapping) for column in batch.values()):
         found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
-        return by_role({role: batch[name] for role, name in found.items()})
+        return by_role({role: cast("Column", batch[name]) for role, name in found.items()})
     return as_columns(batch, "run", given)
 
 
