@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Keywords
 
 Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
-
+T = TypeVar("T")
 _STAGES = ("metric", "align", "mean")
 
 
@@ -77,6 +77,22 @@ class Definition:
             f"<p><code>{escape(self.metric)}</code>: {escape(self.sentence)}</p><p>$${escape(self.latex)}$$</p>"
             f"<ul>{rows}</ul><p><small>{escape(self.origin)}</small></p>"
         )
+
+
+class ByMetric(Mapping[str, T]):
+    """Something of each metric, found by the metric or its name, and what each number means."""
+
+    def __init__(self, found: Mapping[str, T], definitions: dict[str, Definition]) -> None:
+        self._found, self.definitions = found, definitions
+
+    def __getitem__(self, metric: str | Metric) -> T:
+        return self._found[str(metric)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:

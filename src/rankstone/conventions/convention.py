@@ -88,12 +88,7 @@ class Convention:
 
 
 def decide(
-    declaration: Declaration,
-    name: str,
-    given: ByName,
-    over: ByName,
-    convention: Convention,
-    k: int | None = None,
+    declaration: Declaration, name: str, given: ByName, over: ByName, convention: Convention, k: int | None = None
 ) -> Value:
     """The value of one choice for one metric. The nearest word wins:
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from threading import RLock
@@ -15,7 +15,7 @@ from rankstone.align import state as saved
 from rankstone.align.join import join
 from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
-from rankstone.answers.definition import Definition, definition_of
+from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
@@ -26,7 +26,6 @@ from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import refuse, weights_of
-from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -301,25 +300,15 @@ class Accumulator(Saved):
         return f"Accumulator({', '.join(plan.label for plan in self.plans)}; {self._held.queries:,} queries)"
 
 
-class Totals(Mapping[str, float]):
+class Totals(ByMetric[float]):
     """Means by metric name, where the values of the queries were not kept."""
 
     def __init__(self, means: Mapping[str, float], definitions: dict[str, Definition], queries: int) -> None:
-        self._means = means
-        self.definitions = definitions
+        super().__init__(means, definitions)
         self.queries = queries  # how many there were
 
-    def __getitem__(self, metric: str | Metric) -> float:
-        return self._means[str(metric)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._means)
-
-    def __len__(self) -> int:
-        return len(self._means)
-
     def __repr__(self) -> str:
-        return f"{dict(self._means)!r} of {self.queries:,} queries"
+        return f"{dict(self._found)!r} of {self.queries:,} queries"
 
 
 @dataclass

@@ -6,7 +6,7 @@ import copy
 import heapq
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +17,7 @@ from rankstone.align import state as saved
 from rankstone.align.ranked import Bools, Floats
 from rankstone.align.ranking import Finish
 from rankstone.align.state import State, locked, reading
-from rankstone.answers.definition import Definition, definition_of
+from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.table import text_table
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
@@ -26,7 +26,6 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, shares_of
-from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -403,7 +402,7 @@ class Estimate(NamedTuple):
     lists: int  # that entered the mean
 
 
-class Window(Mapping[str, Estimate]):
+class Window(ByMetric[Estimate]):
     """Estimates by metric, of the lists served after `start` and up to `end`; `by` has those of each segment."""
 
     def __init__(
@@ -414,21 +413,12 @@ class Window(Mapping[str, Estimate]):
         end: float,
         definitions: dict[str, Definition],
     ) -> None:
-        self._estimates = estimates
-        self.by, self.start, self.end, self.definitions = by, start, end, definitions
-
-    def __getitem__(self, metric: str | Metric) -> Estimate:
-        return self._estimates[str(metric)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._estimates)
-
-    def __len__(self) -> int:
-        return len(self._estimates)
+        super().__init__(estimates, definitions)
+        self.by, self.start, self.end = by, start, end
 
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("segment", "metric", "mean", "low", "high", "lists")]
-        for segment, estimates in (("all", self._estimates), *self.by.items()):
+        for segment, estimates in (("all", self._found), *self.by.items()):
             for label, estimate in estimates.items():
                 numbers = (f"{value:.4f}" for value in estimate[:3])
                 rows.append((str(segment), label, *numbers, f"{estimate.lists:,}"))
