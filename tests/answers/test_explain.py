@@ -176,7 +176,7 @@ def test_the_division_in_words():
     assert "the query does not count" in repr(rs.explain({"q": {"a": 0}}, {"q": ["a"]}, "ap", undefined="skip"))
     assert "0.0000 / 0.0000, counted as 0.5000" in repr(rs.explain({"q": {"a": 0}}, {"q": ["a"]}, "ap", undefined=0.5))
     root = rs.explain({"q": {"a": 1, "b": 3}}, {"q": {"a": 2.0, "b": 3.0}}, "rmse")
-    assert f"root(1.0000 / 2.0000) = {math.sqrt(1 / 2):.4f}" in repr(root)
+    assert f"sqrt(1.0000 / 2.0000) = {math.sqrt(1 / 2):.4f}" in repr(root)
     assert root.value == pytest.approx(math.sqrt(1 / 2))
 
 

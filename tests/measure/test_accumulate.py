@@ -396,7 +396,7 @@ def test_means_have_their_definitions():
 def test_choices_that_call_something_an_error():
     accumulator = rs.Accumulator("rr", undefined="error", no_relevant="error")
     accumulator.update({"u1": {"a": 0}}, {"u1": ["a"]})
-    with pytest.raises(ValueError, match="rr: nothing could be earned in query 'u1'"):
+    with pytest.raises(ValueError, match="rr: there is no relevant item in query 'u1'"):
         accumulator.compute()
     with pytest.raises(ValueError, match="the run lacks 1 judged queries: 'u2'"):
         rs.Accumulator("rr", missing="error").update({"u2": ["a"]}, {})

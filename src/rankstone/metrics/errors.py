@@ -22,8 +22,8 @@ def _squares(ranking: Ranking) -> Values:
     return ranking.sum((ranking.predicted - ranking.grade) ** 2)
 
 
-def root(value: Values) -> Values:
-    """The square root, of any kind of number."""
+def sqrt(value: Values) -> Values:
+    """The square sqrt, of any kind of number."""
     return value**0.5
 
 
@@ -75,7 +75,7 @@ def rmse(ranking: Ranking) -> Ratio:
     >>> rs.rmse([2.0, 3.0], truth=[3, 2])
     1.0
     """
-    return Ratio(_squares(ranking), ranking.placed, root)
+    return Ratio(_squares(ranking), ranking.placed, sqrt)
 
 
 @metric(

@@ -23,7 +23,7 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import GradeLists, ListPair, Lists, lists
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.sums import Measured, measure, shares_of
-from rankstone.metrics.errors import root
+from rankstone.metrics.errors import sqrt
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.sql.writer import Calls, Expression
 
@@ -198,12 +198,12 @@ def _mean_of(plan: Plan) -> Mean:
     choices, declaration = plan.choices, plan.metric.declaration
     problem = unknown([plan], AGGREGATED)
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
-    if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, root):
+    if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, sqrt):
         problem = problem or "SQL has no such mean; use rs.evaluate"
     summed = by_query(plan).choices["averaging"]
     ends = declaration.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
     ends = ends and plan.arguments.get("ideal") != "retrieved"
-    rooted = finish is root and summed == "micro"
+    rooted = finish is sqrt and summed == "micro"
     return Mean("macro" if summed == "weighted" else summed, choices["no_queries"] == 0, rooted, ends, problem)
 
 
