@@ -1,16 +1,15 @@
 """Every named choice that a number depends on: its type, its default, what it means and how its values read.
 
 `Choices` is the table. A type checker reads it as the keywords of `rs.evaluate`; `CHOICES` is the same, to be looked
-things up in. The parameters of single metrics, which can be given there too, are in `rankstone.typing`.
+things up in. The parameters of single metrics, which can be given there too, are in `rankstone.typing`. Annotations are
+not left for later here: they are the table.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 from rankstone.align.ranking import Relevance
 from rankstone.metrics.registry import Value, depth
@@ -340,5 +339,5 @@ def _read(hint: Any) -> Choice:
 
 
 CHOICES: Mapping[str, Choice] = MappingProxyType(
-    {name: _read(hint) for name, hint in get_type_hints(Choices, include_extras=True).items()}
+    {name: _read(hint) for name, hint in Choices.__annotations__.items()}
 )
