@@ -187,15 +187,11 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         text = _per_query(results, arguments.format)
     else:
         text = _means(results, arguments.format)
-    if arguments.output:
-        from rankstone.answers.write import about_result, replacing, write_beside
+    _put(text, arguments.output)
+    if arguments.output and (arguments.format != "json" or arguments.by or arguments.per_query):
+        from rankstone.answers.write import about_result, write_beside
 
-        with replacing(arguments.output) as stream:
-            stream.write((text + "\n").encode())
-        if arguments.format != "json" or arguments.by or arguments.per_query:
-            write_beside(arguments.output, {name: about_result(result) for name, result in results.items()})
-    else:
-        print(text)
+        write_beside(arguments.output, {name: about_result(result) for name, result in results.items()})
 
 
 def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
@@ -360,6 +356,16 @@ def _value(value: float, form: str) -> str:
     return repr(value) if form == "csv" else f"{value:.4f}"
 
 
+def _put(text: str, path: str | None) -> None:
+    if not path:
+        print(text)
+        return
+    from rankstone.answers.write import replacing
+
+    with replacing(path) as stream:
+        stream.write((text + "\n").encode())
+
+
 def _json(data: Any) -> str:
     from rankstone.answers.write import as_json
 
@@ -499,13 +505,8 @@ def _sql(arguments: argparse.Namespace) -> None:
         shown = _json([dict(zip(names, row, strict=True)) for row in found])
     else:
         shown = render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
-    if arguments.output:
-        from rankstone.answers.write import replacing
-
-        with replacing(arguments.output) as stream:
-            stream.write((shown + "\n").encode())
-    elif names:
-        print(shown)
+    if arguments.output or names:
+        _put(shown, arguments.output)
 
 
 def _cell(cell: Any, form: str) -> str:

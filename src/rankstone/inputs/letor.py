@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import Column, Places, as_ids, text_array
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.lines import (
-    CODECS,
-    RowError,
-    Rows,
-    Text,
-    open_text,
-    show,
-    to_id,
-    to_number,
-)
+from rankstone.inputs.lines import CODECS, RowError, Rows, Text, open_text, show, to_id, to_number
 
 _ROW = re.compile(rb"\s*(\S+)(?:\s+qid:(\S+))?")
 _DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")

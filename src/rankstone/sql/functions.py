@@ -377,9 +377,13 @@ def _holds_lists(column: pa.Array) -> bool:
 def _means(groups: pa.Array, found: pa.Array) -> pa.Array:
     """The mean of each group's values, as far as they count."""
     offsets = groups.offsets.to_numpy() - groups.offsets[0].as_py()
-    sums, counts = (np.append(0.0, np.cumsum(part))[offsets] for part in (pc.fill_null(found, 0), found.is_valid()))
-    sums, counts = np.diff(sums), np.diff(counts)
-    return pa.array(np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0))
+    return _quotients(offsets, pc.fill_null(found, 0), found.is_valid())
+
+
+def _quotients(offsets: Ints, top: Floats, bottom: Floats) -> pa.Array:
+    """The sum of each group's tops over that of its bottoms; 0 where this is 0."""
+    tops, bottoms = (np.diff(np.append(0.0, np.cumsum(part))[offsets]) for part in (top, bottom))
+    return pa.array(np.divide(tops, bottoms, out=np.zeros_like(tops), where=bottoms != 0))
 
 
 def _labels_of(scores: Floats, labels: Floats) -> Floats:
@@ -406,9 +410,7 @@ def _f(groups: Ints, actual: pa.Array, predicted: pa.Array, convention: str | Co
     plan = make_plans("f", choices.pop("convention", convention), choices)[0]
     pair = ListPair(_label_lists(actual, average), _label_lists(predicted, average))
     ratio = measure(plan, pair.align(plan.alignment).ranked).ratio
-    earned, possible = (np.append(0.0, np.cumsum(part))[groups] for part in ratio[:2])
-    earned, possible = np.diff(earned), np.diff(possible)
-    return pa.array(np.divide(earned, possible, out=np.zeros_like(earned), where=possible != 0))
+    return _quotients(groups, ratio.numerator, ratio.denominator)
 
 
 def _kind(labels: pa.Array) -> str:

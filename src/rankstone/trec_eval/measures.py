@@ -453,26 +453,17 @@ MEASURES: dict[str, Measure] = {
     )
 }
 
-_PREFS = [name for name in MEASURES if name.startswith("prefs_")]
+
+def _starting(start: str) -> list[str]:
+    return [name for name in MEASURES if name.startswith(start)]
+
+
+_PREFS = _starting("prefs_")
 
 # Names for several measures. They are printed in the order of the table.
 NICKNAMES: dict[str, list[str]] = {
     "official": [*list(MEASURES)[: list(MEASURES).index("P") + 1]],
-    "set": (
-        [
-            "runid",
-            "num_q",
-            "num_ret",
-            "num_rel",
-            "num_rel_ret",
-            "utility",
-            "set_P",
-            "set_recall",
-            "set_relative_P",
-            "set_map",
-            "set_F",
-        ]
-    ),
+    "set": ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", *_starting("set_")],
     "all_trec": [
         name
         for name, measure in MEASURES.items()
