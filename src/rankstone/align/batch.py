@@ -6,6 +6,7 @@ A value an item is an array (rows, places); a value a query is (rows, 1), so tha
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
@@ -50,7 +51,7 @@ class Rows(Ranking):
         other = object.__new__(IdealRows)
         other.__dict__.update(
             {name: getattr(self, name) for name in ("xp", "dtype", "whole", "device", "rule", "faults", "width")},
-            batch=self,
+            batch=weakref.proxy(self),  # it remembers its ideal lists: a circle would keep the memory of both
             grade=grade,
             places_of=places_of,
             inside=inside,
