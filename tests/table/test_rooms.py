@@ -24,7 +24,7 @@ LATE = {
     ("measure.evaluate", "inputs.files"),  # a quick start: most runs are in memory
     ("measure.evaluate", "inputs.tables"),
     ("measure.evaluate", "measure.stream"),
-    ("inputs.open", "inputs.files"),
+    ("inputs.open", "inputs.doors"),
 }
 UPWARD = {
     ("metrics.registry", "measure.single"),

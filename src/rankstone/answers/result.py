@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -416,7 +415,9 @@ def digests(aligned: Aligned) -> dict[str, str]:
     def digest(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
         keep = grades != 0
         inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
-        found = hashlib.blake2b("\n".join(map(repr, aligned.queries)).encode(), digest_size=16)
+        from hashlib import blake2b
+
+        found = blake2b("\n".join(map(repr, aligned.queries)).encode(), digest_size=16)
         for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
             found.update(np.ascontiguousarray(part).tobytes())
         return f"blake2b:{found.hexdigest()}"

@@ -338,6 +338,4 @@ def _read(hint: Any) -> Choice:
     return replace(choice, allowed=(*words, *((None,) if type(None) in get_args(kind) else ())))
 
 
-CHOICES: Mapping[str, Choice] = MappingProxyType(
-    {name: _read(hint) for name, hint in Choices.__annotations__.items()}
-)
+CHOICES: Mapping[str, Choice] = MappingProxyType({name: _read(hint) for name, hint in Choices.__annotations__.items()})

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rankstone.inputs.arrow import is_table
-from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.lists import ListPair, Lists
-from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_sparse
-from rankstone.inputs.roles import roles_of
 from rankstone.inputs.source import Source
-from rankstone.inputs.tables import as_columns, from_table, predictions
 
 if TYPE_CHECKING:
     from rankstone.typing import Array, Numbers, Roles, Run, Truth
@@ -30,45 +23,6 @@ def open_source(
     """Find the door that fits."""
     if type(truth) is dict and type(run) is dict and mask is lengths is groups is None:  # the common case, first
         return Dicts(truth, run)
-    from rankstone.inputs.files import is_path, read_run, read_truth, same_ids  # a quick start: most have no files
+    from rankstone.inputs.doors import find_door  # a quick start: a dict needs none of the others
 
-    if is_matrix(truth) and is_matrix(run):
-        return Dense(run, truth, mask, lengths)
-    if is_sparse(truth) and is_matrix(run):
-        return Dense(run, truth.toarray(), mask, lengths)
-    if mask is not None or lengths is not None:
-        raise TypeError("mask= and lengths= go with matrices of labels and scores")
-    if run is None and is_table(truth):
-        pair: Any = predictions(truth, columns, groups)
-    elif groups is not None:
-        raise TypeError("groups= goes with one table that has a label and a score in each row")
-    else:
-        pair = []
-        for side, what in ((truth, "truth"), (run, "run")):
-            if is_path(side) and what == "truth":
-                pair.append(read_truth(side, columns=roles_of(columns, what) or None))
-            elif is_path(side):
-                beside = truth if is_path(truth) else None
-                pair.append(read_run(side, columns=roles_of(columns, what) or None, beside=beside))
-            elif is_sparse(side):
-                pair.append(from_sparse(side))
-            else:
-                pair.append(from_table(side, what, columns) if is_table(side) else side)
-    kinds = [next((kind for kind in (Mapping, Columns, Lists) if isinstance(side, kind)), None) for side in pair]
-    if None in kinds:
-        raise TypeError(
-            f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
-            "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
-        )
-    if kinds == [Mapping, Mapping]:
-        return Dicts(*pair)
-    if kinds == [Lists, Lists]:
-        return ListPair(*pair)
-    judged, returned = as_columns(pair[0], "truth"), as_columns(pair[1], "run")
-    if is_path(truth) or is_path(run):  # a file's ids are text, whatever they look like
-        judged, returned = same_ids(judged, returned)
-    return ColumnPair(judged, returned)
-
-
-def _kind(side: object) -> str:
-    return f"{type(side).__module__}.{type(side).__qualname__}".removeprefix("builtins.")
+    return find_door(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
