@@ -30,7 +30,7 @@ def hivemall(case):
     if any(isinstance(one, float) for one in ranked):  # the graded measure: lists of grades
         found = metric(labels=ranked, truth=truth, k=k, ideal_depth="k", convention="hivemall-0.5")
     else:
-        found = metric(ranked, truth, k=k, convention="hivemall-0.5")
+        found = metric(ranked, truth=truth, k=k, convention="hivemall-0.5")
     yield found, case["expected"]
 
 

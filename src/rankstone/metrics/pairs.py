@@ -68,6 +68,11 @@ def auc(
     >>> rs.auc(scores=[0.8, 0.7, 0.5, 0.3], labels=[1, 0, 1, 0])
     0.75
     """
+    if catalogue is not None:
+        ranking.refuse(
+            ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
+            f"a catalogue of {catalogue} items cannot hold the items",
+        )
     if ranking.expected and k is not None:
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
     if ranking.shared and tied_pairs == "order":
@@ -111,10 +116,6 @@ def _within_list(
     wrong = ranking.sum(good * above)
     if catalogue is None:
         return Ratio(found * (ranking.places(k, "min(k,retrieved)") - found) - wrong, found * (places - found))
-    ranking.refuse(
-        ranking.maximum(relevant, ranking.retrieved) > catalogue,
-        f"a catalogue of {catalogue} items cannot hold the items",
-    )
     bad = catalogue - relevant
     hidden = bad - (places - found)
     return Ratio(found * (places - found) - wrong + (found + relevant) / 2 * hidden, relevant * bad)
