@@ -81,7 +81,7 @@ def test_prediction_errors(seed):
         (rs.rmse, sklearn_metrics.root_mean_squared_error),
         (rs.metrics.r2, sklearn_metrics.r2_score),
     ]:
-        assert ours(predicted, actual) == pytest.approx(theirs(actual, predicted), rel=1e-12), ours
+        assert ours(predicted, truth=actual) == pytest.approx(theirs(actual, predicted), rel=1e-12), ours
 
 
 @pytest.mark.parametrize("seed", SEEDS)

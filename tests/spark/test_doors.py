@@ -12,7 +12,7 @@ from ..table.doors import Numbers, Rows, compare, every_metric
 METRICS = every_metric()
 CONVENTIONS = ("rankstone", "trec_eval", "ranx", "scikit-learn", "catboost", "hivemall", "trectools")
 # What a table without an order cannot do.
-LIMITS = (r"has no meaning here, as rows of a Spark table have no order",)
+LIMITS = (r"needs an order of (rows|the truth)",)
 
 
 def evaluated(spark: Any, sides: Any) -> Any:

@@ -17,9 +17,9 @@ EACH = {convention: "text" if at % 2 else "whole" for at, convention in enumerat
 # What a door cannot do, in the words that it says so with. All else gives the numbers of dicts.
 LIMITS = {
     "rs.Stream": (
-        r"has no meaning here, as a stream's rows come in any order",
-        r"needs the rows of a query together",
-        r"keeps every query of the run in memory",
+        r"needs an order of rows",
+        r"needs all rows of a query at once",
+        r"keeps every query of the run",
     ),
     "rs.Accumulator, sums": (
         r"takes the highest grade of all queries",
