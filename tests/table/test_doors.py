@@ -328,7 +328,7 @@ def in_sql(connection, queries):
 def _options(metric, words):
     """A function sees some of the rows at a time, so the highest grade of all has to be said."""
     chosen = rs.conventions[words["convention"]].choices
-    if "max_grade" in metric.row.defaults and not {"max_grade", f"{metric.name}_max_grade"} & chosen.keys():
+    if "max_grade" in metric.declaration.defaults and not {"max_grade", f"{metric.name}_max_grade"} & chosen.keys():
         words = {**words, "max_grade": max(doors.GRADES)}
     return " ".join(f"-{name} {value}" for name, value in words.items())
 
@@ -450,7 +450,7 @@ def expected_or_refused(metric, truth, **given):
     run = {"a": 0.5, "b": 0.25, "c": 0.5}
     try:
         found = mean({"q": truth}, {"q": run}, metric, ties="expected", **given)
-    except rs.NoExpectedValue:
+    except rs.errors.errors.NoExpectedValue:
         return
     values = over_orders(truth, run, metric, **given)
     assert found == pytest.approx(sum(values) / len(values), rel=1e-12)
