@@ -362,5 +362,5 @@ def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
         """Rank of the deepest hit; declared as if it had a mean over all orders, which it has not."""
         return rs.Ratio(ranked.sum(ranked.rank.astype(float)), np.ones(len(ranked)))
 
-    with pytest.raises(rs.errors.errors.NoExpectedValue, match="deepest has no closed form"):
+    with pytest.raises(rs.errors.NoExpectedValue, match="deepest has no closed form"):
         rs.evaluate({"q": ["a"]}, {"q": {"a": 1.0, "b": 1.0}}, "deepest", ties="expected")

@@ -224,7 +224,7 @@ def compare(measure, metric, params, truth, run, choices):
     """Both say the same of every query, or both refuse it."""
     what = f"{metric} {choices}"
     if has_no_closed_form(metric, params, choices):
-        with pytest.raises(rs.errors.errors.NoExpectedValue):
+        with pytest.raises(rs.errors.NoExpectedValue):
             measure(metric, truth, run, choices)
         return
     expected = opinion(metric, params, truth, run, choices)
