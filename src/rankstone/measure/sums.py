@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.ranking import Finish, Ratio
 from rankstone.conventions.plan import Plan
-from rankstone.measure.values import apply, counted_of, ratio_of, values_of, view_for
+from rankstone.measure.values import apply, counted_of, entering, ratio_of, values_of, view_for
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
@@ -89,7 +89,9 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _tot
         chosen = np.nan_to_num(chosen, nan=0.0)
     queries = len(chosen)
     if averaging == "one_list":
-        entered = counted_of(plan, ranked)  # one that has no value of its own has rows all the same
+        entered = entering(
+            plan, ranked, counted_of(plan, ranked)
+        )  # one that has no value of its own has rows all the same
         whole = apply(plan, _as_one_list(plan, ranked if entered is None else ranked.only(entered)))
         return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
     if averaging == "micro":

@@ -60,9 +60,13 @@ def counted_of(plan: Plan, ranking: Ranking) -> Values:
         counted = _both(counted, ranking.retrieved > 0)
     if choices["empty_truth"] == "skip":
         counted = _both(counted, ranking.judged > 0)
-    if choices["no_relevant"] == "skip":
-        counted = _both(counted, ~_nothing_relevant(plan, ranking))
     return counted
+
+
+def entering(plan: Plan, ranking: Ranking, counted: Values | None) -> Values | None:
+    """Which of the queries that count have a relevant item, if that matters; None for all."""
+    skips = plan.choices["no_relevant"] == "skip"
+    return _both(counted, ~_nothing_relevant(plan, ranking)) if skips else counted
 
 
 def _both(counted: Values | None, more: Values) -> Values:
@@ -102,6 +106,7 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
             ranking.refuse(_both(counted, ~defined), "nothing could be earned")
     elif undefined != "nan" and not every:
         values = where(defined, values, float(undefined))
+    counted = entering(plan, ranking, counted)
     if choices["no_relevant"] == "error":
         ranking.refuse(_both(counted, _nothing_relevant(plan, ranking)), "there is no relevant item")
     elif choices["no_relevant"] not in (None, "skip"):
