@@ -50,7 +50,7 @@ sanitize: $(SANITIZE)/.package $(VENV)/.extras ## Run the tests of the C++ core 
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) \
-	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table
+	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table/test_definition.py tests/table/test_properties.py
 
 docs: $(VENV)/.extras ## Build the handbook into build/site; a broken link or page is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
