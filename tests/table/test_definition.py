@@ -148,7 +148,7 @@ def test_expected(name, data):
     chosen = {"ties": data.draw(st.sampled_from(("expected", "group_end", "group_mean"))), "threshold": threshold}
     try:
         rs.evaluate(truth, run, metric, **chosen)
-    except rs.errors.errors.NoExpectedValue:
+    except rs.errors.NoExpectedValue:
         impossible = params.get("divisor") == "found" or "term_digits" in params
         impossible |= name == "auc" and (k is not None or params.get("tied_pairs") == "order")
         assert impossible, f"{metric} has a closed form"
@@ -158,7 +158,7 @@ def test_expected(name, data):
 
 @pytest.mark.parametrize("name", [name for name in RANKED if not declared()[name].expected])
 def test_no_expected_value(name):
-    with pytest.raises(rs.errors.errors.NoExpectedValue, match=f"{name} has no closed form .* ties= another of item_desc"):
+    with pytest.raises(rs.errors.NoExpectedValue, match=f"{name} has no closed form .* ties= another of item_desc"):
         rs.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, name, ties="expected")
 
 
