@@ -384,7 +384,7 @@ class Ranked(_NumPy, Ranking):
 
     def sum(self, values: Floats, k: Depth = None) -> Floats:
         if self.expected and not self._covers(k):
-            return self._sum(values * self.chance(k))
+            return self._sum(values * self._chance(k))
         return self._sum_inside(values, k)
 
     def _sum_inside(self, values: Floats, k: Depth) -> Floats:
@@ -409,13 +409,9 @@ class Ranked(_NumPy, Ranking):
     def _inside(self, k: Depth) -> Bools:
         return self.rank_unchecked <= self.spread(k)
 
-    def chance(self, k: Depth) -> Floats:
-        """For each placed item the chance to be in the first k places: 0 or 1, or between if ties are averaged."""
-        if k is None:
-            return np.ones(len(self.grade))
-        if self.expected and self.above is not None and self.tied is not None:
-            return np.clip(self.spread(k) - self.above, 0, self.tied) / self.tied
-        return self._inside(k).astype(np.float64)
+    def _chance(self, k: Depth) -> Floats:
+        """For each placed item the chance to be in the first k places, over all orders of tied items."""
+        return np.clip(self.spread(k) - self.items_above, 0, self.items_level) / self.items_level
 
     def running(self, values: Floats) -> Floats:
         total = np.cumsum(values)

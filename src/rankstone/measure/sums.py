@@ -89,9 +89,8 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _tot
         chosen = np.nan_to_num(chosen, nan=0.0)
     queries = len(chosen)
     if averaging == "one_list":
-        entered = entering(
-            plan, ranked, counted_of(plan, ranked)
-        )  # one that has no value of its own has rows all the same
+        # A query that has no value of its own has rows all the same.
+        entered = entering(plan, ranked, counted_of(plan, ranked))
         whole = apply(plan, _as_one_list(plan, ranked if entered is None else ranked.only(entered)))
         return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
     if averaging == "micro":

@@ -192,7 +192,7 @@ def metric(
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
-    `expected=True` only if the function uses nothing but `hits`, `chance` and `discounted` to read ranks, and
+    `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `additive=True` lets
     a cluster compute an error of predicted ratings without bringing all of them together.
     """

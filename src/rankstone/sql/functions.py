@@ -174,7 +174,7 @@ class Mean:
         return to.call("coalesce", mean, to.constant(0.0)) if self.empty else mean
 
 
-# What an aggregate cannot know. A mean of parts has two sums and a formula of its own.
+# What an aggregate cannot know.
 AGGREGATED = Feeding(
     one_list="a function sees one row at a time",
     weights="a function is given none",
