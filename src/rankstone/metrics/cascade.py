@@ -33,6 +33,7 @@ def _takes_highest(parameters: ByName) -> str:
 
 @metric(
     "err",
+    aliases=("expected_reciprocal_rank",),
     formula="sum of R(i) / i * product of 1 - R(j) above i, with R = (2^grade - 1) / 2^max_grade",
     latex=(
         r"\sum_{i \le k} \frac{R_i}{i} \prod_{j < i} (1 - R_j), \quad R_i = \frac{2^{g_i} - "
@@ -105,6 +106,7 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
 
 @metric(
     "rbp",
+    spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
     formula="(1 - <p>) * sum of <p>^(rank - 1) over the relevant items",
     latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <p>^{i - 1}",
     use="A model of a reader who goes on to the next item with probability p.",
