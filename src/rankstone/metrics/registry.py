@@ -511,7 +511,7 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
             value = ast.literal_eval(node)
         except ValueError:
             raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
-        out[parameter] = _WORDS.get((spelt, value), value) if isinstance(value, str) else value
+        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, str) else value
     return out
 
 
