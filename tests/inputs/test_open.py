@@ -481,7 +481,7 @@ def test_bad_value_in_a_table_is_named():
 def test_table_without_the_columns():
     frame = pd.DataFrame({"who": ["q"], "item": ["a"], "score": [1.0]})
     with pytest.raises(
-        ValueError, match="the run has no query column among 'who', 'item', 'score'; usual names are query, user"
+        ValueError, match="the run has no query column among 'who', 'item', 'score'; usual names are query, query_id"
     ):
         rs.evaluate(OK_TRUTH, frame)
     assert rs.evaluate(OK_TRUTH, frame, "ap", columns={"run": {"query": "who"}})["ap"] == 1

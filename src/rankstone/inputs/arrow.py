@@ -227,10 +227,11 @@ def is_pandas(frame: object) -> bool:
 
 
 def arrow_table(frame: Frame) -> Table:
-    """A frame of any library as a table of pyarrow."""
+    """A frame of any library as a table of pyarrow, without an index of pandas that has no name."""
     import pyarrow
 
-    return pyarrow.table(frame.collect() if is_lazy(frame) else frame)
+    table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
+    return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
 
 
 def without_nan(table: Table) -> Table:

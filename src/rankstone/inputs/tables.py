@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, is_list
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.lists import Lists, lists
-from rankstone.inputs.roles import ROLES, Given, find_all, find_side, find_two_lists, roles_of
+from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
     from rankstone.typing import Id, Items, Numbers
@@ -41,7 +41,14 @@ def queried(side: object) -> Any:
 def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
     arrow = arrow_table(table)
-    found = find_side(arrow.column_names, what, roles_of(given, what), is_list=_lists_in(arrow), by_row=True)
+    found = find_side(
+        arrow.column_names,
+        what,
+        roles_of(given, what),
+        is_list=_lists_in(arrow),
+        is_float=_floats_in(arrow),
+        by_row=True,
+    )
     side = {role: arrow[name] for role, name in found.items()}
     if not is_list(side["item"].type):
         return by_role(side)
@@ -53,6 +60,13 @@ def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
 def _lists_in(arrow: Table) -> Callable[[str], bool]:
     """Which columns hold lists."""
     return lambda name: is_list(arrow.schema.field(name).type)
+
+
+def _floats_in(arrow: Table) -> Callable[[str], bool]:
+    """Which columns hold floats."""
+    from pyarrow import types
+
+    return lambda name: types.is_floating(arrow.schema.field(name).type)
 
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
@@ -98,15 +112,17 @@ def _unrolled(side: Lists, what: str) -> Columns:
     return columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
 
 
-def predictions(
-    table: Frame, given: Given | None, groups: Numbers | None
-) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
+def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tuple[Columns | Lists, Columns | Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
     arrow = arrow_table(table)
+    if given is not None and given.keys() & {"truth", "run"}:
+        return from_table(arrow, "truth", given), from_table(arrow, "run", given)
     roles = roles_of(given, "predictions")
     two = find_two_lists(arrow.column_names, roles, _lists_in(arrow))
     if two is not None:
-        return lists(arrow[two[0]]), lists(arrow[two[1]])
+        name = find(arrow.column_names, "query", "table", roles)
+        query = None if name is None else arrow[name]
+        return lists(arrow[two[0]], query=query), lists(arrow[two[1]], query=query)
     wanted = ROLES["predictions"][0 if groups is None else 1 :]
     found = find_all(arrow.column_names, wanted, "table", roles, optional=("item",))
     grade, score = arrow[found["grade"]], arrow[found["score"]]
