@@ -127,7 +127,7 @@ def test_unknown_endings_and_formats(result: rs.Result, tmp_path: Path) -> None:
         write(result, tmp_path / "a.csv", "doc")
     write(result, tmp_path / "a.doc", "csv")
     assert (tmp_path / "a.doc").read_text().startswith("query,rr")
-    with pytest.raises(ValueError, match=r"a\.csv is named as csv, but format='json' was asked for"):
+    with pytest.raises(ValueError, match=r"a\.csv is csv by its name, but json was asked for"):
         write(result, tmp_path / "a.csv", "json")
 
 

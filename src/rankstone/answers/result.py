@@ -446,10 +446,9 @@ class Saved(Means):
 
     @cached_property
     def ties(self) -> dict[str, TieRange]:
-        ends = self._data["ties"]
+        saved = ((label, self._data["ties"][label]) for label in self)
         return {
-            label: TieRange(*(_float(ends[label][end]) for end in ("lowest", "highest")), ends[label]["queries"])
-            for label in self
+            label: TieRange(_float(ends["lowest"]), _float(ends["highest"]), ends["queries"]) for label, ends in saved
         }
 
     def remarks(self) -> list[str]:

@@ -80,7 +80,7 @@ def result_format(path: Path, given: str | None, default: str | None = None) -> 
         return default
     form = _format(path, given, _RESULTS)
     if by_name not in (None, form):
-        raise ValueError(f"{name} is named as {by_name}, but format={form!r} was asked for; leave one of them out")
+        raise ValueError(f"{name} is {by_name} by its name, but {form} was asked for; leave one of them out")
     return form
 
 
