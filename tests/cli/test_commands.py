@@ -253,7 +253,7 @@ def tables(tmp_path):
     (tmp_path / "truth.csv").write_text("question,chunk,stars\n1,a,1\n1,b,2\n")
     (tmp_path / "run.csv").write_text("question,found,sure\n1,x,3\n1,b,2\n")
     (tmp_path / "both.csv").write_text("userid,itemid,score,relscore\n1,1,10,5\n1,3,8,2\n1,2,6,4\n1,6,2,1\n1,4,1,3\n")
-    (tmp_path / "bare.tsv").write_text("9\t1\t3\tb\n9\t1\t2\ta\n")
+    (tmp_path / "bare.tsv").write_text("9\t1\t3\tb\t5\n9\t1\t2\ta\t5\n")
     return tmp_path
 
 
