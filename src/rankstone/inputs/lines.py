@@ -17,6 +17,7 @@ import numpy as np
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import Column
 from rankstone.inputs.columns import BadLine, Columns, as_scores
+from rankstone.inputs.lists import Lists
 
 Data = bytes | mmap.mmap
 
@@ -143,6 +144,7 @@ def count_lines(view: memoryview) -> int:
 
 
 Row = tuple[Any, Any, "float | None"]  # query, item and value
+ListRow = tuple[Any, list[Any], "list[float] | None"]  # query, items and values
 Ids = Callable[[list[Any]], Column]  # makes a column of ids
 T = TypeVar("T")
 
@@ -166,6 +168,33 @@ class Rows:
         query, item, value = ([row[at] for row in found] for at in range(3))
         return self.columns(ids(query), ids(item), np.array(value))
 
+    def read_lists(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids) -> Lists:
+        """Lists of the rows that `parse` makes of lines; all of them have values, or none has."""
+        queries: list[Any] = []
+        items: list[Any] = []
+        values: list[float] = []
+        sizes = [0]
+        valued: bool | None = None  # not known yet
+        for number, line in lines:
+            try:
+                query, some, numbers = parse(line)
+                if some and valued not in (None, numbers is not None):
+                    beside = "no numbers beside its items" if valued else "numbers beside its items"
+                    raise RowError(f"query {show(query)} has {beside}, unlike the queries before it")
+            except RowError as problem:
+                self.refuse(number, str(problem))
+                continue
+            valued = numbers is not None if some else valued
+            queries.append(query)
+            sizes.append(len(some))
+            items += some
+            values += numbers or ()
+        self._refuse_none(queries)
+        return Lists(
+            np.cumsum(sizes), ids(items), np.array(values) if valued else None, ids(queries),
+            self.skipped, tuple(self.bad),
+        )  # fmt: skip
+
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
         if not self.skip:
@@ -176,13 +205,16 @@ class Rows:
 
     def columns(self, query: Column, item: Column, value: Column | None) -> Columns:
         """The rows as columns."""
-        if len(query) == 0:
+        self._refuse_none(query)
+        return as_read(query, item, value, self.role, self.skipped, tuple(self.bad))
+
+    def _refuse_none(self, rows: Column | list[Any]) -> None:
+        if len(rows) == 0:
             if self.bad:
                 raise FileError(
                     self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
                 )
             raise NoRowsError(self.name)
-        return as_read(query, item, value, self.role, self.skipped, tuple(self.bad))
 
 
 def as_read(

@@ -79,9 +79,14 @@ def check_given(given: Given | None, kind: str) -> Given:
     refuse_unknown(given, ROLES[kind])
     if "score" in given and "rank" in given:
         raise ValueError("columns names a score and a rank; a run is ordered by one of them")
-    if len({isinstance(where, int) for where in given.values()}) > 1:
+    if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
         raise ValueError("columns mixes names and positions")
     return given
+
+
+def has_positions(given: Given) -> bool:
+    """Did the caller say where the columns are, not how they are called."""
+    return any(isinstance(where, int) for where in given.values())
 
 
 def refuse_unknown(given: Given, roles: Sequence[str]) -> None:
@@ -227,10 +232,19 @@ def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], 
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def by_name(names: Sequence[str], kind: str, given: Given, path: str, line: int | None = None) -> dict[str, str]:
+def by_name(
+    names: Sequence[str],
+    kind: str,
+    given: Given,
+    path: str,
+    line: int | None = None,
+    *,
+    is_list: Callable[[str], bool] = lambda name: False,
+    is_float: Callable[[str], bool] = lambda name: False,
+) -> dict[str, str]:
     """The names of a file's columns, by role."""
     try:
-        return find_side(names, kind, given)
+        return find_side(names, kind, given, is_list=is_list, is_float=is_float)
     except ValueError as error:
         raise FileError(path, str(error), line) from None
 
@@ -238,7 +252,8 @@ def by_name(names: Sequence[str], kind: str, given: Given, path: str, line: int 
 def by_position(count: int, kind: str, given: Given, path: str, line: int) -> dict[str, int]:
     """Where the columns of a file without names are: as given, or query, item and value in this order."""
     value = ROLES[kind][2]
-    if not given:
+    where = {role: at for role, at in given.items() if at is not None}
+    if not where:
         if count not in (2, 3):
             example = {"query": 0, "item": 1, value: 2}
             raise FileError(
@@ -247,14 +262,15 @@ def by_position(count: int, kind: str, given: Given, path: str, line: int) -> di
                 f"say which is which: columns={example}",
                 line,
             )
-        return dict(zip(("query", "item", value), range(count), strict=False))
+        usual = dict(zip(("query", "item", value), range(count), strict=False))
+        return {role: at for role, at in usual.items() if role not in given}
     for role in ("query", "item"):
-        if role not in given:
+        if role not in where:
             raise ValueError(f"columns has no position for the {role}")
-    for role, where in given.items():
-        if not 0 <= int(where) < count:
-            raise FileError(path, f"has {count} columns; there is no position {where} for the {role}", line)
-    return {role: int(where) for role, where in given.items()}
+    for role, at in where.items():
+        if not 0 <= at < count:
+            raise FileError(path, f"has {count} columns; there is no position {at} for the {role}", line)
+    return where
 
 
 def value_role(roles: Iterable[str]) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, is_list
+from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, as_column, is_list, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.lists import Lists, lists
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
@@ -49,12 +49,16 @@ def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
         is_float=_floats_in(arrow),
         by_row=True,
     )
-    side = {role: arrow[name] for role, name in found.items()}
-    if not is_list(side["item"].type):
-        return by_role(side)
-    scores = side.get("score", side.get("rank"))
-    made = lists(side["item"], query=side.get("query"), grades=side.get("grade"), scores=scores)
-    return replace(made, values=as_scores(made.values)) if "rank" in side and made.values is not None else made
+    return side_of({role: arrow[name] for role, name in found.items()})
+
+
+def side_of(values: Mapping[str, Any]) -> Columns | Lists:
+    """A side of Arrow columns by their roles: one row an item, or one row a query if its items are lists."""
+    if not is_list(values["item"].type):
+        return by_role(values)
+    scores = values.get("score", values.get("rank"))
+    made = lists(values["item"], query=values.get("query"), grades=values.get("grade"), scores=scores)
+    return replace(made, values=as_scores(made.values)) if "rank" in values and made.values is not None else made
 
 
 def _lists_in(arrow: Table) -> Callable[[str], bool]:
@@ -72,7 +76,7 @@ def _floats_in(arrow: Table) -> Callable[[str], bool]:
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
     if isinstance(side, Mapping):
-        return _flat(side, what)
+        side = _listed(side, what)
     if not isinstance(side, (Columns, Lists)):
         side = from_table(side, what, given)
     if isinstance(side, Lists):
@@ -84,20 +88,52 @@ def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     return side
 
 
-def _flat(side: Mapping[Id, Any], what: str) -> Columns:
-    """A nested dict as rows. Ids must be all integers or all strings then, as in a table."""
-    value = "grade" if what == "truth" else "score"
-    queries: list[Id] = []
+def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
+    """A side as one list a query, whatever its shape."""
+    if isinstance(side, Lists):
+        return side
+    if isinstance(side, Mapping):
+        return _listed(side, what)
+    import pyarrow.compute as pc
+
+    side = as_columns(side, what)
+    codes = pc.dictionary_encode(plain(side.query))
+    rows = codes.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(rows, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
+    value = side.grade if what == "truth" else side.score
+    return Lists(offsets, take(side.item, order), take(value, order), codes.dictionary)
+
+
+def as_batch(side: Columns | Lists) -> Columns:
+    """A piece of a run as rows, and which queries had an empty list."""
+    rows = as_columns(side, "run")
+    if not isinstance(side, Lists) or not has_empty(side):
+        return rows
+    return replace(rows, empty=take(side.query, np.flatnonzero(np.diff(side.offsets) == 0)))
+
+
+def has_empty(side: object) -> bool:
+    """Is there a query with an empty list, which rows of items cannot tell."""
+    if isinstance(side, Lists):
+        return side.query is not None and bool((np.diff(side.offsets) == 0).any())
+    return isinstance(side, Mapping) and not all(len(content) for content in side.values())
+
+
+def _listed(side: Mapping[Id, Any], what: str) -> Lists:
+    """A nested dict as lists. Ids must be all integers or all strings then, as in a table."""
     items: list[Id] = []
     values: list[float] = []
-    for query, content in side.items():
-        queries += [query] * len(content)
+    for content in side.values():
         items += content
         if isinstance(content, Mapping):
             values += content.values()
         else:  # best first
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
-    return columns(query=queries, item=items, **{value: values})
+    sizes = [len(content) for content in side.values()]
+    named = {"item": items, "grade" if what == "truth" else "score": values, "query": list(side)}
+    found = (as_column(name, column) for name, column in named.items())
+    return Lists(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), *found)
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
