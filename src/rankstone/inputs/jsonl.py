@@ -91,8 +91,10 @@ class _Records:
         except RowError as error:
             raise FileError(self.name, str(error), number) from None
         self.names = by_name(
-            list(first), self.kind, self.given, self.name, number, lambda name: isinstance(first[name], (dict, list))
-        )
+            list(first), self.kind, self.given, self.name, number,
+            is_list=lambda name: isinstance(first[name], (dict, list)),
+            is_float=lambda name: isinstance(first[name], float),
+        )  # fmt: skip
         return itertools.chain((top,), found)
 
     @property

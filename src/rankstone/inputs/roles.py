@@ -201,18 +201,22 @@ def find_side(
     query = look(names, "query", what, given)
     found = {} if query is None else {"query": query}
     found["item"] = item or need(names, "item", what, given)
+    beside = [name for name in names if is_list(name) == is_list(found["item"]) or name in given.values()]
     for role in ROLES[kind][2:]:
         if role == "score" and given.get("rank") is not None:
             continue
-        value = find(names, role, what, given, found.values())
+        value = find(names if role in given else beside, role, what, given, found.values())
         if value is not None:
             return {**found, role: value}
     taken = {*found.values(), *given.values()}
     if kind == "truth" and "grade" not in given:  # what a truth calls a score can only be a grade
-        value = _only(_called(names, ("score", "scores"), taken), "grade", what)
+        scores = _called(beside, ("score", "scores"), taken)
+        if any(is_list(name) for name in {*beside} - taken - {*scores}):  # if not that of another list
+            return found
+        value = _only(scores, "grade", what)
         return found if value is None else {**found, "grade": value}
     if kind == "run" and not given.keys() & {"score", "rank"}:
-        strange = [name for name in names if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]]
+        strange = [name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]]
         if strange:
             raise ValueError(
                 f"the {what} has no score column, and {listed(strange)} could be it; {_advice('score')}, "
