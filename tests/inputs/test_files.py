@@ -249,7 +249,8 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
         ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, "
          "query_id, qid, topic, topic_id, user, user_id, customer, customer_id, session, session_id, question_id; "
-         "or name it: columns={'query': ...}; or positions, if this is no header line: columns={'query': 0, 'item': 1, ...}"),
+         "or name it: columns={'query': ...}; or positions, if this is no header line: "
+         "columns={'query': 0, 'item': 1, ...}"),
         ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: the run has 2 columns called 'item'"),
         ("user,qid,item,score\nq,q,d,1\n", "run.csv:1: the run's query could be 'user' or 'qid'; rename one, "
          "or name it: columns={'query': ...}"),

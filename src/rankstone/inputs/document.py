@@ -78,7 +78,7 @@ class Document:
         while True:
             try:
                 found, end = self._scan(self._text, self._at)
-            except json.JSONDecodeError as error:
+            except json.JSONDecodeError as error:  # noqa: PERF203
                 # What ends in the middle of it may only need more of the text, twice as much each time.
                 if error.pos < len(self._text) - _LONGEST or not self._more(2 * (len(self._text) - self._at)):
                     self._at = error.pos

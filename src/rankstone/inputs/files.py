@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Literal, TypeAlias, TypeGuard
 
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import as_text, is_table, is_whole
@@ -40,8 +40,8 @@ def read_truth(
     "trec", "csv", "tsv", "dat" (`::` between fields), "jsonl", "json", "parquet", "letor"; told from the name and the
     first lines if not given. columns: names by role, `{"query": "user_id", "item": "movie", "grade": "stars"}`, or
     positions from 0 where there is no header line; usual names are found without, and None stands for no such column.
-    A row has an item, or a list of them: then the answer is `Lists`. on_error: "stop" at the first bad line, or "skip" bad lines, count them
-    in `skipped` and keep the first hundred in `bad_lines`.
+    A row has an item, or a list of them: then the answer is `Lists`. on_error: "stop" at the first bad line, or "skip"
+    bad lines, count them in `skipped` and keep the first hundred in `bad_lines`.
     """
     return _read(path, "truth", format, columns, on_error, None)
 
@@ -63,11 +63,7 @@ def read_run(
     return _read(path, "run", format, columns, on_error, beside)
 
 
-Opened = TypeVar("Opened", Columns, Lists)
-Other = TypeVar("Other", Columns, Lists)
-
-
-def same_ids(truth: Opened, run: Other) -> tuple[Opened, Other]:
+def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Lists, Columns | Lists]:
     """The same, with ids as strings where one side has strings and the other whole numbers."""
     for role in ("query", "item"):
         ours, theirs = _field(truth, role), _field(run, role)

@@ -20,7 +20,6 @@ from rankstone.inputs.parquet import MAGIC, open_parquet, read_parquet, write_pa
 from rankstone.inputs.roles import Given, has_positions
 from rankstone.inputs.trec import NOT_TREC, looks_trec, read_trec, write_trec
 
-
 _LINES = 1 << 16  # bytes that tell most formats
 
 

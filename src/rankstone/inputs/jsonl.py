@@ -15,7 +15,7 @@ from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import Table, one_piece, without_nan
 from rankstone.inputs.batches import BYTES, ROWS, Batch, Batches, Files, in_pieces
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.contents import Contents, contents_of, id_column, to_id, to_number
+from rankstone.inputs.contents import contents_of, id_column, to_id, to_number
 from rankstone.inputs.document import Document, Entry
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -60,12 +60,10 @@ def which_json(head: bytes) -> str:
 
 def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns | Lists:
     """A truth or a run, one object a row."""
-    entries = _array(text.name, _pieces(text)) if _is_array(text) else None
-    if entries is not None:
-        return _Records(text.name, kind, given).read(entries, skip)
-    lines = ((number, line) for number, _, line in text.lines() if line.strip())
     records = _Records(text.name, kind, given)
-    lines = records.begin(lines)
+    if _is_array(text):
+        return records.read(_array(text.name, _pieces(text)), skip)
+    lines = records.begin((number, line) for number, _, line in text.lines() if line.strip())
     try:
         return _quick(text, records.names, records.first)
     except IrregularError:
@@ -183,13 +181,13 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
     found = {role: one_piece(table[name]) for role, name in names.items()}
     flat = {role: pc.list_flatten(column) if isinstance(first[names[role]], list) else column
             for role, column in found.items()}  # fmt: skip
-    role = value_role(names)
+    valued = value_role(names)
     if any(column.null_count for column in flat.values()):
         raise IrregularError
-    if role is not None and not pc.all(pc.is_finite(flat[role]), min_count=0).as_py():
+    if valued is not None and not pc.all(pc.is_finite(flat[valued]), min_count=0).as_py():
         raise IrregularError
     if found["item"] is flat["item"]:
-        return as_read(found["query"], found["item"], None if role is None else found[role], role)
+        return as_read(found["query"], found["item"], None if valued is None else found[valued], valued)
     try:
         return side_of(found)
     except (ValueError, TypeError):

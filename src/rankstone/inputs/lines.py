@@ -10,6 +10,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -147,6 +148,7 @@ Row = tuple[Any, Any, "float | None"]  # query, item and value
 ListRow = tuple[Any, list[Any], "list[float] | None"]  # query, items and values
 Ids = Callable[[list[Any]], Column]  # makes a column of ids
 T = TypeVar("T")
+Side = TypeVar("Side", bound=Columns | Lists)
 
 
 class Rows:
@@ -189,11 +191,8 @@ class Rows:
             sizes.append(len(some))
             items += some
             values += numbers or ()
-        self._refuse_none(queries)
-        return Lists(
-            np.cumsum(sizes), ids(items), np.array(values) if valued else None, ids(queries),
-            self.skipped, tuple(self.bad),
-        )  # fmt: skip
+        found = np.array(values) if valued else None
+        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries)))
 
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
@@ -205,31 +204,24 @@ class Rows:
 
     def columns(self, query: Column, item: Column, value: Column | None) -> Columns:
         """The rows as columns."""
-        self._refuse_none(query)
-        return as_read(query, item, value, self.role, self.skipped, tuple(self.bad))
+        return self.side(as_read(query, item, value, self.role))
 
-    def _refuse_none(self, rows: Column | list[Any]) -> None:
-        if len(rows) == 0:
+    def side(self, found: Side) -> Side:
+        """The same rows, with what is known of the bad ones."""
+        if found.query is not None and len(found.query) == 0:
             if self.bad:
                 raise FileError(
                     self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
                 )
             raise NoRowsError(self.name)
+        return replace(found, skipped=self.skipped, bad_lines=tuple(self.bad)) if self.bad else found
 
 
-def as_read(
-    query: Column,
-    item: Column,
-    value: Column | None,
-    role: str | None,
-    skipped: int = 0,
-    bad: tuple[BadLine, ...] = (),
-) -> Columns:
+def as_read(query: Column, item: Column, value: Column | None, role: str | None) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank" and value is not None:
         role, value = "score", as_scores(value)
-    named = {} if role is None else {role: value}
-    return Columns(query, item, **named, skipped=skipped, bad_lines=bad)
+    return Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
 
 
 def to_number(text: str | bytes, role: str) -> float:

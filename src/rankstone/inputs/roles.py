@@ -216,7 +216,9 @@ def find_side(
         value = _only(scores, "grade", what)
         return found if value is None else {**found, "grade": value}
     if kind == "run" and not given.keys() & {"score", "rank"}:
-        strange = [name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]]
+        strange = [
+            name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]
+        ]
         if strange:
             raise ValueError(
                 f"the {what} has no score column, and {listed(strange)} could be it; {_advice('score')}, "

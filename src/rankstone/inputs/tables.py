@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, as_column, is_list, plain, take
+from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.lists import Lists, lists
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from rankstone.typing import Id, Items, Numbers
 
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
@@ -45,8 +47,8 @@ def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
         arrow.column_names,
         what,
         roles_of(given, what),
-        is_list=_lists_in(arrow),
-        is_float=_floats_in(arrow),
+        is_list=lists_in(arrow.schema),
+        is_float=floats_in(arrow.schema),
         by_row=True,
     )
     return side_of({role: arrow[name] for role, name in found.items()})
@@ -61,16 +63,16 @@ def side_of(values: Mapping[str, Any]) -> Columns | Lists:
     return replace(made, values=as_scores(made.values)) if "rank" in values and made.values is not None else made
 
 
-def _lists_in(arrow: Table) -> Callable[[str], bool]:
+def lists_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
     """Which columns hold lists."""
-    return lambda name: is_list(arrow.schema.field(name).type)
+    return lambda name: is_list(schema.field(name).type)
 
 
-def _floats_in(arrow: Table) -> Callable[[str], bool]:
+def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
     """Which columns hold floats."""
     from pyarrow import types
 
-    return lambda name: types.is_floating(arrow.schema.field(name).type)
+    return lambda name: types.is_floating(schema.field(name).type)
 
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
@@ -110,7 +112,12 @@ def as_batch(side: Columns | Lists) -> Columns:
     rows = as_columns(side, "run")
     if not isinstance(side, Lists) or not has_empty(side):
         return rows
-    return replace(rows, empty=take(side.query, np.flatnonzero(np.diff(side.offsets) == 0)))
+    return replace(rows, empty=empty_queries(side))
+
+
+def empty_queries(side: Lists) -> Column:
+    """The queries whose lists have nothing in them."""
+    return take(side.query, np.flatnonzero(np.diff(side.offsets) == 0))
 
 
 def has_empty(side: object) -> bool:
@@ -131,9 +138,9 @@ def _listed(side: Mapping[Id, Any], what: str) -> Lists:
         else:  # best first
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
     sizes = [len(content) for content in side.values()]
-    named = {"item": items, "grade" if what == "truth" else "score": values, "query": list(side)}
-    found = (as_column(name, column) for name, column in named.items())
-    return Lists(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), *found)
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    valued = as_column("grade" if what == "truth" else "score", values)
+    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)))
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
@@ -154,7 +161,7 @@ def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tu
     if given is not None and given.keys() & {"truth", "run"}:
         return from_table(arrow, "truth", given), from_table(arrow, "run", given)
     roles = roles_of(given, "predictions")
-    two = find_two_lists(arrow.column_names, roles, _lists_in(arrow))
+    two = find_two_lists(arrow.column_names, roles, lists_in(arrow.schema))
     if two is not None:
         name = find(arrow.column_names, "query", "table", roles)
         query = None if name is None else arrow[name]
