@@ -7,7 +7,7 @@ from typing import Any
 
 from rankstone.inputs.arrow import Column, text_array
 from rankstone.inputs.lines import RowError, check_number, show, valid
-from rankstone.inputs.roles import ROLES, find
+from rankstone.inputs.roles import ROLES, find_inside, value_role
 
 Contents = tuple[list[Any], "list[float] | None"]  # items, and their grades or scores
 
@@ -32,21 +32,18 @@ def _pairs(value: list[Any], role: str) -> Contents:
 
 
 def _objects(value: list[Any], kind: str) -> Contents:
-    names = list(value[0])
     try:
-        item = find(names, "item", "object", {}) or find(names, "item", "object", {"item": "id"})
-        found = ((role, find(names, role, "object", {}, [str(item)])) for role in (*ROLES[kind][2:], "score"))
-        role, number = next((pair for pair in found if pair[1] is not None), ("", None))
+        names = find_inside(list(value[0]), kind)
     except ValueError as error:
         raise RowError(str(error)) from None
     for one in value:
-        for name in (item, number):
-            if name is not None and not (isinstance(one, dict) and name in one):
+        for name in names.values():
+            if not (isinstance(one, dict) and name in one):
                 raise RowError(f"{show(one)} has no {name!r}")
-    items = [to_id(one[item], "item") for one in value]
-    if number is None:
+    items, role = [to_id(one[names["item"]], "item") for one in value], value_role(names)
+    if role is None:
         return items, None
-    numbers = [to_number(one[number], role) for one in value]
+    numbers = [to_number(one[names[role]], role) for one in value]
     return items, [-rank for rank in numbers] if role == "rank" else numbers
 
 

@@ -39,6 +39,8 @@ def find_door(
     elif groups is not None:
         raise TypeError("groups= goes with one table that has a label and a score in each row")
     else:
+        if run is None and is_path(truth):  # a file with both sides in each row
+            run = truth
         pair = []
         for side, what in ((truth, "truth"), (run, "run")):
             if is_path(side) and what == "truth":

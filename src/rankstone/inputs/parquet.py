@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import Data, Rows
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.roles import Given, by_name, value_role
-from rankstone.inputs.tables import as_batch, floats_in, lists_in, side_of
+from rankstone.inputs.tables import as_batch, floats_in, lists_in, side_of, unpacked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,8 +30,8 @@ def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip:
         schema, read = _open(source)
         wanted = _roles(schema, kind, given, name)
         table = read(columns=list(dict.fromkeys(wanted.values())))
-        found = {role: _playable(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
-    return _checked(name, found, value_role(wanted), skip)
+        found = _playing(name, wanted, {role: one_piece(table[column]) for role, column in wanted.items()}, kind)
+    return _checked(name, found, value_role(found), skip)
 
 
 def _roles(schema: pyarrow.Schema, kind: str, given: Given, name: str) -> dict[str, str]:
@@ -47,6 +47,12 @@ def _open(source: Data | Files) -> tuple[pyarrow.Schema, Callable[..., Table]]:
         return several.schema, several.to_table
     file = parquet.ParquetFile(BufferReader(source))
     return file.schema_arrow, file.read
+
+
+def _playing(path: str, names: Mapping[str, str], found: Mapping[str, Any], kind: str) -> dict[str, pyarrow.Array]:
+    """The columns by their roles, in types that can play them."""
+    parts = unpacked(found, kind)
+    return {role: _playable(path, names.get(role, names["item"]), column, role) for role, column in parts.items()}
 
 
 def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow.Array:
@@ -160,8 +166,8 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
             row = 0
             for batch in _named(path, found):
                 if len(batch):
-                    columns = {role: _playable(path, column, batch[column], role) for role, column in wanted.items()}
-                    rows = _checked(path, columns, value_role(wanted), False, row)
+                    columns = _playing(path, wanted, {role: batch[name] for role, name in wanted.items()}, "run")
+                    rows = _checked(path, columns, value_role(columns), False, row)
                     yield as_batch(rows), done + row + len(batch)
                     row += len(batch)
             done += row

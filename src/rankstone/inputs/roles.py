@@ -227,6 +227,16 @@ def find_side(
     return found
 
 
+def find_inside(names: Sequence[str], kind: str) -> dict[str, str]:
+    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` there is an item's."""
+    item = find(names, "item", "object", {}) or need(names, "item", "object", {"item": "id"})
+    for role in (*ROLES[kind][2:], "score"):
+        value = find(names, role, "object", {}, (item,))
+        if value is not None:
+            return {"item": item, "grade" if kind == "truth" else role: value}
+    return {"item": item}
+
+
 def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], bool]) -> tuple[str, str] | None:
     """The relevant and the returned items of one table, if both are lists."""
     judged, returned = (

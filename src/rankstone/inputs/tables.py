@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, plain, take
+from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.lists import Lists, lists
-from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
+from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -51,7 +51,24 @@ def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
         is_float=floats_in(arrow.schema),
         by_row=True,
     )
-    return side_of({role: arrow[name] for role, name in found.items()})
+    return side_of(unpacked({role: one_piece(arrow[name]) for role, name in found.items()}, what))
+
+
+def unpacked(values: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """Columns by their roles; lists of objects, each with an item and a score, as a list of items and one of scores."""
+    import pyarrow
+
+    column = values["item"]
+    if not (is_list(column.type) and pyarrow.types.is_struct(column.type.value_type)):
+        return values
+    column = column.cast(pyarrow.large_list(column.type.value_type))
+    objects, empty = column.values, column.is_null() if column.null_count else None
+    names = find_inside([objects.type.field(at).name for at in range(objects.type.num_fields)], what)
+    parts = {
+        role: pyarrow.LargeListArray.from_arrays(column.offsets, objects.field(name), mask=empty)
+        for role, name in names.items()
+    }
+    return {**values, **parts}
 
 
 def side_of(values: Mapping[str, Any]) -> Columns | Lists:
