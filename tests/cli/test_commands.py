@@ -274,6 +274,27 @@ def test_columns_by_side(tables, monkeypatch, capsys, words):
     assert capsys.readouterr().out == f"metric,run\nrr,{1 / 2}\n".replace("run", "run.csv", 1)
 
 
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["truth.csv", "one.run", "--columns", "query=question", "item=chunk", "grade=stars"], 1 / 2),
+        (["truth.csv", "one.run", "--columns", "query=question", "item=chunk", "truth.grade=stars"], 1 / 2),
+        (["one.qrels", "run.csv", "--columns", "query=question", "item=found", "score=sure"], 1 / 2),
+    ],
+)
+def test_columns_beside_a_file_that_has_none(tables, monkeypatch, capsys, words, value):
+    monkeypatch.chdir(tables)
+    (tables / "one.run").write_text("1 Q0 x 1 3 t\n1 Q0 b 2 2 t\n")
+    (tables / "one.qrels").write_text("1 0 b 1\n")
+    assert main(["evaluate", *words, "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.endswith(f"rr,{value}\n")
+    assert main(["explain", *words, "rr", "-q", "1"]) == 0
+    assert f"rr of query '1': {value:.4f}" in capsys.readouterr().out
+    other = "score=x" if words[0] == "truth.csv" else "grade=x"
+    assert main(["evaluate", *words, other]) == 2  # nobody has it
+    assert "--columns goes with csv" in capsys.readouterr().err
+
+
 def test_columns_by_position(tables, monkeypatch, capsys):
     monkeypatch.chdir(tables)
     roles = ["query=question", "item=chunk", "grade=stars", "run.query=1", "run.item=3", "run.score=2"]
@@ -303,7 +324,8 @@ def test_one_table_for_both_sides(tables, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["evaluate", "truth.csv", "run.csv"], "or name it: --columns query=...\n"),
+        (["evaluate", "truth.csv", "run.csv"], "name it: --columns query=...; or positions, if this is no header line: "
+         "--columns query=0 item=1 ...\n"),
         (["evaluate", "both.csv", "bare.tsv"], "say which is which: --columns query=0 item=1 score=2\n"),
         (["evaluate", "qrels.txt", "bad.run", "--by", "country"], "--by goes with csv"),
         (["evaluate", "qrels.txt", "odd"], "give --from-format, one of trec, csv"),
@@ -313,11 +335,13 @@ def test_one_table_for_both_sides(tables, capsys):
          "ap: with -s averaging=one_list, items of all queries cannot be ordered by -s ties=item_desc"),
     ],
 )  # fmt: skip
-def test_errors_speak_the_commands_language(files, tables, words, told):
+def test_errors_speak_the_commands_language(files, tables, monkeypatch, capsys, words, told):
     """They name options, not keywords of Python; and as one of them mends it, the usage was bad."""
+    monkeypatch.chdir(files)
     (files / "odd").write_text("zzz\n")
-    code, out, err = run(files, *words)
-    assert (code, out) == (2, "")
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
     assert told in err
     assert err.startswith("rankstone: ")
     assert err.count("\n") == 1

@@ -249,7 +249,8 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
         ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, "
          "query_id, qid, topic, topic_id, user, user_id, customer, customer_id, session, session_id, question_id; "
-         "or name it: columns={'query': ...}"),
+         "or name it: columns={'query': ...}; or positions, if this is no header line: "
+         "columns={'query': 0, 'item': 1, ...}"),
         ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: the run has 2 columns called 'item'"),
         ("user,qid,item,score\nq,q,d,1\n", "run.csv:1: the run's query could be 'user' or 'qid'; rename one, "
          "or name it: columns={'query': ...}"),
@@ -528,7 +529,7 @@ def test_columns_are_checked(file: Any) -> None:
         read_run(path, columns={"grade": "score"})
     with pytest.raises(ValueError, match="columns mixes names and positions"):
         read_run(path, columns={"query": 0, "item": "item"})
-    with pytest.raises(ValueError, match=r"columns= goes with csv, tsv, jsonl and parquet; .* is trec"):
+    with pytest.raises(ValueError, match=r"columns= goes with csv, tsv, dat, jsonl and parquet; .* is trec"):
         read_run(file("a.run", TREC_RUN), columns={"query": "q"})
     assert "no position 5 for the item" in problem(read_run, path, columns={"query": 0, "item": 5})
 

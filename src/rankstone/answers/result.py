@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -401,7 +401,12 @@ class Result(Means):
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:
             lines.append(f"{account.tied} decided by the order of tied items")
-        return lines
+        return [*lines, *self._first.remarks]
+
+    def remarked(self, remarks: Iterable[str]) -> Result:
+        """The same, with more to say of how its data was read."""
+        self._first.remarks = (*self._first.remarks, *remarks)
+        return self
 
 
 def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Floats | None) -> float:

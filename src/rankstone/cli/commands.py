@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rankstone.answers.result import Result
     from rankstone.answers.runs import Runs
     from rankstone.inputs.columns import Columns
+    from rankstone.inputs.files import OnError
+    from rankstone.inputs.lists import Lists
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 
@@ -105,13 +107,14 @@ def _plain_words(value: str | None) -> list[str]:
     """A value as one types it: a dict as NAME=VALUE words."""
     if value is None:
         return []
-    try:
-        read = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return [value]
-    if isinstance(read, dict):
-        return [f"{name}={'...' if to is ... else to}" for name, to in read.items()]
-    return [str(read)]
+    if value.startswith("{"):
+        pairs = re.findall(r"'(\w+)': ([^,}]+)", value)
+        return [*(f"{name}={_unquoted(to)}" for name, to in pairs), *(["..."] if value.endswith(", ...}") else [])]
+    return [_unquoted(value)]
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if text[:1] in ("'", '"') else text
 
 
 def _is_choice(name: str) -> bool:
@@ -294,10 +297,11 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
-    truth, form = _read_truth(arguments), _format(arguments, "run")
+    runs, form = _named(arguments.runs or [arguments.truth]), _format(arguments, "run")
+    truth = _read_truth(arguments, [*runs.values()], arguments.on_error)
     results = {}
-    for name, path in _named(arguments.runs or [arguments.truth]).items():
-        columns = _roles(arguments, "run", path)
+    for name, path in runs.items():
+        columns = _roles(arguments, "run", path, [arguments.truth])
         if arguments.on_error == "stop" and not form and (
             is_large(path) or _worth_watching(path, metrics, arguments, choices)
         ):  # fmt: skip
@@ -317,19 +321,19 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
     return results
 
 
-def _read_truth(arguments: argparse.Namespace) -> Columns:
+def _read_truth(arguments: argparse.Namespace, runs: Sequence[str], on_error: OnError = "stop") -> Columns | Lists:
     from rankstone.inputs.files import read_truth
 
-    columns = _roles(arguments, "truth", arguments.truth)
-    read = read_truth(arguments.truth, format=_format(arguments, "truth"), columns=columns, on_error=arguments.on_error)
+    columns = _roles(arguments, "truth", arguments.truth, runs)
+    read = read_truth(arguments.truth, format=_format(arguments, "truth"), columns=columns, on_error=on_error)
     _report_skipped(arguments.truth, read)
     return read
 
 
-def _refuse_one_sided(path: str, truth: Columns, run: Columns) -> None:
+def _refuse_one_sided(path: str, truth: Columns | Lists, run: Columns | Lists) -> None:
     """Stop at one table for both sides that is only one of them."""
-    for role, column in (("grade", truth.grade), ("score", run.score)):
-        if column is None:
+    for role, side in (("grade", truth), ("score", run)):
+        if getattr(side, role, side) is None:
             raise UsageError(f"{path} has no {role} column, so it is not both the truth and the run; give a RUN too")
 
 
@@ -350,7 +354,7 @@ def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choi
     return True
 
 
-def _report_skipped(path: str, side: Columns) -> None:
+def _report_skipped(path: str, side: Columns | Lists) -> None:
     if side.skipped:
         first = side.bad_lines[0]
         print(
@@ -428,15 +432,17 @@ def _groups(arguments: argparse.Namespace) -> dict[Any, Any]:
     """Each query's group, from a column of the truth file."""
     from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
+    from rankstone.inputs.tables import as_columns
 
     path = arguments.truth
     if path == "-":
         raise UsageError("--by reads the truth twice; it cannot come from standard input")
-    roles = {**(_roles(arguments, "truth", path) or {}), "item": arguments.by}
+    roles = {**(_roles(arguments, "truth", path, arguments.runs) or {}), "item": arguments.by}
     try:
         read = read_truth(path, format=_format(arguments, "truth"), columns=roles, on_error=arguments.on_error)
     except ValueError as error:
         raise ValueError(str(error).replace("columns=", "by=")) from None
+    read = as_columns(read, "truth")
     out: dict[Any, Any] = {}
     for query, group in zip(plain_ids(read.query), plain_ids(read.item), strict=True):
         if out.setdefault(query, group) != group:
@@ -447,48 +453,13 @@ def _groups(arguments: argparse.Namespace) -> dict[Any, Any]:
 # -- which column is which, and what the files are -----------------------------------------------------------
 
 
-def _columns(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    """What `columns=` is in Python: by role, or by side and role."""
-    from rankstone.inputs.roles import ROLES
+def _sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | Lists]:
+    """The truth and the runs, with ids of one kind."""
+    from rankstone.inputs.files import read_run, same_ids
 
-    shared: dict[str, Any] = {}
-    sides: dict[str, dict[str, Any]] = {"truth": {}, "run": {}}
-    for word, name in _pairs(arguments.columns, "--columns").items():
-        side, dot, role = word.rpartition(".")
-        if (dot and side not in sides) or role not in ROLES.get(side, (*ROLES["truth"], *ROLES["run"])):
-            roles = (
-                [f"{known}.{role}" for known in sides for role in ROLES[known]]
-                if dot
-                else {*ROLES["truth"], *ROLES["run"]}
-            )
-            raise UsageError(f"--columns {word}={name}: the roles are {', '.join(sorted(roles))}")
-        (sides[side] if dot else shared)[role] = name if name is None or type(name) in (int, str) else str(name)
-    if not any(sides.values()):
-        return shared or None
-    return {
-        side: {**{role: name for role, name in shared.items() if role in ROLES[side]}, **own}
-        for side, own in sides.items()
-    }
-
-
-def _sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Any]:
-    """The truth's file and those of the runs, or what is in them where it was said what they are."""
-    from rankstone.inputs.files import read_run, read_truth, same_ids
-
-    if not arguments.format:
-        return [arguments.truth, *runs]
-    truth = read_truth(
-        arguments.truth,
-        format=_format(arguments, "truth"),
-        columns=_roles(arguments, "truth", arguments.truth),
-    )
+    truth, form = _read_truth(arguments, runs), _format(arguments, "run")
     read = [
-        read_run(
-            path,
-            format=_format(arguments, "run"),
-            columns=_roles(arguments, "run", path),
-            beside=arguments.truth,
-        )
+        read_run(path, format=form, columns=_roles(arguments, "run", path, [arguments.truth]), beside=arguments.truth)
         for path in runs
     ]
     for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
@@ -496,11 +467,20 @@ def _sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Any]:
     return [truth, *read]
 
 
-def _roles(arguments: argparse.Namespace, side: str, path: str) -> dict[str, Any] | None:
-    """The columns of one side's file."""
-    from rankstone.inputs.roles import roles_of
+def _roles(arguments: argparse.Namespace, side: str, path: str, others: Sequence[str]) -> dict[str, Any] | None:
+    """The columns of one side's file: those named for both sides, if it can have any, and its own."""
+    from rankstone.inputs.files import side_columns
+    from rankstone.inputs.roles import ROLES
 
-    return roles_of(_columns(arguments), side) or None
+    named: dict[str, dict[str, Any]] = {"": {}, "truth": {}, "run": {}}
+    for word, name in _pairs(arguments.columns, "--columns").items():
+        which, _, role = word.rpartition(".")
+        known = {"": [*dict.fromkeys(ROLES["truth"] + ROLES["run"])], "truth": ROLES["truth"], "run": ROLES["run"]}
+        if role not in known.get(which, ()):
+            roles = [f"{side}.{role}" if side else role for side in known for role in known[side]]
+            raise UsageError(f"--columns {word}={name}: the roles are {', '.join(roles)}")
+        named[which][role] = name if name is None or type(name) in (int, str) else str(name)
+    return {**(side_columns(named[""] or None, side, path, others) or {}), **named[side]} or None
 
 
 def _format(arguments: argparse.Namespace, side: str) -> str | None:
@@ -592,14 +572,13 @@ def _explain(arguments: argparse.Namespace) -> None:
         raise UsageError("give one run and one or two conventions, or two runs and one convention")
     for convention in conventions:
         _check([arguments.metric], convention, choices)
-    truth, *runs = _sides(arguments, arguments.runs)
+    truth, run, *other = _sides(arguments, arguments.runs)
     explained = explain(
         truth,
-        runs[0] if len(runs) == 1 else tuple(runs),
+        (run, other[0]) if other else run,
         arguments.metric,
         query=arguments.query,
         convention=conventions[0] if len(conventions) == 1 else tuple(conventions),
-        columns=_columns(arguments),
         **choices,
     )
     print(_shown(explained, explained.rows(), arguments.shown))
@@ -615,7 +594,7 @@ def _identify(arguments: argparse.Namespace) -> None:
         raise UsageError(str(error)) from None
     _check([str(asked(reported)[0])], "rankstone", choices)
     truth, run = _sides(arguments, [arguments.run])
-    identified = identify(truth, run, reported, columns=_columns(arguments), **choices)
+    identified = identify(truth, run, reported, **choices)
     print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.shown))
 
 
@@ -653,7 +632,7 @@ def _convert(arguments: argparse.Namespace) -> None:
         arguments.kind,
         source_format=_format(arguments, arguments.kind),
         target_format=arguments.to_format,
-        columns=_roles(arguments, arguments.kind, arguments.source),
+        columns=_roles(arguments, arguments.kind, arguments.source, []),
         on_error=arguments.on_error,
     )
     _report_skipped(arguments.source, read)

@@ -16,7 +16,7 @@ from rankstone.inputs.roles import Given
 
 ROWS = 1 << 18  # in a batch of Parquet; larger ones cost more time, for fresh memory
 BYTES = 1 << 24  # in a batch of text
-HEAD = 1 << 16  # bytes that tell a format
+HEAD = 1 << 20  # bytes that tell a format
 
 # Rows, and how far into the file they go.
 Batch = tuple[Columns, int]

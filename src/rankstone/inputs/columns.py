@@ -33,6 +33,8 @@ class Columns:
     score: Column | None = None
     skipped: int = 0  # bad rows of a file that were left out
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
+    empty: Column | None = None  # queries of a batch whose lists have nothing in them
+    remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
 
 
 def columns(
@@ -92,4 +94,5 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped)
+        said = (*truth.remarks, *run.remarks)
+        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=said)

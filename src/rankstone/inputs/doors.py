@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rankstone.inputs.arrow import is_table
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.files import is_path, read_run, read_truth, same_ids
+from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
 from rankstone.inputs.lists import ListPair, Lists
-from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_sparse
-from rankstone.inputs.roles import roles_of
+from rankstone.inputs.matrices import Dense, as_array, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.inputs.source import Source
-from rankstone.inputs.tables import as_columns, from_table, predictions
+from rankstone.inputs.tables import as_columns, as_lists, from_table, has_empty, predictions
 
 if TYPE_CHECKING:
     from rankstone.typing import Array, Numbers, Roles, Run, Truth
@@ -40,13 +39,17 @@ def find_door(
     elif groups is not None:
         raise TypeError("groups= goes with one table that has a label and a score in each row")
     else:
+        if run is None and is_path(truth):  # a file with both sides in each row
+            run = truth
         pair = []
         for side, what in ((truth, "truth"), (run, "run")):
             if is_path(side) and what == "truth":
-                pair.append(read_truth(side, columns=roles_of(columns, what) or None))
+                pair.append(read_truth(side, columns=side_columns(columns, what, side, [run])))
             elif is_path(side):
                 beside = truth if is_path(truth) else None
-                pair.append(read_run(side, columns=roles_of(columns, what) or None, beside=beside))
+                pair.append(read_run(side, columns=side_columns(columns, what, side, [truth]), beside=beside))
+            elif pair and isinstance(pair[0], Columns) and is_scores(side):
+                pair.append(_scored(pair[0], side, truth))
             elif is_sparse(side):
                 pair.append(from_sparse(side))
             else:
@@ -59,12 +62,21 @@ def find_door(
         )
     if kinds == [Mapping, Mapping]:
         return Dicts(*pair)
-    if kinds == [Lists, Lists]:
-        return ListPair(*pair)
-    judged, returned = as_columns(pair[0], "truth"), as_columns(pair[1], "run")
+    by_list = kinds == [Lists, Lists] or any(map(has_empty, pair))
+    shape: Any = as_lists if by_list else as_columns
+    judged, returned = shape(pair[0], "truth"), shape(pair[1], "run")
     if is_path(truth) or is_path(run):  # a file's ids are text, whatever they look like
         judged, returned = same_ids(judged, returned)
-    return ColumnPair(judged, returned)
+    return ListPair(judged, returned) if by_list else ColumnPair(judged, returned)
+
+
+def _scored(truth: Columns, scores: Numbers, given: Truth) -> Columns:
+    """The truth's rows as a run, with a score for each."""
+    found = as_array(scores)
+    if len(found) != len(truth.query):
+        name = given if is_path(given) else "the truth"
+        raise ValueError(f"there are {len(found)} scores, but {name} has {len(truth.query)} rows")
+    return Columns(truth.query, truth.item, score=found)
 
 
 def _kind(side: object) -> str:

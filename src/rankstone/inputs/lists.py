@@ -11,6 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Places, as_column, is_list, one_piece, plain, plain_ids
+from rankstone.inputs.columns import BadLine
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Lists:
     items: Column
     values: Column | None = None  # grades of a truth, scores of a run
     query: Column | None = None  # the queries' ids
+    skipped: int = 0  # bad rows of a file that were left out
+    bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -29,23 +29,30 @@ def is_matrix(given: object) -> TypeGuard[Array]:
     )
 
 
-def _array(given: Any) -> NDArray[Any]:
+def as_array(given: Any) -> NDArray[Any]:
     """A NumPy array; a tensor is taken off its device and out of its graph."""
     if hasattr(given, "detach"):
         given = given.detach().cpu()
     return np.asarray(given)
 
 
+def is_scores(given: object) -> TypeGuard[Numbers]:
+    """Is it a one-dimensional array, or a list, of numbers."""
+    if isinstance(given, (list, tuple)):
+        return len(given) > 0 and all(isinstance(one, (int, float)) for one in given)
+    return getattr(given, "ndim", None) == 1 and hasattr(given, "__array__") and as_array(given).dtype.kind in "iuf"
+
+
 class Dense:
     """Scores and labels of the same items; a mask says which cells are real, or `lengths` how many of each row."""
 
     def __init__(self, scores: Array, labels: Array, mask: Array | None = None, lengths: Numbers | None = None) -> None:
-        self.scores, self.labels = _array(scores), _array(labels)
+        self.scores, self.labels = as_array(scores), as_array(labels)
         if mask is not None and lengths is not None:
             raise TypeError("give a mask or lengths, not both")
-        self.mask = None if mask is None else _array(mask)
+        self.mask = None if mask is None else as_array(mask)
         if lengths is not None:
-            sizes = _array(lengths)
+            sizes = as_array(lengths)
             rows, width = self.scores.shape
             if sizes.shape != (rows,) or sizes.dtype.kind not in "iu" or (sizes < 0).any() or (sizes > width).any():
                 raise ValueError(f"lengths must be {rows} whole numbers from 0 to {width}")
