@@ -130,3 +130,13 @@ def test_rules_for_what_is_there_twice_hold_for_each_metric(items):
     assert dict(together) == {one: rs.evaluate(truth, {"q": items}, one, convention="replay")[one] for one in asked}
     assert together["precision@3"] == pytest.approx(2 / 3)
     assert together["ap@3"] == pytest.approx((1 / 1 + 2 / 2) / 2 if items[1] == "b" else (1 / 1 + 2 / 2 + 3 / 3) / 2)
+
+
+def test_choices_and_conventions_are_readable():
+    """One line each, in a terminal and in a notebook."""
+    lines = repr(rs.choices).splitlines()
+    assert len(lines) == len(rs.choices)
+    assert lines[0].startswith("ties: who goes first among equal scores; 'item_desc' (default), 'item_asc', 'input'")
+    for listing in (rs.choices, rs.conventions, rs.metrics):
+        assert repr(listing).count("\n") == len(listing) - 1
+        assert listing._repr_html_().count("<tr>") == len(listing)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS, Preset
-from rankstone.metrics.registry import ByName, Declaration, Value, declared
+from rankstone.metrics.registry import ByName, Declaration, Listing, Value, declared
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -114,7 +114,7 @@ def decide(
     return declaration.defaults[name] if name in declaration.defaults else CHOICES[name].default
 
 
-class Conventions(Mapping[str, Convention]):
+class Conventions(Listing[Convention]):
     """Every convention by name: `rs.conventions["trec_eval"]`."""
 
     def __init__(self, presets: Mapping[str, Preset]) -> None:
@@ -132,8 +132,8 @@ class Conventions(Mapping[str, Convention]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {known.summary}" for name, known in self.items())
+    def _about(self, name: str) -> str:
+        return self[name].summary
 
 
 conventions = Conventions(PRESETS)

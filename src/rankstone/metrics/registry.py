@@ -7,6 +7,7 @@ import difflib
 import inspect
 import operator
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -19,6 +20,7 @@ from typing import (
     Literal,
     SupportsIndex,
     TypeAlias,
+    TypeVar,
     get_args,
     get_origin,
     get_type_hints,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rankstone.conventions.convention import Convention
     from rankstone.typing import Items, Keywords, Numbers
 
+T = TypeVar("T")
 Kind = Literal["ranking", "count", "ratings", "agreement"]
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
@@ -327,7 +330,23 @@ class Metric:
     __repr__ = __str__
 
 
-class Metrics(Mapping[str, Metric]):
+class Listing(Mapping[str, T]):
+    """Things by name, which print as a list of what each of them is."""
+
+    @abstractmethod
+    def _about(self, name: str) -> str: ...
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {self._about(name)}" for name in self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = (f"<tr><td><code>{escape(name)}</code></td><td>{escape(self._about(name))}</td></tr>" for name in self)
+        return f"<table>{''.join(rows)}</table>".replace("<td>", "<td style='text-align:left'>")
+
+
+class Metrics(Listing[Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
 
     def __getitem__(self, name: str) -> Metric:
@@ -350,8 +369,8 @@ class Metrics(Mapping[str, Metric]):
     def __dir__(self) -> list[str]:
         return list(_DECLARED)
 
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {_DECLARED[name].summary}" for name in self)
+    def _about(self, name: str) -> str:
+        return _DECLARED[name].summary
 
 
 metrics = Metrics()
