@@ -459,12 +459,42 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
     assert all(word in script for word in ("evaluate", "ndcg", "trec_eval", "per-query", "markdown"))
 
 
-def test_bash_completes(files, capsys):
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["evaluate", "-m", "nd"], ["ndcg"]),
+        (["evaluate", "-c", "trec"], ["trec_eval", "trec_eval-9", "trectools"]),
+        (["evaluate", "-s", "tie"], ["ties=", "tied_pairs="]),
+        (["evaluate", "-o", ""], []),
+        (["evaluate", "q.txt", "--quie"], ["--quiet"]),
+        (["trec_eval", "-m", "ndcg_"], ["ndcg_rel", "ndcg_cut"]),
+        (["trec_eval", "-m", "map"], ["map", "map_cut", "map_avgjg"]),
+        (["trec_eval", "-c", "trec"], []),
+        (["completion", "f"], ["fish"]),
+        (["metrics", "nd"], ["ndcg"]),
+        (["conv"], ["conventions", "convert"]),
+    ],
+)
+def test_bash_completes(capsys, words, offered):
     assert main(["completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    asked = script + '\nCOMP_WORDS=(rankstone evaluate -m nd); COMP_CWORD=3; _rankstone; echo "${COMPREPLY[@]}"'
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["ndcg"]
+    typed = " ".join(f"'{word}'" for word in ("rankstone", *words))
+    asked = f'COMP_WORDS=({typed}); COMP_CWORD={len(words)}; _rankstone; echo "${{COMPREPLY[@]}}"'
+    script = f"{capsys.readouterr().out}\n{asked}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered
+
+
+def test_other_shells_complete_the_same(capsys):
+    assert main(["completion", "zsh"]) == 0
+    assert "compinit" in capsys.readouterr().out  # without it zsh has no completion at all
+    assert main(["completion", "fish"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("from completion'" in line and "-a 'bash zsh fish'" in line for line in lines)
+    measures, flag = (
+        [line for line in lines if "from trec_eval'" in line and option in line] for option in ("-s m", "-s c")
+    )
+    assert " ndcg_cut " in measures[0]
+    assert " -a " not in flag[0]
 
 
 class Terminal:
