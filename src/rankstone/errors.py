@@ -1,4 +1,4 @@
-"""What a user may catch. All of them are ValueErrors."""
+"""What a user may catch. All errors are ValueErrors."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ class NoRowsError(FileError):
 
     def __init__(self, path: str, problem: str = "has no rows", line: int | None = None) -> None:
         super().__init__(path, problem, line)
+
+
+class UnmatchedWarning(UserWarning):
+    """No returned item is judged: every value that follows is honest, and perhaps not what was meant."""
 
 
 class QueryError(ValueError):

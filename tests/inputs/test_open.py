@@ -333,7 +333,7 @@ def test_numpy_ids_and_numbers_in_dicts():
 
 def test_numbers_equal_as_python_has_them_equal():
     """1, 1.0 and True are one id to a dict, so they are to us."""
-    assert rs.evaluate({1: {2: 1}}, {1.0: {2.0: 5}}, "rr")["rr"] == 1
+    assert rs.evaluate({1: {1: 1}}, {1.0: {True: 5}}, "rr")["rr"] == 1
 
 
 # -- duplicates ----------------------------------------------------------------------------------------------

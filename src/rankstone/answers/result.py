@@ -127,6 +127,8 @@ class Comparison:
 class Result(Means):
     """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
 
+    _notes: tuple[str, ...] = ()  # on how the data was read
+
     def __init__(
         self,
         outcomes: dict[str, Outcome],
@@ -138,6 +140,7 @@ class Result(Means):
         self._outcomes = outcomes
         self._aligned = aligned
         self._first = next(iter(aligned.values()))
+        self._notes = self._first.notes
         self.convention = convention
         self.choices = dict(choices)
         self._weights = weights
@@ -357,7 +360,7 @@ class Result(Means):
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:
             lines.append(f"{account.tied} decided by the order of tied items")
-        return lines
+        return [*lines, *self._notes]
 
     def defined(self) -> list[str]:
         """The definitions of all the metrics in a few lines, what they share said once."""

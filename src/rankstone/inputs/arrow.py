@@ -76,6 +76,8 @@ def _wide(kind: Kind) -> Kind:
 
 def as_column(name: str, values: typing.Column) -> Column:
     """A NumPy array of numbers, or an Arrow array in one piece."""
+    if hasattr(values, "detach"):  # of torch
+        values = as_array(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         if values.ndim != 1:
             raise ValueError(f"column {name!r} has shape {values.shape}; it must have one dimension")
@@ -90,6 +92,13 @@ def as_column(name: str, values: typing.Column) -> Column:
         return one_piece(pyarrow.array(values))
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"column {name!r}: {error}") from None
+
+
+def as_array(given: Any) -> NDArray[Any]:
+    """A NumPy array; a tensor is taken off its device and out of its graph."""
+    if hasattr(given, "detach"):
+        given = given.detach().cpu()
+    return np.asarray(given)
 
 
 def one_piece(column: Pieces) -> pyarrow.Array:
@@ -180,6 +189,11 @@ def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     """Ids as Python values: all of a column's, or those of some rows."""
     ids = movable(column) if at is None else take(column, at)
     return ids.tolist()
+
+
+def distinct(column: Column) -> Sequence[Any]:
+    """The ids that occur, as Python values."""
+    return plain(column).unique().to_pylist()
 
 
 def text_array(words: Sequence[str]) -> pyarrow.Array:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Column, as_column, numbers, plain_ids
+from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Columns:
     score: Column | None = None
     skipped: int = 0  # bad rows of a file that were left out
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
+    notes: tuple[str, ...] = ()  # how they were read, where that is not plain
 
 
 def columns(
@@ -75,8 +76,9 @@ def as_scores(ranks: typing.Column) -> Column:
 class ColumnPair:
     """A truth and a run as columns."""
 
-    def __init__(self, truth: Columns, run: Columns) -> None:
+    def __init__(self, truth: Columns, run: Columns, *, notes: tuple[str, ...] = ()) -> None:
         self.truth, self.run = truth, run
+        self.notes = (*truth.notes, *run.notes, *notes)
 
     repeatable = True
 
@@ -92,4 +94,7 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped)
+        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, notes=self.notes)
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]]:
+        return distinct(self.truth.item), distinct(self.run.item)

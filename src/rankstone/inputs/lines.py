@@ -196,7 +196,7 @@ def as_read(
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank" and value is not None:
         role, value = "score", as_scores(value)
-    named = {} if role is None else {role: value}
+    named: dict[str, Any] = {} if role is None else {role: value}
     return Columns(query, item, **named, skipped=skipped, bad_lines=bad)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, is_list
+from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, as_column, is_list, plain, plain_ids, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
+from rankstone.inputs.dicts import plain_dict
 from rankstone.inputs.lists import Lists, lists
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
+    from rankstone import typing
     from rankstone.typing import Id, Items, Numbers
 
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
@@ -84,8 +86,32 @@ def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     return side
 
 
+def queries_of(side: Side) -> Sequence[Any] | None:
+    """The queries of a side that has empty lists, which rows of items cannot show; None if it has none."""
+    if isinstance(side, Mapping):
+        return list(side) if any(len(items) == 0 for items in plain_dict(side, "run").values()) else None
+    if isinstance(side, Lists) and side.query is not None and (np.diff(side.offsets) == 0).any():
+        return plain_ids(side.query)
+    return None
+
+
+def grouped(side: Columns, queries: Sequence[Any] | None) -> Lists:
+    """Rows of items as one list a query, of these queries or of those that occur."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    ids = plain(side.query)
+    known = ids.unique() if queries is None else pyarrow.array(queries).cast(ids.type)
+    at = pc.index_in(ids, value_set=known).to_numpy(zero_copy_only=False)
+    order = np.argsort(at, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(known)))))
+    values = side.score if side.grade is None else side.grade
+    return Lists(offsets, take(side.item, order), take(values, order), known, side.notes)
+
+
 def _flat(side: Mapping[Id, Any], what: str) -> Columns:
     """A nested dict as rows. Ids must be all integers or all strings then, as in a table."""
+    side = plain_dict(side, what)
     value = "grade" if what == "truth" else "score"
     queries: list[Id] = []
     items: list[Id] = []
@@ -126,11 +152,27 @@ def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tu
     wanted = ROLES["predictions"][0 if groups is None else 1 :]
     found = find_all(arrow.column_names, wanted, "table", roles, optional=("item",))
     grade, score = arrow[found["grade"]], arrow[found["score"]]
-    items = arrow[found["item"]] if "item" in found else np.arange(arrow.num_rows)
-    if groups is None:
-        query = arrow[found["query"]]
+    items = arrow[found["item"]] if "item" in found else None
+    return flat(grade, score, groups, arrow[found["query"]] if groups is None else None, items)
+
+
+def flat(
+    labels: typing.Column,
+    scores: typing.Column,
+    groups: Numbers | None,
+    query: typing.Column | None,
+    items: typing.Column | None = None,
+) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
+    """The truth and the run of flat arrays, with the number of rows of each query or with each row's query."""
+    if (groups is None) == (query is None):
+        raise TypeError("flat labels and scores need groups= (how many rows each query has) or query= (whose each is)")
+    grade, score = as_column("labels", labels), as_column("scores", scores)
+    if len(grade) != len(score):
+        raise ValueError(f"there are {len(grade)} labels but {len(score)} scores")
+    items = np.arange(len(grade)) if items is None else items
+    if query is not None:
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)
-    offsets = _offsets(groups, arrow.num_rows)
+    offsets = _offsets(groups, len(grade))  # type: ignore[arg-type]
     return lists(items, grades=grade, offsets=offsets), lists(items, scores=score, offsets=offsets)
 
 
@@ -139,5 +181,5 @@ def _offsets(groups: Numbers, rows: int) -> Places:
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         raise ValueError("groups must be whole numbers from 0: how many rows each query has, in order")
     if sizes.sum() != rows:
-        raise ValueError(f"groups add up to {sizes.sum()} rows but the table has {rows}")
+        raise ValueError(f"groups add up to {sizes.sum()} rows but there are {rows}")
     return np.concatenate(([0], np.cumsum(sizes.astype(np.int64))))

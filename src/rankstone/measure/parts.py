@@ -14,12 +14,11 @@ from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
+from rankstone.measure.match import SOME, Queries, refuse
 from rankstone.measure.sources import align_all
 from rankstone.measure.sums import Measured, Sums, mean_from, measure, sums_of, total
-from rankstone.measure.values import refuse, some, view_for, weights_of
+from rankstone.measure.values import view_for, weights_of
 from rankstone.metrics.registry import Declaration, is_built_in, metric
-
-SOME = 5  # names in an error
 
 Weights = Mapping[Any, float] | None
 
@@ -150,11 +149,10 @@ class Part:
         """Stop at what was wrong anywhere, and at queries that the plans call an error."""
         if self.error is not None:
             raise self.error
+        queries = Queries(self.judged, self.missing, self.extra, self.some_missing, self.some_extra)
+        queries.refuse_strangers()
         for plan in plans:
-            if plan.choices["missing"] == "error" and self.missing:
-                raise ValueError(f"the run lacks {self.missing} judged queries: {some(self.some_missing)}")
-            if plan.choices["extra"] == "error" and self.extra:
-                raise ValueError(f"the truth lacks {self.extra} queries of the run: {some(self.some_extra)}")
+            queries.refuse(plan)
 
     def means(self, plan: Plan) -> list[float]:
         """A metric's mean as ordered, and with ties at their two extremes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,25 +114,6 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     if choices["query_digits"] is not None:
         values = ranking.round(values, choices["query_digits"])
     return values if counted is None else where(counted, values, math.nan), counted
-
-
-def refuse(plan: Plan, aligned: Aligned) -> None:
-    """Stop where the convention calls a missing, an empty or an extra query an error."""
-    ranked = aligned.ranked
-    if plan.choices["missing"] == "error" and not ranked.present.all():
-        missing = [aligned.queries[int(at)] for at in np.flatnonzero(~ranked.present)]
-        hint = "missing='zero' counts them as empty lists, missing='skip' leaves them out"
-        raise ValueError(f"the run lacks {len(missing)} judged queries: {some(missing)}; {hint}")
-    if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
-        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
-        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
-    if plan.choices["extra"] == "error" and aligned.extra_count:
-        raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {some(aligned.extra)}")
-
-
-def some(queries: Collection[object]) -> str:
-    """The first few, for an error."""
-    return ", ".join(repr(query) for query in list(queries)[:5]) + (" ..." if len(queries) > 5 else "")
 
 
 def weights_of(weights: Weights, aligned: Aligned) -> Floats:
