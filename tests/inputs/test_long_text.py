@@ -87,7 +87,7 @@ def test_a_number_that_is_none_for_trec_eval(
 def test_more_digits_than_python_reads(tmp_path: Path) -> None:
     path = tmp_path / "file.qrels"
     path.write_text(f"q 0 a {'9' * 5_000}\n")
-    with pytest.raises(BadFile, match="rel 9+ is too large"):
+    with pytest.raises(BadFile, match=r"rel 9+ is too large"):
         read_qrels(str(path), comments=False)
     with pytest.raises(FileError, match="too large"):
         read_truth(path, format="trec")
