@@ -75,6 +75,7 @@ def outcome_of(plan: Plan, found: Measured, weights: Floats | None, add: Add | N
     return Outcome(plan, found.ratio, found.values, found.counted, mean_from(plan, sums, found.ratio.finish))
 
 
+@np.errstate(over="ignore")  # `mean_from` looks for it
 def _total(values: Floats) -> float:
     return float(np.add.reduce(values))
 
@@ -131,6 +132,8 @@ def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
 def mean_from(plan: Plan, sums: Sums, finish: Finish | None) -> float:
     """The mean that the sums make."""
     averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.declaration.whole
+    if math.isinf(sums.top) or math.isinf(sums.bottom):  # of values that are finite
+        raise ValueError(f"{plan.metric}: the values of the queries are too large to add up as floats")
     if averaging == "one_list" or (averaging == "micro" and sums.queries):
         mean = _divided(plan, sums.top, sums.bottom, finish)
     elif averaging == "parts" and sums.queries and whole is not None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from rankstone.typing import Weights
 
 
+# A number that grew too large is looked for in `values_of`, where the query is known.
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
 def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
     """The ranking as the metric sees it."""
     ties = ties or plan.choices["ties"]
@@ -30,6 +34,7 @@ def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
     return ranked if ties in COUNTED else ranked.with_ties(ties)
 
 
+@_quiet
 def apply(plan: Plan, ranking: Ranking) -> Ratio:
     """What the metric's function says."""
     try:
@@ -83,6 +88,7 @@ def _nothing_relevant(plan: Plan, ranking: Ranking) -> Values:
     return none if plan.choices["both_empty"] is None else none & ~_both_empty(ranking)
 
 
+@_quiet
 def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None) -> tuple[Values, Values | None]:
     """The queries' values, NaN where one does not enter the mean, and which of them enter it (None: all)."""
     choices, where = plan.choices, ranking.where
@@ -92,6 +98,9 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     values = earned / possible if every else where(defined, earned / where(defined, possible, 1.0), math.nan)
     if ratio.finish is not None:
         values = ratio.finish(values)
+    infinite = ~(ranking.abs(earned) < math.inf) | ~(ranking.abs(possible) < math.inf)  # or not a number
+    infinite = infinite | (defined & ~(ranking.abs(values) < math.inf))
+    ranking.refuse(_both(counted, infinite), "grades or scores are too large to add up as floats")
     short = _short(plan, ranking)
     if short is not None:
         values, defined = where(short, 0.0, values), defined | short

@@ -365,16 +365,21 @@ def depth(k: SupportsIndex) -> int:
         raise TypeError(f"k must be a whole number from 1, not {k!r}") from None
     if number < 1:
         raise ValueError(f"k must be a whole number from 1, not {number}")
+    if number.bit_length() > 1000:
+        raise ValueError("k must be a whole number from 1, not one of more than 300 digits")
     return number
 
 
-_SHAPE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(\(.*\))?\s*(?:@\s*(\{[^}]*\}|[^{}\s]+))?\s*", re.DOTALL)
+# Each character can be read in one way only, so that a long text that is none takes no time either.
+_SHAPE = re.compile(
+    r"([A-Za-z][A-Za-z0-9_]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL
+)
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> tuple[Metric, ...]:
     """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`, `ndcg(gain="exp2")@10`."""
-    shape = _SHAPE.fullmatch(text)
+    shape = _SHAPE.fullmatch(text.strip())
     if shape is None:
         raise ValueError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
     word, arguments, cutoffs = shape.groups()
