@@ -147,9 +147,9 @@ class Rows(Ranking):
         at = self.xp.reshape(self.places_of - 1, (-1,))
         return self.xp.reshape(self.xp.take(table, at), self.places_of.shape)
 
-    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Array:
+    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Array:
         if isinstance(depth, int):
-            return self.constant([[float(sums_of_discounts(discount, float(depth)))]])
+            return self.constant([[float(sums_of_discounts(discount, float(depth), smooth))]])
         sums = self.constant(np.cumsum([0.0, *discounts_up_to(discount, self.width)[1:]]))
         depth = self.retrieved if depth is None else depth
         at = self.xp.astype(self.xp.reshape(depth, (-1,)), self.whole)
