@@ -441,6 +441,9 @@ class Batch(Rows):
         cells = self.xp.where(self.scores <= 0, 0.0, self.relevance(self.number(self.given)))
         return self.xp.sum(self._by_column(cells), axis=-1, keepdims=True)
 
+    def returned_at(self, k: Depth = None) -> Array:
+        return self.relevant_at(k) if self._cut_at(k) else self.hits()  # places below k may not have been looked at
+
     # -- order -----------------------------------------------------------------------------------------------
 
     @cached_property

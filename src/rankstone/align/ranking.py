@@ -285,16 +285,21 @@ class Ranking(Functions, ABC):
 
     def counted(self, k: Depth = None) -> Values:
         """What each item counts at k: its credit, but nothing where the truth is cut at k and it stands below."""
-        if self.rule.truth_depth == "k" and k is not None:
-            return self.where(self.place <= self.spread(k), self.credit, 0.0)
-        return self.credit
+        return self.where(self.place <= self.spread(k), self.credit, 0.0) if self._cut_at(k) else self.credit
 
-    def relevant_within(self, k: Depth = None) -> Values:
+    def relevant_at(self, k: Depth = None) -> Values:
         """How many items of the truth are relevant at k: fewer than all of them where it is cut at k."""
-        if self.rule.truth_depth == "k" and k is not None:
-            truth = self.ideal("given")
-            return truth.sum(truth.credit, k)
-        return self.relevant
+        if not self._cut_at(k):
+            return self.relevant
+        truth = self.ideal("given")
+        return truth.sum(truth.credit, k)
+
+    def returned_at(self, k: Depth = None) -> Values:
+        """How many of these the list holds, in any place."""
+        return self.sum(self.counted(k)) if self._cut_at(k) else self.hits()
+
+    def _cut_at(self, k: Depth) -> bool:
+        return self.rule.truth_depth == "k" and k is not None
 
     def settled(self, k: Depth = None) -> bool:
         """Do the first k places hold the same items in every order of tied ones."""

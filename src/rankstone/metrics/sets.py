@@ -251,9 +251,9 @@ def fallout(
             ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
             f"a catalogue of {catalogue} items cannot hold the items",
         )
-        return Ratio(taken, catalogue - ranking.relevant_within(k))
+        return Ratio(taken, catalogue - ranking.relevant_at(k))
     if nonrelevant == "list" or ranking.listed:  # where only the list is known
-        return Ratio(taken, ranking.retrieved - ranking.sum(ranking.counted(k)))
+        return Ratio(taken, ranking.retrieved - ranking.returned_at(k))
     return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
 
 
