@@ -147,9 +147,9 @@ class Rows(Ranking):
         at = self.xp.reshape(self.places_of - 1, (-1,))
         return self.xp.reshape(self.xp.take(table, at), self.places_of.shape)
 
-    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Array:
+    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Array:
         if isinstance(depth, int):
-            return self.constant([[float(sums_of_discounts(discount, float(depth)))]])
+            return self.constant([[float(sums_of_discounts(discount, float(depth), smooth))]])
         sums = self.constant(np.cumsum([0.0, *discounts_up_to(discount, self.width)[1:]]))
         depth = self.retrieved if depth is None else depth
         at = self.xp.astype(self.xp.reshape(depth, (-1,)), self.whole)
@@ -440,6 +440,9 @@ class Batch(Rows):
             return self.relevant
         cells = self.xp.where(self.scores <= 0, 0.0, self.relevance(self.number(self.given)))
         return self.xp.sum(self._by_column(cells), axis=-1, keepdims=True)
+
+    def returned_at(self, k: Depth = None) -> Array:
+        return self.relevant_at(k) if self._cut_at(k) else self.hits()  # places below k may not have been looked at
 
     # -- order -----------------------------------------------------------------------------------------------
 

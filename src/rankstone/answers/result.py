@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from rankstone.answers.definition import Definition, Plain, definition_of, summa
 from rankstone.answers.table import text_table, wrapped
 from rankstone.conventions.convention import Convention
 from rankstone.inputs.source import Align, Aligned
-from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.sums import Measured, Outcome, mean_from, range_of, span, sums_of
 from rankstone.measure.values import view_for
 from rankstone.metrics.registry import ByName, Metric, parse
 from rankstone.version import __version__
@@ -29,11 +30,11 @@ _ALIGN = "<>>>"
 
 @dataclass(frozen=True)
 class TieRange:
-    """What another order of tied items could have made of a mean."""
+    """What another order of tied items could have made of a mean; NaN where that has no closed form."""
 
     lowest: float
     highest: float
-    queries: int  # how many queries' values depend on that order
+    queries: int  # how many queries' values depend on that order, or may depend on it where the range is NaN
 
 
 @dataclass(frozen=True)
@@ -227,14 +228,12 @@ class Result(Means):
         out = {}
         for label, outcome in self._outcomes.items():
             ranked = self._aligned[outcome.plan.align].ranked
-            if ranked.tied is None or outcome.plan.metric.declaration.kind == "ratings":
+            found = range_of(outcome.plan, ranked, self._weights)
+            if found is None:
                 out[label] = (outcome.mean, outcome.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            others = (measure(outcome.plan, ranked, ties) for ties in outcome.plan.metric.declaration.extremes)
-            ends = [outcome_of(outcome.plan, other, self._weights) for other in others]
-            moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
-            means = sorted([outcome.mean, *(end.mean for end in ends)])
-            out[label] = (means[0], means[-1], moved)
+            ends = (mean_from(outcome.plan, sums.rounded(), outcome.ratio.finish) for sums in found.ends)
+            out[label] = (*span([outcome.mean, *ends]), found.moved)
         return out
 
     def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
@@ -340,7 +339,9 @@ class Result(Means):
         rows = [("metric", "mean", *(("lowest", "highest") if ties else ()))]
         for label, outcome in self._outcomes.items():
             ends = (self.ties[label].lowest, self.ties[label].highest) if ties else ()
-            rows.append((label, *map(_number, (outcome.mean, *ends))))
+            rows.append(
+                (label, _number(outcome.mean), *("unknown" if math.isnan(end) else _number(end) for end in ends))
+            )
         return rows
 
     def remarks(self) -> list[str]:

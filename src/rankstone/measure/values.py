@@ -23,15 +23,27 @@ if TYPE_CHECKING:
 _quiet = np.errstate(over="ignore", invalid="ignore")
 
 
-def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
+def view_for(plan: Plan, aligned: Ranked) -> Ranked:
     """The ranking as the metric sees it."""
-    ties = ties or plan.choices["ties"]
+    ranked, ties = _seen(plan, aligned), plan.choices["ties"]
+    return ranked if ties in COUNTED else ranked.with_ties(ties)
+
+
+def extreme_for(plan: Plan, aligned: Ranked, best: bool) -> Ranked | None:
+    """The same with tied items in the order that makes the value highest, or lowest; None if none is known to."""
+    ranked = _seen(plan, aligned)
+    worth = plan.metric.declaration.best_first(ranked, plan.arguments)
+    return None if worth is None else ranked.arranged(worth, best)
+
+
+def _seen(plan: Plan, aligned: Ranked) -> Ranked:
+    """The ranking, but for the order of tied items."""
     ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
     if plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
         ranked = ranked.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
         ranked = ranked.above_zero()
-    return ranked if ties in COUNTED else ranked.with_ties(ties)
+    return ranked
 
 
 @_quiet

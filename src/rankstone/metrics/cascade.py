@@ -31,6 +31,10 @@ def _takes_highest(parameters: ByName) -> str:
     return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
 
 
+def _stops(ranking: Ranking, parameters: ByName) -> Values:
+    return _stop(ranking, parameters["max_grade"], parameters["stop_chance"])
+
+
 @metric(
     "err",
     formula="sum of R(i) / i * product of 1 - R(j) above i, with R = (2^grade - 1) / 2^max_grade",
@@ -43,6 +47,7 @@ def _takes_highest(parameters: ByName) -> str:
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    best_first=_stops,
 )
 def err(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
     """Expected value of one over the rank at which a person stops, satisfied.
@@ -66,6 +71,7 @@ def err(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_c
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    best_first=_stops,
 )
 def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
     """Expected reciprocal rank, over that of the best possible list.
@@ -103,6 +109,11 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     return ranking.maximum(2.0 ** (ranking.grade - top) - 2.0**-top, 0.0)
 
 
+def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
+    """What each item is worth if it is relevant."""
+    return ranking.credit if gain == "binary" else ranking.relevant_grade
+
+
 @metric(
     "rbp",
     formula="(1 - <p>) * sum of <p>^(rank - 1) over the relevant items",
@@ -112,6 +123,7 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=lambda ranking, parameters: _weighed(ranking, parameters["gain"]),
 )
 def rbp(
     ranking: Ranking,
@@ -131,8 +143,7 @@ def rbp(
     """
 
     def earned(items: Ranking, depth: Depth) -> Values:
-        gains = items.credit if gain == "binary" else items.where(items.credit > 0, items.grade, 0.0)
-        return items.discounted(gains, Persistence(p), depth)
+        return items.discounted(_weighed(items, gain), Persistence(p), depth)
 
     best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
     return Ratio(earned(ranking, k), best)

@@ -122,7 +122,13 @@ def _base(gain: Gain) -> float | None:
     return float(match[1])
 
 
-def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
+def _refuse_grades(ranking: Ranking, gain: Gain, negative: Negative) -> None:
+    if ranking.listed and isinstance(gain, tuple) and dict(gain).get(0) != 0:
+        ranking.refuse(
+            ranking.placed < ranking.retrieved,
+            "known='returned' gives items that nobody judged grade 0, and the gain table has no gain of 0 for it; "
+            "write 0: 0, or judge every item that the run returned:",
+        )
     if negative == "error":
         truth = ranking.ideal("given")
         truth.refuse_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
@@ -138,6 +144,10 @@ def _places_zero(parameters: ByName) -> bool:
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
+def _gains(ranking: Ranking, parameters: ByName) -> Values:
+    return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+
+
 @metric(
     "cg",
     formula="sum of <gain>",
@@ -148,6 +158,7 @@ def _places_zero(parameters: ByName) -> bool:
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    best_first=_gains,
 )
 def cg(
     ranking: Ranking,
@@ -164,7 +175,7 @@ def cg(
     >>> rs.metrics.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
@@ -178,6 +189,7 @@ def cg(
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    best_first=_gains,
 )
 def dcg(
     ranking: Ranking,
@@ -195,7 +207,7 @@ def dcg(
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     return Ratio(
         ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k), ranking.one
     )
@@ -213,6 +225,7 @@ def dcg(
     expected=True,
     zeros=_places_zero,
     ends_at_k=True,
+    best_first=_gains,
 )
 def ndcg(
     ranking: Ranking,
@@ -234,7 +247,7 @@ def ndcg(
     >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     weigh = DISCOUNTS[discount]
 
     def worth(items: Ranking) -> Values:
@@ -242,7 +255,7 @@ def ndcg(
 
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
-        possible = ranking.sum_of_discounts(weigh, depth)
+        possible = ranking.sum_of_discounts(weigh, depth, smooth=True)
     else:
         by_worth = isinstance(gain, tuple) and ideal != "given"  # a table need not grow with the grade
         best = ranking.ideal(ideal, worth if by_worth else None, None if ideal_depth == "all" else k)

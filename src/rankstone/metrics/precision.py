@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
 ApDivisor = Annotated[
     Literal[
@@ -37,6 +37,17 @@ Terms = Annotated[
 ]
 
 
+def _found(ranking: Ranking, parameters: ByName) -> Values | None:
+    """A mean over the items found may be better with fewer of them; rounded parts of items have no best order."""
+    by_found = parameters["divisor"] == "found" and not ranking.settled(parameters["k"])
+    in_part = parameters.get("term_digits") is not None and ranking.rule.credit != "whole"
+    return None if by_found or in_part else ranking.credit
+
+
+def _first(ranking: Ranking, parameters: ByName) -> Values:
+    return ranking.credit if parameters["terms"] == "first" else ranking.relevant_grade
+
+
 @metric(
     "ap",
     aliases=("map", "average_precision"),
@@ -47,6 +58,7 @@ Terms = Annotated[
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=_found,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
@@ -72,6 +84,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     choices={"averaging": "geometric"},
     zeros=False,
     ends_at_k=True,
+    best_first=_found,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -125,6 +138,7 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=_first,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
@@ -135,9 +149,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     0.5
     """
     if terms == "all":
-        return Ratio(
-            ranking.discounted(ranking.where(ranking.credit > 0, ranking.grade, 0.0), reciprocal, k), ranking.one
-        )
+        return Ratio(ranking.discounted(ranking.relevant_grade, reciprocal, k), ranking.one)
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 

@@ -25,7 +25,7 @@ from typing import (
     overload,
 )
 
-from rankstone.align.ranking import Ratio
+from rankstone.align.ranking import Ranking, Ratio, Values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,6 +37,14 @@ Kind = Literal["ranking", "count", "ratings", "agreement"]
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
+BestFirst = Callable[[Ranking, ByName], Values | None]
+"""What each item is worth, given the parameters: of all orders of tied items, the one with the best first has the
+highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
+
+
+def by_grade(ranking: Ranking, parameters: ByName) -> Values:
+    """An item is worth its grade, a relevant one more than any other."""
+    return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +62,14 @@ class Declaration:
     choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
     zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
-    extremes: tuple[str, str]  # the orders of tied items that bound its value
+    best_first: BestFirst  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
     two_sided: bool  # an item is relevant or not, and nothing between
     all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
     whole: Whole | None  # what the means of its two parts make
-    counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
+    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
 
     @property
@@ -179,7 +187,7 @@ def metric(
     choices: ByName | None = None,
     expected: bool = False,
     zeros: bool | Callable[[ByName], bool] = True,
-    extremes: tuple[str, str] = ("pessimistic", "optimistic"),
+    best_first: BestFirst = by_grade,
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
@@ -193,8 +201,9 @@ def metric(
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
-    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `additive=True` lets
-    a cluster compute an error of predicted ratings without bringing all of them together.
+    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
+    what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
+    cluster compute an error of predicted ratings without bringing all of them together.
     """
     names = (name, *aliases)
     for alias in names:
@@ -204,7 +213,7 @@ def metric(
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
             name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
-            expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
+            expected, zeros if callable(zeros) else lambda _: bool(zeros), best_first, bounds, better, additive,
             two_sided, all_queries, whole, counts_hits, ends_at_k,
         )  # fmt: skip
         before = _DECLARED.get(name)

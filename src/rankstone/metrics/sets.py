@@ -34,6 +34,18 @@ _COUNT: dict[str, Any] = {
 }
 
 
+def _counted(ranking: Ranking, parameters: ByName) -> Values:
+    """What an item counts as a hit."""
+    return ranking.counted(parameters.get("k"))
+
+
+def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
+    """What fallout counts: items judged not relevant, or all that are not hits."""
+    if parameters["catalogue"] is not None or parameters["nonrelevant"] == "list" or ranking.listed:
+        return _counted(ranking, parameters)
+    return -ranking.judged_bad
+
+
 @metric(
     "precision",
     aliases=("p",),
@@ -45,6 +57,7 @@ _COUNT: dict[str, Any] = {
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Share of the first k places that hold a relevant item.
@@ -70,6 +83,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
@@ -106,6 +120,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def f(
     ranking: Ranking,
@@ -143,6 +158,7 @@ def f(
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def f1(
     ranking: Ranking,
@@ -174,6 +190,7 @@ def f1(
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
@@ -194,6 +211,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     expected=True,
     zeros=False,
     counts_hits=True,
+    best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
 )
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
@@ -214,6 +232,8 @@ def r_precision(ranking: Ranking) -> Ratio:
     better="lower",
     two_sided=True,
     ends_at_k=True,
+    counts_hits=True,
+    best_first=_unless_bad,
 )
 def fallout(
     ranking: Ranking, *, k: Depth = None, catalogue: Catalogue = None, nonrelevant: Nonrelevant = "judged"
@@ -231,9 +251,9 @@ def fallout(
             ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
             f"a catalogue of {catalogue} items cannot hold the items",
         )
-        return Ratio(taken, catalogue - ranking.relevant)
+        return Ratio(taken, catalogue - ranking.relevant_at(k))
     if nonrelevant == "list" or ranking.listed:  # where only the list is known
-        return Ratio(taken, ranking.retrieved - ranking.hits())
+        return Ratio(taken, ranking.retrieved - ranking.returned_at(k))
     return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
 
 
@@ -281,8 +301,9 @@ def num_rel(ranking: Ranking) -> Ratio:
     use="Counting hits over all queries.",
     beware="It grows with the number of queries.",
     ends_at_k=True,
-    **_COUNT,
     counts_hits=True,
+    best_first=_counted,
+    **_COUNT,
 )
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.
