@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.convention import Convention, find_convention, idle
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Declaration, Metric, parse_one
+from rankstone.metrics.registry import Metric, parse_one
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def definition_of(plan: Plan, convention: Convention) -> Definition:
     said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]
     unsaid = {name: value for name, value in plan.arguments.items() if name not in (*said, "k")}
     parameters = [declaration.about[name].say(name, value) for name, value in unsaid.items()]
-    moving = (name for name in CHOICES if not _idle(name, declaration))
+    moving = (name for name in CHOICES if not idle(name, declaration))
     order = sorted(moving, key=lambda name: _STAGES.index(CHOICES[name].stage))
     words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order}
     k = plan.arguments.get("k")
@@ -196,9 +196,3 @@ def _gain(value: Any, linear: str, power: str, binary: str, other: str) -> str:
 def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
 
-
-def _idle(name: str, declaration: Declaration) -> bool:
-    """Choices that cannot move this metric."""
-    if name == "truth_depth":
-        return not declaration.counts_hits
-    return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")

@@ -485,7 +485,7 @@ PRESETS: Mapping[str, Preset] = {
             "auc_tied_pairs": "order",
             "auc_divisor": "k",
         },
-        "notes": ("auc is over the whole catalogue: auc_catalogue= its number of items",),
+        "needs": {"auc_catalogue": "implicit's is over all items there are, shown or not: say how many"},
     },
     "recbole": {
         "summary": "RecBole: average precision over min(k, relevant), means of 4 decimals",
