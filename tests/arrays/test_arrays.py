@@ -12,7 +12,7 @@ import pytest
 import rankstone as rs
 from rankstone import arrays
 from rankstone.align import batch
-from rankstone.conventions.convention import idle
+from rankstone.conventions.convention import takes
 from rankstone.metrics import declared
 
 from ..golden.recorded import read
@@ -99,7 +99,7 @@ def some_choices(random_, row):
     for name in row.defaults:
         if random_.random() < 0.25:
             chosen[f"{row.name}_{name}"] = random_.choice(row.words(name) or PARAMETERS[name])
-    moving = {name: words for name, words in CHOICES.items() if not idle(name, row)}
+    moving = {name: words for name, words in CHOICES.items() if takes(rs.Metric(row.name), name)}
     chosen.update({name: random_.choice(words) for name, words in moving.items() if random_.random() < 0.1})
     if "max_grade" in row.defaults:  # a batch does not know it
         chosen.setdefault(f"{row.name}_max_grade", 4)

@@ -80,8 +80,8 @@ FREE = {"threshold": (1, 2, ">1", "all"), "both_empty": (None, 1), "digits": (No
         "default_k": (None, 3), "no_relevant": (None, 0, 1, "nan", "skip")}  # fmt: skip
 COUNTING = ("precision", "recall", "f", "f1", "hit_rate", "r_precision", "num_rel_ret")
 IDLE = {  # choices that cannot move a metric of this kind, and are not spoken of
-    "ratings": ("threshold", "credit", "truth_depth", "short_list"),
-    "agreement": ("threshold", "credit", "truth_depth", "short_list"),
+    "ratings": ("threshold", "credit", "short_list"),
+    "agreement": ("threshold", "credit", "short_list"),
 }
 
 

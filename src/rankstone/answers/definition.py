@@ -120,7 +120,9 @@ def definition_of(plan: Plan, convention: Convention) -> Definition:
     said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]
     unsaid = {name: value for name, value in plan.arguments.items() if name not in (*said, "k")}
     parameters = [declaration.about[name].say(name, value) for name, value in unsaid.items()]
-    moving = (name for name in CHOICES if not idle(name, declaration))
+    moving = (
+        name for name in CHOICES if not idle(name, declaration) and (name != "truth_depth" or declaration.counts_hits)
+    )
     order = sorted(moving, key=lambda name: _STAGES.index(CHOICES[name].stage))
     words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order}
     k = plan.arguments.get("k")
@@ -195,4 +197,3 @@ def _gain(value: Any, linear: str, power: str, binary: str, other: str) -> str:
 
 def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
-

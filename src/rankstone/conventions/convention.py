@@ -42,9 +42,7 @@ def takes(metric: Metric, given: str) -> bool:
 
 
 def idle(name: str, declaration: Declaration) -> bool:
-    """Is it a choice that cannot move this metric."""
-    if name == "truth_depth":
-        return not declaration.counts_hits
+    """Is it a choice that cannot move a metric of this kind."""
     return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
 
 
