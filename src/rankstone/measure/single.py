@@ -60,6 +60,10 @@ def _measured(
         source = Dense(predicted.reshape(1, -1), actual.reshape(1, -1))
         return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
     pair = {0: _items(truth, "truth")}, {0: _items(ranked, "list")}
+    for what, side in zip(("truth", "list"), pair, strict=True):
+        if (number := next((item for item in side[0] if isinstance(item, float)), None)) is not None:
+            hint = f"for scores and grades write {name}(scores=..., labels=...)"
+            raise TypeError(f"{name}: {number!r} in the {what} is no item; {hint}")
     return float(evaluate(*pair, [metric], convention=convention, **choices)[metric])
 
 

@@ -29,7 +29,7 @@ _SKIP = {"undefined": "skip", "missing": "skip"}
 def spearman(ranked: Ranked) -> Ratio:
     """Correlation of the two orders' rank numbers; equal values share their mean rank.
 
-    Spearman, 1904. Over the items that both lists hold.
+    Spearman, 1904. Over the items that both lists hold. Of ratings: `spearman(scores=predicted, labels=actual)`.
 
     >>> rs.metrics.spearman(["a", "b", "c"], truth=["a", "c", "b"])
     0.5
