@@ -289,7 +289,7 @@ def _cascade(one, grades):
     total, reading = 0.0, 1.0
     for rank, grade in enumerate(grades, 1):
         stop = 0 if grade is None else grade if one["stop_chance"] == "grade" else max((2**grade - 1) / 2**top, 0)
-        total += reading * stop / rank
+        total += reading * stop / _discount(one, rank)
         reading *= 1 - stop
     return total
 

@@ -14,7 +14,12 @@ Gain = Annotated[
     Any,
     Parameter(
         "what a grade is worth: linear, exp2 (or exp with another base), binary, or a table such as {0: 0, 1: 3}",
-        {"linear": "gain is the grade", "binary": "gain is 1 for a relevant item", "exp2": "gain is 2^grade - 1"},
+        {
+            "linear": "gain is the grade",
+            "exp2": "gain is 2^grade - 1",
+            "binary": "gain is 1 for a relevant item",
+            ...: "gain {}",
+        },
     ),
 ]
 Negative = Annotated[
@@ -30,11 +35,23 @@ Negative = Annotated[
 ]
 BelowThreshold = Annotated[
     Literal["gain", "no_gain"],
-    Parameter("what a grade below the threshold has", {"gain": "", "no_gain": "no gain below the threshold"}),
+    Parameter(
+        "what a grade below the threshold has",
+        {"gain": "a grade below the threshold has its gain", "no_gain": "no gain below the threshold"},
+        quiet=("gain",),
+    ),
 ]
 DiscountName = Annotated[
     Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"],
-    Parameter("what a gain is divided by, further down the list", {...: "discount 1/{}"}),
+    Parameter(
+        "what a gain is divided by, further down the list",
+        {
+            "log2(rank+1)": "divided by log2(rank+1): 1, 1.58, 2 ...",
+            "log2(max(rank,2))": "divided by log2(rank), and not at all at ranks 1 and 2",
+            "ln(rank+1)": "divided by the natural logarithm of rank + 1",
+            "rank": "divided by the rank",
+        },
+    ),
 ]
 IdealItems = Annotated[
     Literal["judged", "nonzero", "retrieved", "ones", "given"],
@@ -53,7 +70,11 @@ IdealSign = Annotated[
     Literal["any", "positive"],
     Parameter(
         "whether an ideal list may earn 0 or less",
-        {"any": "", "positive": "nothing could be earned where the ideal list earns no more than 0"},
+        {
+            "any": "an ideal list may earn less than 0",
+            "positive": "nothing could be earned where the ideal list earns no more than 0",
+        },
+        quiet=("any",),
     ),
 ]
 IdealDepth = Annotated[

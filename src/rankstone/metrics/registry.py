@@ -118,6 +118,9 @@ class Parameter:
 
     meaning: str = ""
     words: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
+    quiet: tuple[Any, ...] = ()  # values that go without saying
+    text: Mapping[Any, str] = field(default_factory=dict)  # how values read inside a formula, where not as they are
+    latex: Mapping[Any, str] = field(default_factory=dict)  # the same
     above: float | None = None
     below: float | None = None
     at_least: float | None = None
@@ -149,6 +152,8 @@ class Parameter:
         """The value in a few words; nothing where it is the ordinary one."""
         if isinstance(value, tuple):  # a table
             return f"{name} {dict(value)}"
+        if value in self.quiet:
+            return ""
         return self.words.get(value, self.words.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
 
 
