@@ -217,8 +217,6 @@ def ndcg(one):
     }[one["ideal_depth"]]
     if one["ideal"] == "ones":
         ideal = [1] * (one.retrieved if depth is None else depth)
-    elif one["ideal"] == "given":
-        ideal = [_gain(one, grade) for grade in one.truth.values()]
     else:
         held = one.truth if one["ideal"] != "retrieved" else [item for item in one.items if item in one.truth]
         held = [item for item in held if one["ideal"] != "nonzero" or one.truth[item] != 0]
@@ -292,7 +290,7 @@ def _cascade(one, grades):
     total, reading = 0.0, 1.0
     for rank, grade in enumerate(grades, 1):
         stop = 0 if grade is None else grade if one["stop_chance"] == "grade" else max((2**grade - 1) / 2**top, 0)
-        total += reading * stop / rank
+        total += reading * stop / _discount(one, rank)
         reading *= 1 - stop
     return total
 

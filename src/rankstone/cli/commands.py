@@ -405,13 +405,15 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 
 def _define(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import define
+    from rankstone.answers.definition import definition_of
+    from rankstone.conventions.convention import find_convention
     from rankstone.conventions.plan import make_plans
 
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
+    named = find_convention(arguments.convention).with_choices(**choices)
     for plan in make_plans(arguments.metrics, arguments.convention, choices):
-        print(define(plan.metric, convention=arguments.convention, **choices).cite)
+        print(definition_of(plan, named).cite)
 
 
 def _explain(arguments: argparse.Namespace) -> None:

@@ -438,7 +438,8 @@ PRESETS: Mapping[str, Preset] = {
             "ap_undefined": "nan",
             "gain": "binary",
             "negative": "signed",
-            "discount": "log2(max(rank,2))",
+            "ndcg_discount": "log2(max(rank,2))",
+            "dcg_discount": "log2(max(rank,2))",
             **{f"{metric}_no_relevant": "nan" for metric in ("recall", "hit_rate", "rr", "ndcg", "rbp")},
             "ap_no_relevant": "error",
             "ap_both_empty": "nan",
@@ -485,7 +486,7 @@ PRESETS: Mapping[str, Preset] = {
             "auc_tied_pairs": "order",
             "auc_divisor": "k",
         },
-        "notes": ("auc is over the whole catalogue: auc_catalogue= its number of items",),
+        "needs": {"auc_catalogue": "implicit's is over all items there are, shown or not: say how many"},
     },
     "recbole": {
         "summary": "RecBole: average precision over min(k, relevant), means of 4 decimals",

@@ -96,4 +96,4 @@ def from_sparse(matrix: Sparse) -> Lists:
     if not rows.has_canonical_format:  # a cell stored twice is their sum, as everywhere in SciPy
         rows = rows.copy()
         rows.sum_duplicates()
-    return Lists(rows.indptr, rows.indices, rows.data, np.arange(rows.shape[0]))
+    return Lists(rows.indptr, rows.indices, rows.data, np.arange(rows.shape[0]), ordered=False)

@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, as_column, is_list, plain, plain_ids, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.dicts import plain_dict
-from rankstone.inputs.lists import Lists, lists
+from rankstone.inputs.lists import Lists, labelled, lists
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def grouped(side: Columns, queries: Sequence[Any] | None) -> Lists:
     order = np.argsort(at, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(known)))))
     values = side.score if side.grade is None else side.grade
-    return Lists(offsets, take(side.item, order), take(values, order), known, side.notes)
+    return Lists(offsets, take(side.item, order), take(values, order), known, notes=side.notes, ordered=False)
 
 
 def _flat(side: Mapping[Id, Any], what: str) -> Columns:
@@ -172,8 +172,7 @@ def flat(
     items = np.arange(len(grade)) if items is None else items
     if query is not None:
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)
-    offsets = _offsets(groups, len(grade))  # type: ignore[arg-type]
-    return lists(items, grades=grade, offsets=offsets), lists(items, scores=score, offsets=offsets)
+    return labelled(items, grade, score, _offsets(groups, len(grade)))  # type: ignore[arg-type]
 
 
 def _offsets(groups: Numbers, rows: int) -> Places:

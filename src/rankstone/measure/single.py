@@ -59,7 +59,12 @@ def _measured(
             raise ValueError(f"{name}: {predicted.size} predictions but {actual.size} actual values")
         source = Dense(predicted.reshape(1, -1), actual.reshape(1, -1))
         return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
-    source = OneList(0, _items(truth, "truth"), _items(ranked, "list"))
+    judged, returned = _items(truth, "truth"), _items(ranked, "list")
+    for what, side in (("truth", judged), ("list", returned)):
+        if (number := next((item for item in side if isinstance(item, float)), None)) is not None:
+            hint = f"for scores and grades write {name}(scores=..., labels=...)"
+            raise TypeError(f"{name}: {number!r} in the {what} is no item; {hint}")
+    source = OneList(0, judged, returned)
     return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
 
 

@@ -10,7 +10,28 @@ from rankstone.metrics.cascade import Persisting
 from rankstone.metrics.errors import correlation
 from rankstone.metrics.registry import ByName, Parameter, metric
 
-Variant = Annotated[Literal["b", "a", "ties_agree"], Parameter("what becomes of tied pairs")]
+Variant = Annotated[
+    Literal["b", "a", "ties_agree"],
+    Parameter(
+        "what becomes of tied pairs",
+        {
+            "b": "tau-b: pairs tied on a side are not counted on that side",
+            "a": "tau-a: tied pairs count as neither, among all pairs",
+            "ties_agree": "tied pairs count as agreement, among all pairs",
+        },
+        text={
+            "b": "(concordant - discordant) / sqrt(pairs untied in the run * pairs untied in the truth)",
+            "a": "(concordant - discordant) / pairs",
+            "ties_agree": "(concordant + tied - discordant) / pairs",
+        },
+        latex={
+            "b": r"\frac{\mathrm{concordant} - \mathrm{discordant}}"
+            r"{\sqrt{\mathrm{untied\ in\ the\ run} \cdot \mathrm{untied\ in\ the\ truth}}}",
+            "a": r"\frac{\mathrm{concordant} - \mathrm{discordant}}{\mathrm{pairs}}",
+            "ties_agree": r"\frac{\mathrm{concordant} + \mathrm{tied} - \mathrm{discordant}}{\mathrm{pairs}}",
+        },
+    ),
+]
 
 _SKIP = {"undefined": "skip", "missing": "skip"}
 
@@ -36,7 +57,7 @@ def _by_merit(ranking: Ranking, parameters: ByName) -> Values:
 def spearman(ranked: Ranked) -> Ratio:
     """Correlation of the two orders' rank numbers; equal values share their mean rank.
 
-    Spearman, 1904. Over the items that both lists hold.
+    Spearman, 1904. Over the items that both lists hold. Of ratings: `spearman(scores=predicted, labels=actual)`.
 
     >>> rs.metrics.spearman(["a", "b", "c"], truth=["a", "c", "b"])
     0.5
@@ -53,8 +74,8 @@ def spearman(ranked: Ranked) -> Ratio:
 @metric(
     "kendall",
     aliases=("tau", "kendall_tau"),
-    formula="(concordant - discordant) / pairs",
-    latex=r"\frac{\mathrm{concordant} - \mathrm{discordant}}{\mathrm{pairs}}",
+    formula="<variant>",
+    latex="<variant>",
     use="Do the two orders agree, counted in pairs?",
     beware="Say what becomes of ties; there are several variants.",
     kind="agreement",

@@ -14,7 +14,12 @@ Gain = Annotated[
     Any,
     Parameter(
         "what a grade is worth: linear, exp2 (or exp with another base), binary, or a table such as {0: 0, 1: 3}",
-        {"linear": "gain is the grade", "binary": "gain is 1 for a relevant item", "exp2": "gain is 2^grade - 1"},
+        {
+            "linear": "gain is the grade",
+            "exp2": "gain is 2^grade - 1",
+            "binary": "gain is 1 for a relevant item",
+            ...: "gain {}",
+        },
     ),
 ]
 Negative = Annotated[
@@ -30,11 +35,23 @@ Negative = Annotated[
 ]
 BelowThreshold = Annotated[
     Literal["gain", "no_gain"],
-    Parameter("what a grade below the threshold has", {"gain": "", "no_gain": "no gain below the threshold"}),
+    Parameter(
+        "what a grade below the threshold has",
+        {"gain": "a grade below the threshold has its gain", "no_gain": "no gain below the threshold"},
+        quiet=("gain",),
+    ),
 ]
 DiscountName = Annotated[
     Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"],
-    Parameter("what a gain is divided by, further down the list", {...: "discount 1/{}"}),
+    Parameter(
+        "what a gain is divided by, further down the list",
+        {
+            "log2(rank+1)": "divided by log2(rank+1): 1, 1.58, 2 ...",
+            "log2(max(rank,2))": "divided by log2(rank), and not at all at ranks 1 and 2",
+            "ln(rank+1)": "divided by the natural logarithm of rank + 1",
+            "rank": "divided by the rank",
+        },
+    ),
 ]
 IdealItems = Annotated[
     Literal["judged", "nonzero", "retrieved", "ones", "given"],
@@ -45,7 +62,7 @@ IdealItems = Annotated[
             "nonzero": "ideal list of all items judged other than 0",
             "retrieved": "ideal list of the judged items in the run",
             "ones": "ideal list of k relevant items",
-            "given": "ideal list in the order of the truth as given",
+            "given": "ideal list of all judged items, in the order of the truth where that is a list of grades",
         },
     ),
 ]
@@ -53,7 +70,11 @@ IdealSign = Annotated[
     Literal["any", "positive"],
     Parameter(
         "whether an ideal list may earn 0 or less",
-        {"any": "", "positive": "nothing could be earned where the ideal list earns no more than 0"},
+        {
+            "any": "an ideal list may earn less than 0",
+            "positive": "nothing could be earned where the ideal list earns no more than 0",
+        },
+        quiet=("any",),
     ),
 ]
 IdealDepth = Annotated[
@@ -253,6 +274,8 @@ def ndcg(
     def worth(items: Ranking) -> Values:
         return gains(items, gain, negative, below_threshold)
 
+    if ideal == "given" and not ranking.ordered_grades:  # there is no order to go by
+        ideal = "judged"
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
         possible = ranking.sum_of_discounts(weigh, depth, smooth=True)

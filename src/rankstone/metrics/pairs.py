@@ -24,10 +24,27 @@ TiedPairs = Annotated[
         },
     ),
 ]
-Divisor = Annotated[Literal["k", "min(k,retrieved)"], Parameter("places of a list of pairs")]
+Divisor = Annotated[
+    Literal["k", "min(k,retrieved)"],
+    Parameter(
+        "how many places of the list make pairs, where pairs are within the first k",
+        {
+            "k": "places that a list shorter than k leaves empty count as not relevant",
+            "min(k,retrieved)": "a list shorter than k has no empty places",
+        },
+        quiet=("min(k,retrieved)",),
+    ),
+]
 NoNegatives = Annotated[
     Literal["undefined", "right"],
-    Parameter("where all items are relevant", {"undefined": "", "right": "1 where all items are relevant"}),
+    Parameter(
+        "where all items are relevant",
+        {
+            "undefined": "nothing could be earned where all items are relevant",
+            "right": "1 where all items are relevant",
+        },
+        quiet=("undefined",),
+    ),
 ]
 
 # Keeps the precision estimated from judged items off 0/0; the value trec_eval uses.

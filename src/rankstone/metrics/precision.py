@@ -17,23 +17,67 @@ ApDivisor = Annotated[
         "min(relevant,k,retrieved)",
         "found",
         "k",
-        "grades",  # the sum of the k highest grades; of grades 0 and 1, min(relevant,k)
+        "grades",
         "none",
     ],
-    Parameter("what the sum of precisions is divided by"),
+    Parameter(
+        "what the sum of precisions is divided by",
+        {
+            "relevant": "the relevant items",
+            "min(relevant,k)": "the relevant items, at most k",
+            "min(relevant,retrieved)": "the relevant items, at most as many as the list has",
+            "min(relevant,k,retrieved)": "the relevant items, at most k and at most as many as the list has",
+            "found": "the relevant items found in the first k",
+            "k": "k",
+            "grades": "the sum of the k highest grades; of grades 0 and 1, as min(relevant,k)",
+            "none": "nothing",
+        },
+        text={
+            "none": "",
+            "found": ", over hits(k)",
+            "grades": ", over the grades(k) of the ideal list",
+            ...: ", over {}",
+        },
+        latex={
+            "none": "",
+            "found": r"\frac{1}{\mathrm{hits}(k)} ",
+            "grades": r"\frac{1}{\mathrm{grades}(k)\ \mathrm{of\ the\ ideal\ list}} ",
+            ...: r"\frac{1}{{}} ",
+        },
+    ),
 ]
 RecallRounding = Annotated[
     Literal["ceil(x)", "floor(x+0.9)", "round(x)"],
-    Parameter("how many items a share of x items is", {"ceil(x)": "", ...: "a share of x items needs {} of them"}),
+    Parameter(
+        "how many items a share of x items is",
+        {
+            "ceil(x)": "a share of x items needs ceil(x) of them",
+            "floor(x+0.9)": "a share of x items needs floor(x+0.9) of them",
+            "round(x)": "a share of x items needs round(x) of them",
+        },
+        quiet=("ceil(x)",),
+    ),
 ]
 Recall = Annotated[float, Parameter("share of the relevant items", at_least=0, at_most=1)]
 TermDigits = Annotated[
     int | None,
-    Parameter("decimals that each precision is rounded to", {None: "", ...: "each precision rounded to {} decimals"}),
+    Parameter(
+        "decimals that each precision is rounded to",
+        {None: "precisions are not rounded", ...: "each precision rounded to {} decimals"},
+        quiet=(None,),
+    ),
 ]
 Terms = Annotated[
     Literal["first", "all"],
-    Parameter("which relevant items count", {"first": "", "all": "summed over all relevant items"}),
+    Parameter(
+        "which relevant items count",
+        {"first": "only the first relevant item counts", "all": "grade / rank, summed over all relevant items"},
+        text={"first": "1 / rank of the first relevant item", "all": "sum of grade / rank over the relevant items"},
+        latex={
+            "first": r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
+            "all": r"\sum_{i \le k} \mathrm{rel}_i \, \frac{g_i}{i}",
+        },
+    ),
 ]
 
 
@@ -51,8 +95,8 @@ def _first(ranking: Ranking, parameters: ByName) -> Values:
 @metric(
     "ap",
     aliases=("map", "average_precision"),
-    formula="sum of the precision at each relevant item, over <divisor>",
-    latex=r"\frac{1}{<divisor>} \sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
+    formula="sum of the precision at each relevant item<divisor>",
+    latex=r"<divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
     use="Grades are binary, a query has several relevant items, and all of them should come early.",
     beware="Five libraries divide it by five different numbers. At a cutoff, always say which.",
     expected=True,
@@ -74,9 +118,9 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
 @metric(
     "gmap",
     aliases=("gm_map",),
-    formula="geometric mean over queries of: sum of the precision at each relevant item, over <divisor>",
+    formula="geometric mean over queries of: sum of the precision at each relevant item<divisor>",
     latex=(
-        r"\Bigl(\prod_{q} \frac{1}{<divisor>} \sum_{i \le k} \mathrm{rel}_i \, "
+        r"\Bigl(\prod_{q} <divisor>\sum_{i \le k} \mathrm{rel}_i \, "
         r"\frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}"
     ),
     use="Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
@@ -131,8 +175,8 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
 @metric(
     "rr",
     aliases=("mrr", "reciprocal_rank"),
-    formula="1 / rank of the first relevant item",
-    latex=r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
+    formula="<terms>",
+    latex="<terms>",
     use="The reader wants one right answer and stops there: questions, navigation.",
     beware="The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
     expected=True,

@@ -126,6 +126,9 @@ class Parameter:
 
     meaning: str = ""
     words: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
+    quiet: tuple[Any, ...] = ()  # values that go without saying
+    text: Mapping[Any, str] = field(default_factory=dict)  # how values read inside a formula, where not as they are
+    latex: Mapping[Any, str] = field(default_factory=dict)  # the same
     above: float | None = None
     below: float | None = None
     at_least: float | None = None
@@ -157,6 +160,8 @@ class Parameter:
         """The value in a few words; nothing where it is the ordinary one."""
         if isinstance(value, tuple):  # a table
             return f"{name} {dict(value)}"
+        if value in self.quiet:
+            return ""
         return self.words.get(value, self.words.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
 
 
@@ -446,11 +451,20 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
 
 def _unknown(text: str, word: str | None = None) -> str:
     word = word or text
-    close = difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.5)
-    if close:
-        rest = text.replace(word, _NAMES[close[0]], 1)
-        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_DECLARED))}"
-    return f"unknown metric {text!r}; known: {', '.join(sorted(_DECLARED))}"
+    near = nearest(word, _NAMES)
+    meant = None if near is None else text.replace(word, _NAMES[near], 1)
+    return unknown_word("metric", text, meant, sorted(_DECLARED))
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant; None where all are far off."""
+    return next(iter(difflib.get_close_matches(str(word).lower(), list(known), n=1, cutoff=0.7)), None)
+
+
+def unknown_word(what: str, word: object, meant: str | None, known: Iterable[str]) -> str:
+    """An error's text: what is not known, what was probably meant, and what there is."""
+    hint = "known" if meant is None else f"did you mean {meant!r}? Known"
+    return f"unknown {what} {word!r}; {hint}: {', '.join(known)}"
 
 
 def _list_or_none(names: Iterable[str]) -> str:

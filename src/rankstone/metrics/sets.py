@@ -8,20 +8,49 @@ from typing import Annotated, Any, Literal
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
 from rankstone.metrics.registry import ByName, Parameter, metric
 
-PrecisionDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)"], Parameter("how many places count")]
+PrecisionDivisor = Annotated[
+    Literal["k", "min(k,retrieved)", "min(k,relevant)"],
+    Parameter(
+        "how many places count",
+        {
+            "k": "k, however short the list is",
+            "min(k,retrieved)": "k, at most as many as the list has",
+            "min(k,relevant)": "k, at most as many as there are relevant items",
+        },
+    ),
+]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
-    Parameter("what could be found: the relevant items, at most k of them, or the sum of the grades"),
+    Parameter(
+        "what could be found",
+        {
+            "relevant": "the relevant items",
+            "min(relevant,k)": "the relevant items, at most k",
+            "grades": "the sum of all grades above 0",
+        },
+        text={"grades": "sum of grades"},
+        latex={"grades": r"\sum_j g_j"},
+    ),
 ]
 Beta = Annotated[float, Parameter("how much recall weighs beside precision", above=0)]
 Catalogue = Annotated[
-    int | None, Parameter("how many items there are in all; None: what was judged", {None: ""}, above=0)
+    int | None,
+    Parameter(
+        "how many items there are in all",
+        {None: "items that are neither judged nor returned are not counted", ...: "of {} items in all"},
+        quiet=(None,),
+        above=0,
+    ),
 ]
 Nonrelevant = Annotated[
     Literal["judged", "list"],
     Parameter(
         "which items count as not relevant: those judged so, or all others of the list",
-        {"judged": "over judged items", "list": "over the items of the list"},
+        {
+            "judged": "items judged so are not relevant",
+            "list": "all other items of the list are not relevant",
+        },
+        quiet=("judged",),
     ),
 ]
 
