@@ -228,7 +228,7 @@ def find_side(
 
 
 def find_inside(names: Sequence[str], kind: str) -> dict[str, str]:
-    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` there is an item's."""
+    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` is an item's."""
     item = find(names, "item", "object", {}) or need(names, "item", "object", {"item": "id"})
     for role in (*ROLES[kind][2:], "score"):
         value = find(names, role, "object", {}, (item,))
