@@ -77,7 +77,7 @@ def check_given(given: Given | None, kind: str) -> Given:
     if given is None:
         return {}
     refuse_unknown(given, ROLES[kind])
-    if "score" in given and "rank" in given:
+    if given.get("score") is not None and given.get("rank") is not None:
         raise ValueError("columns names a score and a rank; a run is ordered by one of them")
     if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
         raise ValueError("columns mixes names and positions")
