@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ class Comparison:
 class Result(Means):
     """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
 
-    _notes: tuple[str, ...] = ()  # on how the data was read
+    _remarks: tuple[str, ...] = ()  # on how the data was read
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Result(Means):
         self._outcomes = outcomes
         self._aligned = aligned
         self._first = next(iter(aligned.values()))
-        self._notes = self._first.notes
+        self._remarks = self._first.remarks
         self.convention = convention
         self.choices = dict(choices)
         self._weights = weights
@@ -361,7 +361,12 @@ class Result(Means):
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:
             lines.append(f"{account.tied} decided by the order of tied items")
-        return [*lines, *self._notes]
+        return [*lines, *self._remarks]
+
+    def remarked(self, remarks: Iterable[str]) -> Result:
+        """The same, with more to say of how its data was read."""
+        self._remarks = (*self._remarks, *remarks)
+        return self
 
     def defined(self) -> list[str]:
         """The definitions of all the metrics in a few lines, what they share said once."""

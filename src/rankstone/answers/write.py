@@ -23,6 +23,8 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
 from rankstone.inputs.formats import FORMATS, listed
 from rankstone.inputs.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
+from rankstone.inputs.lists import Lists
+from rankstone.inputs.tables import as_columns
 from rankstone.metrics.registry import parse
 
 _LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
@@ -108,7 +110,7 @@ def convert(
     on_error: OnError = "stop",
     beside: Path | None = None,
     tag: str = "rankstone",
-) -> Columns:
+) -> Columns | Lists:
     """Write a truth or a run in another format: trec, csv, tsv, jsonl or parquet. Returns what was read.
 
     kind: "truth" or "run". columns, on_error, beside: as `read_truth` and `read_run` take them. tag: the last field of
@@ -121,7 +123,7 @@ def convert(
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
         read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
-    table = _as_table(read)
+    table = _as_table(as_columns(read, kind))
     _check_ids(table, form, os.fspath(target))
     with replacing(target, form) as stream:
         _write_table(table, stream, form, kind, tag)

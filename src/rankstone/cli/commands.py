@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankstone.answers.identify import Identified
     from rankstone.answers.result import Result
     from rankstone.inputs.columns import Columns
+    from rankstone.inputs.lists import Lists
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
@@ -237,7 +238,7 @@ def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choi
     return True
 
 
-def _report_skipped(path: str, side: Columns) -> None:
+def _report_skipped(path: str, side: Columns | Lists) -> None:
     if side.skipped:
         first = side.bad_lines[0]
         print(
@@ -322,10 +323,11 @@ def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[A
     from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
     from rankstone.inputs.roles import roles_of
+    from rankstone.inputs.tables import as_columns
 
     if path == "-":
         raise UsageError("--by reads the truth twice; it cannot come from standard input")
-    read = read_truth(path, columns={**roles_of(columns, "truth"), "item": column})
+    read = as_columns(read_truth(path, columns={**roles_of(columns, "truth"), "item": column}), "truth")
     out: dict[Any, Any] = {}
     for query, group in zip(plain_ids(read.query), plain_ids(read.item), strict=True):
         if out.setdefault(query, group) != group:

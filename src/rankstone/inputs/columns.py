@@ -33,7 +33,8 @@ class Columns:
     score: Column | None = None
     skipped: int = 0  # bad rows of a file that were left out
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
-    notes: tuple[str, ...] = ()  # how they were read, where that is not plain
+    empty: Column | None = None  # queries of a batch whose lists have nothing in them
+    remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
 
 
 def columns(
@@ -76,9 +77,9 @@ def as_scores(ranks: typing.Column) -> Column:
 class ColumnPair:
     """A truth and a run as columns."""
 
-    def __init__(self, truth: Columns, run: Columns, *, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, truth: Columns, run: Columns, *, remarks: tuple[str, ...] = ()) -> None:
         self.truth, self.run = truth, run
-        self.notes = (*truth.notes, *run.notes, *notes)
+        self.remarks = (*truth.remarks, *run.remarks, *remarks)
 
     repeatable = True
 
@@ -94,7 +95,7 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, notes=self.notes)
+        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=self.remarks)
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]]:
         return distinct(self.truth.item), distinct(self.run.item)

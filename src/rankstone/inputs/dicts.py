@@ -24,9 +24,9 @@ _SHAPES = {"truth": "{item: grade} or a list of items", "run": "{item: score} or
 class Dicts:
     """A truth and a run as nested dicts."""
 
-    def __init__(self, truth: Mapping[Id, Items], run: Mapping[Id, Items], *, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, truth: Mapping[Id, Items], run: Mapping[Id, Items], *, remarks: tuple[str, ...] = ()) -> None:
         self.truth, self.run = plain_dict(truth, "truth"), plain_dict(run, "run")
-        self.notes = notes
+        self.remarks = remarks
 
     repeatable = True
 
@@ -39,7 +39,7 @@ class Dicts:
             queries = [*queries, *extra]
         ordered = bool(self.truth) and all(isinstance(items, (list, tuple)) for items in self.truth.values())
         ranked = ranked_from(found, ordered_truth=ordered)
-        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped, notes=self.notes)
+        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks)
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         shared = [query for query in self.truth if query in self.run]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeGuard
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from rankstone.inputs.arrow import as_array, is_table
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.files import is_path, read_run, read_truth, same_ids
+from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
 from rankstone.inputs.lists import ListPair, Lists
-from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_sparse
+from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Source
-from rankstone.inputs.tables import as_columns, flat, from_table, grouped, predictions, queries_of
+from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, predictions
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
@@ -41,7 +39,7 @@ def find_door(
         return _dense(truth, run, mask, lengths, exclude)
     if mask is not None or lengths is not None:
         raise TypeError("mask= and lengths= go with matrices of labels and scores")
-    if _is_flat(truth) and _is_flat(run):
+    if is_scores(truth) and is_scores(run):
         pair: Any = flat(truth, run, groups, query)
     elif query is not None:
         raise TypeError("query= goes with two flat arrays, labels and scores; a table has a query column")
@@ -50,17 +48,23 @@ def find_door(
     elif groups is not None:
         raise TypeError("groups= goes with two flat arrays, or with one table that has a label and a score in each row")
     else:
-        pair = _opened(truth, "truth", columns), _opened(run, "run", columns, truth)
+        if run is None and is_path(truth):  # a file with both sides in each row
+            run = truth
+        judged = _opened(truth, "truth", columns, run)
+        if isinstance(judged, Columns) and is_scores(run):
+            pair = judged, _scored(judged, run, truth)
+        else:
+            pair = judged, _opened(run, "run", columns, truth)
     if not all(isinstance(side, _KINDS) for side in pair):
         raise TypeError(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     if exclude is not None:
         returned, note = without(pair[1], _seen(exclude, columns))
-        pair, notes = (pair[0], returned), (note,)
-    return _paired(*pair, files=is_path(truth) or is_path(run), notes=notes)
+        pair, remarks = (pair[0], returned), (note,)
+    return _paired(*pair, files=is_path(truth) or is_path(run), remarks=remarks)
 
 
 def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, exclude: Any) -> Source:
@@ -73,17 +77,10 @@ def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, ex
     return Dense(run, labels, mask, lengths, exclude.toarray() if is_sparse(exclude) else exclude)
 
 
-def _is_flat(side: object) -> TypeGuard[Column]:
-    """Is it a flat array of numbers, such as labels."""
-    if isinstance(side, list):
-        return bool(side) and isinstance(side[0], (int, float, np.number))
-    return getattr(side, "ndim", None) == 1
-
-
 def _opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> Side:
-    """A truth or a run as a dict, columns or lists."""
+    """A truth or a run as a dict, columns or lists; beside: the other."""
     if is_path(side):
-        given = roles_of(columns, what) or None
+        given = side_columns(columns, what, side, [beside])
         if what == "truth":
             return read_truth(side, columns=given)
         return read_run(side, columns=given, beside=beside if is_path(beside) else None)
@@ -98,20 +95,25 @@ def _seen(exclude: Truth, columns: Roles | None) -> Columns:
     return as_columns(_opened(exclude, "truth", {"truth": given}), "truth")
 
 
-def _paired(truth: Side, run: Side, *, files: bool, notes: tuple[str, ...]) -> Source:
+def _paired(truth: Side, run: Side, *, files: bool, remarks: tuple[str, ...]) -> Source:
     """A truth and a run as one source, in the shape that they have in common."""
     if isinstance(truth, Mapping) and isinstance(run, Mapping):
-        return Dicts(truth, run, notes=notes)
-    if isinstance(truth, Lists) and isinstance(run, Lists):
-        return ListPair(truth, run, notes=notes)
-    judged, returned = as_columns(truth, "truth"), as_columns(run, "run")
+        return Dicts(truth, run, remarks=remarks)
+    by_list = (isinstance(truth, Lists) and isinstance(run, Lists)) or has_empty(truth) or has_empty(run)
+    shape: Any = as_lists if by_list else as_columns
+    pair: Any = shape(truth, "truth"), shape(run, "run")
     if files:  # a file's ids are text, whatever they look like
-        judged, returned = same_ids(judged, returned)
-    known = [queries_of(side) for side in (truth, run)]
-    if known == [None, None]:
-        return ColumnPair(judged, returned, notes=notes)
-    lists = (grouped(side, names) for side, names in zip((judged, returned), known, strict=True))
-    return ListPair(*lists, notes=notes)
+        pair = same_ids(*pair)
+    return ListPair(*pair, remarks=remarks) if by_list else ColumnPair(*pair, remarks=remarks)
+
+
+def _scored(truth: Columns, scores: Any, given: Truth) -> Columns:
+    """The truth's rows as a run, with a score for each."""
+    found = as_array(scores)
+    if len(found) != len(truth.query):
+        name = given if is_path(given) else "the truth"
+        raise ValueError(f"there are {len(found)} scores, but {name} has {len(truth.query)} rows")
+    return Columns(truth.query, truth.item, score=found)
 
 
 def _kind(side: object) -> str:

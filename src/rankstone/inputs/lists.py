@@ -11,6 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Places, as_array, as_column, distinct, is_list, one_piece, plain, plain_ids
+from rankstone.inputs.columns import BadLine
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ class Lists:
     items: Column
     values: Column | None = None  # grades of a truth, scores of a run
     query: Column | None = None  # the queries' ids
-    notes: tuple[str, ...] = ()  # how they were read, where that is not plain
     ordered: bool = True  # is the order of the grades the caller's
+    skipped: int = 0  # bad rows of a file that were left out
+    bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
+    remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -112,9 +115,9 @@ def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
 class ListPair:
     """A truth and a run as list columns, paired by row or by query."""
 
-    def __init__(self, truth: Lists, run: Lists, *, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, truth: Lists, run: Lists, *, remarks: tuple[str, ...] = ()) -> None:
         self.truth, self.run = truth, run
-        self.notes = (*truth.notes, *run.notes, *notes)
+        self.remarks = (*truth.remarks, *run.remarks, *remarks)
         self.run_rows: Any = None  # where in the run each query of the truth is; None: in the same row
         self.extra_rows: Places = np.zeros(0, dtype=np.int64)
         if truth.query is not None and run.query is not None:
@@ -148,7 +151,7 @@ class ListPair:
         )  # fmt: skip
         graded = truth.values is not None
         ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, notes=self.notes)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, remarks=self.remarks)
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         return distinct(self.truth.items), distinct(self.run.items)

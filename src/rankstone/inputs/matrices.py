@@ -30,6 +30,13 @@ def is_matrix(given: object) -> TypeGuard[Array]:
     )
 
 
+def is_scores(given: object) -> TypeGuard[Numbers]:
+    """Is it a one-dimensional array, or a list, of numbers."""
+    if isinstance(given, (list, tuple)):
+        return len(given) > 0 and all(isinstance(one, (int, float)) for one in given)
+    return getattr(given, "ndim", None) == 1 and hasattr(given, "__array__") and as_array(given).dtype.kind in "iuf"
+
+
 class Dense:
     """Scores and labels of the same items; a mask says which cells are real, or `lengths` how many of each row.
 
@@ -45,7 +52,7 @@ class Dense:
         seen: Array | None = None,
     ) -> None:
         self.scores, self.labels = as_array(scores), as_array(labels)
-        self.notes: tuple[str, ...] = ()
+        self.remarks: tuple[str, ...] = ()
         if mask is not None and lengths is not None:
             raise TypeError("give a mask or lengths, not both")
         self.mask = None if mask is None else as_array(mask)
@@ -70,7 +77,7 @@ class Dense:
         if seen.shape != self.scores.shape:
             raise ValueError(f"scores have shape {self.scores.shape} but exclude= {seen.shape}")
         there = self.scores > -np.inf if self.mask is None else self.mask & (self.scores > -np.inf)
-        self.notes = (left_out(int((seen & there).sum())),)
+        self.remarks = (left_out(int((seen & there).sum())),)
         self.mask = ~seen if self.mask is None else self.mask & ~seen
 
     repeatable = True
@@ -79,7 +86,7 @@ class Dense:
         # A matrix has no item twice, and no queries of its own.
         how = Align(order=how.order, float32=how.float32, zeros=how.zeros, threads=how.threads)
         found = _core.align_dense(self.scores, self.labels, self.mask, how)
-        return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0, notes=self.notes)
+        return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0, remarks=self.remarks)
 
     def ids(self) -> None:
         """An item is a place in its row."""

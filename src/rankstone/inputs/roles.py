@@ -77,11 +77,16 @@ def check_given(given: Given | None, kind: str) -> Given:
     if given is None:
         return {}
     refuse_unknown(given, ROLES[kind])
-    if "score" in given and "rank" in given:
+    if given.get("score") is not None and given.get("rank") is not None:
         raise ValueError("columns names a score and a rank; a run is ordered by one of them")
-    if len({isinstance(where, int) for where in given.values()}) > 1:
+    if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
         raise ValueError("columns mixes names and positions")
     return given
+
+
+def has_positions(given: Given) -> bool:
+    """Did the caller say where the columns are, not how they are called."""
+    return any(isinstance(where, int) for where in given.values())
 
 
 def refuse_unknown(given: Given, roles: Sequence[str]) -> None:
@@ -196,24 +201,40 @@ def find_side(
     query = look(names, "query", what, given)
     found = {} if query is None else {"query": query}
     found["item"] = item or need(names, "item", what, given)
+    beside = [name for name in names if is_list(name) == is_list(found["item"]) or name in given.values()]
     for role in ROLES[kind][2:]:
         if role == "score" and given.get("rank") is not None:
             continue
-        value = find(names, role, what, given, found.values())
+        value = find(names if role in given else beside, role, what, given, found.values())
         if value is not None:
             return {**found, role: value}
     taken = {*found.values(), *given.values()}
     if kind == "truth" and "grade" not in given:  # what a truth calls a score can only be a grade
-        value = _only(_called(names, ("score", "scores"), taken), "grade", what)
+        scores = _called(beside, ("score", "scores"), taken)
+        if any(is_list(name) for name in {*beside} - taken - {*scores}):  # if not that of another list
+            return found
+        value = _only(scores, "grade", what)
         return found if value is None else {**found, "grade": value}
     if kind == "run" and not given.keys() & {"score", "rank"}:
-        strange = [name for name in names if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]]
+        strange = [
+            name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]
+        ]
         if strange:
             raise ValueError(
                 f"the {what} has no score column, and {listed(strange)} could be it; {_advice('score')}, "
                 "or columns={'score': None} if its rows are in ranked order"
             )
     return found
+
+
+def find_inside(names: Sequence[str], kind: str) -> dict[str, str]:
+    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` is an item's."""
+    item = find(names, "item", "object", {}) or need(names, "item", "object", {"item": "id"})
+    for role in (*ROLES[kind][2:], "score"):
+        value = find(names, role, "object", {}, (item,))
+        if value is not None:
+            return {"item": item, "grade" if kind == "truth" else role: value}
+    return {"item": item}
 
 
 def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], bool]) -> tuple[str, str] | None:
@@ -227,10 +248,19 @@ def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], 
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def by_name(names: Sequence[str], kind: str, given: Given, path: str, line: int | None = None) -> dict[str, str]:
+def by_name(
+    names: Sequence[str],
+    kind: str,
+    given: Given,
+    path: str,
+    line: int | None = None,
+    *,
+    is_list: Callable[[str], bool] = lambda name: False,
+    is_float: Callable[[str], bool] = lambda name: False,
+) -> dict[str, str]:
     """The names of a file's columns, by role."""
     try:
-        return find_side(names, kind, given)
+        return find_side(names, kind, given, is_list=is_list, is_float=is_float)
     except ValueError as error:
         raise FileError(path, str(error), line) from None
 
@@ -238,7 +268,8 @@ def by_name(names: Sequence[str], kind: str, given: Given, path: str, line: int 
 def by_position(count: int, kind: str, given: Given, path: str, line: int) -> dict[str, int]:
     """Where the columns of a file without names are: as given, or query, item and value in this order."""
     value = ROLES[kind][2]
-    if not given:
+    where = {role: at for role, at in given.items() if at is not None}
+    if not where:
         if count not in (2, 3):
             example = {"query": 0, "item": 1, value: 2}
             raise FileError(
@@ -247,14 +278,15 @@ def by_position(count: int, kind: str, given: Given, path: str, line: int) -> di
                 f"say which is which: columns={example}",
                 line,
             )
-        return dict(zip(("query", "item", value), range(count), strict=False))
+        usual = dict(zip(("query", "item", value), range(count), strict=False))
+        return {role: at for role, at in usual.items() if role not in given}
     for role in ("query", "item"):
-        if role not in given:
+        if role not in where:
             raise ValueError(f"columns has no position for the {role}")
-    for role, where in given.items():
-        if not 0 <= int(where) < count:
-            raise FileError(path, f"has {count} columns; there is no position {where} for the {role}", line)
-    return {role: int(where) for role, where in given.items()}
+    for role, at in where.items():
+        if not 0 <= at < count:
+            raise FileError(path, f"has {count} columns; there is no position {at} for the {role}", line)
+    return where
 
 
 def value_role(roles: Iterable[str]) -> str | None:

@@ -42,7 +42,7 @@ class Aligned:
     extra_count: int
     dropped: int  # rows of the run that the rule for duplicates removed
     extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
-    notes: tuple[str, ...] = ()  # what a reader of the numbers should know
+    remarks: tuple[str, ...] = ()  # on how the data was read
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -68,7 +68,7 @@ class Aligned:
 
     def __reduce__(self) -> tuple[Any, ...]:
         named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
-        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known, self.notes)
+        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known, self.remarks)
 
 
 def _same(ids: list[Any]) -> list[Any]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, as_column, is_list, plain, plain_ids, take
+from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.dicts import plain_dict
 from rankstone.inputs.lists import Lists, labelled, lists
-from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, roles_of
+from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from rankstone import typing
     from rankstone.typing import Id, Items, Numbers
 
@@ -47,34 +49,55 @@ def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
         arrow.column_names,
         what,
         roles_of(given, what),
-        is_list=_lists_in(arrow),
-        is_float=_floats_in(arrow),
+        is_list=lists_in(arrow.schema),
+        is_float=floats_in(arrow.schema),
         by_row=True,
     )
-    side = {role: arrow[name] for role, name in found.items()}
-    if not is_list(side["item"].type):
-        return by_role(side)
-    scores = side.get("score", side.get("rank"))
-    made = lists(side["item"], query=side.get("query"), grades=side.get("grade"), scores=scores)
-    return replace(made, values=as_scores(made.values)) if "rank" in side and made.values is not None else made
+    return side_of(unpacked({role: one_piece(arrow[name]) for role, name in found.items()}, what))
 
 
-def _lists_in(arrow: Table) -> Callable[[str], bool]:
+def unpacked(values: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """Columns by their roles; lists of objects, each with an item and a score, as a list of items and one of scores."""
+    import pyarrow
+
+    column = values["item"]
+    if not (is_list(column.type) and pyarrow.types.is_struct(column.type.value_type)):
+        return values
+    column = column.cast(pyarrow.large_list(column.type.value_type))
+    objects, empty = column.values, column.is_null() if column.null_count else None
+    names = find_inside([objects.type.field(at).name for at in range(objects.type.num_fields)], what)
+    parts = {
+        role: pyarrow.LargeListArray.from_arrays(column.offsets, objects.field(name), mask=empty)
+        for role, name in names.items()
+    }
+    return {**values, **parts}
+
+
+def side_of(values: Mapping[str, Any]) -> Columns | Lists:
+    """A side of Arrow columns by their roles: one row an item, or one row a query if its items are lists."""
+    if not is_list(values["item"].type):
+        return by_role(values)
+    scores = values.get("score", values.get("rank"))
+    made = lists(values["item"], query=values.get("query"), grades=values.get("grade"), scores=scores)
+    return replace(made, values=as_scores(made.values)) if "rank" in values and made.values is not None else made
+
+
+def lists_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
     """Which columns hold lists."""
-    return lambda name: is_list(arrow.schema.field(name).type)
+    return lambda name: is_list(schema.field(name).type)
 
 
-def _floats_in(arrow: Table) -> Callable[[str], bool]:
+def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
     """Which columns hold floats."""
     from pyarrow import types
 
-    return lambda name: types.is_floating(arrow.schema.field(name).type)
+    return lambda name: types.is_floating(schema.field(name).type)
 
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
     if isinstance(side, Mapping):
-        return _flat(side, what)
+        side = _listed(side, what)
     if not isinstance(side, (Columns, Lists)):
         side = from_table(side, what, given)
     if isinstance(side, Lists):
@@ -86,44 +109,60 @@ def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     return side
 
 
-def queries_of(side: Side) -> Sequence[Any] | None:
-    """The queries of a side that has empty lists, which rows of items cannot show; None if it has none."""
+def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
+    """A side as one list a query, whatever its shape."""
+    if isinstance(side, Lists):
+        return side
     if isinstance(side, Mapping):
-        return list(side) if any(len(items) == 0 for items in plain_dict(side, "run").values()) else None
-    if isinstance(side, Lists) and side.query is not None and (np.diff(side.offsets) == 0).any():
-        return plain_ids(side.query)
-    return None
-
-
-def grouped(side: Columns, queries: Sequence[Any] | None) -> Lists:
-    """Rows of items as one list a query, of these queries or of those that occur."""
-    import pyarrow
+        return _listed(side, what)
     import pyarrow.compute as pc
 
-    ids = plain(side.query)
-    known = ids.unique() if queries is None else pyarrow.array(queries).cast(ids.type)
-    at = pc.index_in(ids, value_set=known).to_numpy(zero_copy_only=False)
-    order = np.argsort(at, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(known)))))
-    values = side.score if side.grade is None else side.grade
-    return Lists(offsets, take(side.item, order), take(values, order), known, notes=side.notes, ordered=False)
+    side = as_columns(side, what)
+    codes = pc.dictionary_encode(plain(side.query))
+    rows = codes.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(rows, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
+    value = side.grade if what == "truth" else side.score
+    return Lists(
+        offsets, take(side.item, order), take(value, order), codes.dictionary, ordered=False, remarks=side.remarks
+    )
 
 
-def _flat(side: Mapping[Id, Any], what: str) -> Columns:
-    """A nested dict as rows. Ids must be all integers or all strings then, as in a table."""
+def as_batch(side: Columns | Lists) -> Columns:
+    """A piece of a run as rows, and which queries had an empty list."""
+    rows = as_columns(side, "run")
+    if not isinstance(side, Lists) or not has_empty(side):
+        return rows
+    return replace(rows, empty=empty_queries(side))
+
+
+def empty_queries(side: Lists) -> Column:
+    """The queries whose lists have nothing in them."""
+    return take(side.query, np.flatnonzero(np.diff(side.offsets) == 0))
+
+
+def has_empty(side: object) -> bool:
+    """Is there a query with an empty list, which rows of items cannot tell."""
+    if isinstance(side, Lists):
+        return side.query is not None and bool((np.diff(side.offsets) == 0).any())
+    return isinstance(side, Mapping) and not all(len(content) for content in side.values())
+
+
+def _listed(side: Mapping[Id, Any], what: str) -> Lists:
+    """A nested dict as lists. Ids must be all integers or all strings then, as in a table."""
     side = plain_dict(side, what)
-    value = "grade" if what == "truth" else "score"
-    queries: list[Id] = []
     items: list[Id] = []
     values: list[float] = []
-    for query, content in side.items():
-        queries += [query] * len(content)
+    for content in side.values():
         items += content
         if isinstance(content, Mapping):
             values += content.values()
         else:  # best first
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
-    return columns(query=queries, item=items, **{value: values})
+    sizes = [len(content) for content in side.values()]
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    valued = as_column("grade" if what == "truth" else "score", values)
+    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
@@ -135,7 +174,8 @@ def _unrolled(side: Lists, what: str) -> Columns:
     rows = pyarrow.array(np.repeat(np.arange(len(side)), sizes))
     inside = slice(int(side.offsets[0]), int(side.offsets[-1]))
     value = {} if side.values is None else {"grade" if what == "truth" else "score": side.values[inside]}
-    return columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    made = columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    return replace(made, remarks=side.remarks)
 
 
 def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tuple[Columns | Lists, Columns | Lists]:
@@ -144,7 +184,7 @@ def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tu
     if given is not None and given.keys() & {"truth", "run"}:
         return from_table(arrow, "truth", given), from_table(arrow, "run", given)
     roles = roles_of(given, "predictions")
-    two = find_two_lists(arrow.column_names, roles, _lists_in(arrow))
+    two = find_two_lists(arrow.column_names, roles, lists_in(arrow.schema))
     if two is not None:
         name = find(arrow.column_names, "query", "table", roles)
         query = None if name is None else arrow[name]

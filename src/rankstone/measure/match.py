@@ -89,7 +89,7 @@ def warn_unjudged(source: Source, how: Align, aligned: Aligned) -> None:
     alike = _alike(judged, returned)
     if alike:
         raise DataError(f"no returned item is judged: {examples}{alike}", "id")
-    aligned.notes += ("no returned item is judged",)
+    aligned.remarks += ("no returned item is judged",)
     warnings.warn(f"no returned item is judged{': ' * bool(examples)}{examples}", UnmatchedWarning, stacklevel=4)
 
 
