@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rankstone import typing
 
 
+_SHOWN = 5  # rows that are printed
+
+
 class BadLine(NamedTuple):
     """A line of a file that was left out, and why."""
 
@@ -35,6 +38,16 @@ class Columns:
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
     empty: Column | None = None  # queries of a batch whose lists have nothing in them
     remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
+
+    def __repr__(self) -> str:
+        named = {role: getattr(self, role) for role in ("query", "item", "grade", "score")}
+        found = {role: column for role, column in named.items() if column is not None}
+        head = np.arange(min(len(self.query), _SHOWN))
+        rows = zip(*(plain_ids(column, head) for column in found.values()), strict=True)
+        more = ["..."] if len(self.query) > _SHOWN else []
+        return "\n".join(
+            [f"{len(self.query):,} rows of {', '.join(found)}", *("  ".join(map(str, row)) for row in rows), *more]
+        )
 
 
 def columns(

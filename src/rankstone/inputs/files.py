@@ -158,7 +158,8 @@ def side_columns(given: Given | None, kind: str, side: object, others: Iterable[
     if roles is None or given is None or given.keys() & {"truth", "run"} or _has_columns(side, kind):
         return roles
     other = "run" if kind == "truth" else "truth"
-    return None if any(_has_columns(one, other) for one in others) else roles
+    usable = roles.keys() <= roles_of(given, other).keys()
+    return None if usable and any(_has_columns(one, other) for one in others) else roles
 
 
 def _has_columns(side: object, kind: str) -> bool:

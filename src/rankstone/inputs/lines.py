@@ -198,7 +198,7 @@ class Rows:
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
         if not self.skip:
-            raise FileError(self.name, problem, line)
+            raise FileError(self.name, problem, line) from None  # the quick way that failed before is no one's business
         self.skipped += 1
         if len(self.bad) < _KEPT:
             self.bad.append(BadLine(line, problem))

@@ -37,6 +37,9 @@ class Lists:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __repr__(self) -> str:
+        return f"{len(self):,} lists of {int(self.offsets[-1] - self.offsets[0]):,} items"
+
 
 def lists(
     items: typing.Column,

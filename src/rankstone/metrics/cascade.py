@@ -63,6 +63,7 @@ def _stops(ranking: Ranking, parameters: ByName) -> Values:
 
 @metric(
     "err",
+    aliases=("expected_reciprocal_rank",),
     formula="sum of R / <discount> * product of 1 - R above, with R = <stop_chance>",
     latex=r"\sum_{i \le k} \frac{R_i}{<discount>} \prod_{j < i} (1 - R_j), \quad R_i = <stop_chance>",
     use="A very relevant item early makes the rest matter little: the reader has found it.",
@@ -162,6 +163,7 @@ def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
 
 @metric(
     "rbp",
+    spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
     formula="(1 - <p>) * sum of <gain><p>^(rank - 1) over the relevant items<divisor>",
     latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <gain><p>^{i - 1}<divisor>",
     use="A model of a reader who goes on to the next item with probability p.",

@@ -202,6 +202,8 @@ def cg(
 
 @metric(
     "dcg",
+    aliases=("discounted_cumulative_gain",),
+    spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
     formula="sum of <gain> / <discount>",
     latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}",
     use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
@@ -236,6 +238,8 @@ def dcg(
 
 @metric(
     "ndcg",
+    aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
+    spellings={"ndcg_cut_{k}": "ndcg@{k}", "ndcg_burges": "ndcg(gain='exp2')"},  # trec_eval, ranx
     formula="sum of <gain> / <discount>, over that of the ideal list",
     latex=r"\frac{\sum_{i \le k} <gain> / <discount>}{\sum_{i \in \mathrm{ideal}} <gain> / <discount>}",
     use="Grades of more than two levels, and early places matter more.",

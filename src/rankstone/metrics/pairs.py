@@ -69,6 +69,7 @@ def _estimated(ranking: Ranking, parameters: ByName) -> Values | None:
 
 @metric(
     "auc",
+    aliases=("auroc",),
     formula="pairs in the right order / pairs",
     latex=r"\frac{|\{(a, b) : g_a > g_b,\ s_a > s_b\}|}{|\{(a, b) : g_a > g_b\}|}",
     use="Is a relevant item above one that is not? For scores and classifiers, where the whole order matters.",

@@ -94,7 +94,8 @@ def _first(ranking: Ranking, parameters: ByName) -> Values:
 
 @metric(
     "ap",
-    aliases=("map", "average_precision"),
+    aliases=("map", "average_precision", "mean_average_precision"),
+    spellings={"map_cut_{k}": "ap@{k}"},
     formula="sum of the precision at each relevant item<divisor>",
     latex=r"<divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
     use="Grades are binary, a query has several relevant items, and all of them should come early.",
@@ -174,7 +175,7 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
 
 @metric(
     "rr",
-    aliases=("mrr", "reciprocal_rank"),
+    aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
     formula="<terms>",
     latex="<terms>",
     use="The reader wants one right answer and stops there: questions, navigation.",
@@ -200,6 +201,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
 @metric(
     "iprec",
     aliases=("iprec_at_recall",),
+    spellings={"iprec_at_recall_{x}": "iprec(recall={x})", "iprec@{x}": "iprec(recall={x})"},
     formula="highest precision at or beyond recall <recall>",
     latex=r"\max_{i : \mathrm{recall}(i) \ge <recall>} \mathrm{precision}(i)",
     use="Drawing a precision-recall curve.",
@@ -220,6 +222,7 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
 @metric(
     "iprec11",
     aliases=("eleven_point",),
+    spellings={"11pt_avg": "iprec11"},
     formula="mean of iprec at recall 0, 0.1 ... 1",
     latex=(
         r"\frac{1}{11} \sum_{r \in \{0, 0.1, \ldots, 1\}} \max_{i : \mathrm{recall}(i) \ge r} "

@@ -77,7 +77,8 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
 
 @metric(
     "precision",
-    aliases=("p",),
+    aliases=("p", "set_p"),
+    spellings={"P_{k}": "precision@{k}"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use="A page shows k items and each of them costs the reader the same.",
@@ -101,7 +102,8 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
 
 @metric(
     "recall",
-    aliases=("r",),
+    aliases=("r", "set_r", "set_recall"),
+    spellings={"recall_{k}": "recall@{k}"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use="What counts is that the relevant items are among the first k at all: candidate generation, screening.",
@@ -140,6 +142,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
 
 @metric(
     "f",
+    aliases=("set_f", "f1beta"),
     formula="(1 + <beta>^2) hits(k) / (<beta>^2 <recall_divisor> + <precision_divisor>)",
     latex=r"\frac{(1 + <beta>^2)\,\mathrm{hits}(k)}{<beta>^2\,<recall_divisor> + <precision_divisor>}",
     use="Both precision and recall matter, and one number has to stand for them.",
@@ -210,7 +213,8 @@ def f1(
 
 @metric(
     "hit_rate",
-    aliases=("hit", "success", "hr", "hitrate"),
+    aliases=("hit", "success", "hr", "hit_ratio"),
+    spellings={"success_{k}": "hit_rate@{k}"},
     formula="1 if hits(k) > 0 else 0",
     latex=r"[\mathrm{hits}(k) > 0]",
     use="One good item is enough, as in a carousel or with one held-out item a user.",
@@ -288,6 +292,7 @@ def fallout(
 
 @metric(
     "num_ret",
+    spellings={"NumRet(rel={x})": "num_rel_ret(threshold={x})"},  # ir_measures
     formula="min(k, retrieved)",
     latex=r"\min(k, \mathrm{retrieved})",
     use="Checking how long the lists are.",
@@ -325,6 +330,7 @@ def num_rel(ranking: Ranking) -> Ratio:
 
 @metric(
     "num_rel_ret",
+    spellings={"hits": "num_rel_ret(averaging='macro')"},  # ranx
     formula="hits(k)",
     latex=r"\mathrm{hits}(k)",
     use="Counting hits over all queries.",
