@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, MEASURES, ROWS, mean_of, measures, of_rows, parse_order
+from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order
 from rankstone.sql.writer import Text
 
 if TYPE_CHECKING:
@@ -78,8 +78,6 @@ def register(connection: Connection, convention: str | Convention | None = None)
         for part in rule.parts:
             _function(connection, f"{name}_{part}", partial(_call, KERNELS[part], name, convention))
         forms = {n: rule.write(to, name, "abcd"[:n]) for n in (2, 3, 4)}
-        if name in MEASURES and rule.ends_at_k:  # what lies below k need not come here
-            forms[3] = rule.write(to, name, ("a[1:coalesce(try_cast(c as bigint), len(a))]", "b", "c"))
         if name in ROWS:  # without k, two columns of numbers may be meant
             forms[2] = f"_rankstone_{name}(list(a), list(b))"
         statements.append(_macro(name, forms))
