@@ -155,7 +155,10 @@ class TestMeasures:
             ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
             ("rs_r_precision([1], [1], 2)", "r_precision has no place for a cutoff"),
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
-            ("rs_err([1], map {1: 3}, 2)", "rs_err takes the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'"),
+            (
+                "rs_err([1], map {1: 3}, 2)",
+                "rs_err takes the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'",
+            ),
         ],
     )
     def test_errors(self, connection, text, told):
@@ -236,6 +239,14 @@ class TestRegistry:
             from rankstone.metrics import registry
 
             del registry._DECLARED["last_rank"], registry._NAMES["last_rank"]
+
+    def test_what_arguments_are_called(self, connection):
+        """As DuckDB shows it to who looks for a function."""
+        listed = "select parameters from duckdb_functions() where function_name = '{}' order by len(parameters)"
+        forms = [["rec", "truth"], ["rec", "truth", "k_or_options"], ["rec", "truth", "k", "options"]]
+        for name in ("ndcg", "ndcg_score", "rs_err"):
+            assert [row[0] for row in connection.sql(listed.format(name)).fetchall()] == forms
+        assert ask(connection, listed.format("f1score")) == ["actual", "predicted"]
 
     def test_names(self):
         assert {"ndcg", "recall_at", "rs_err", "rs_rbp"} <= measures().keys()
