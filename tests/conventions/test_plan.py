@@ -13,7 +13,6 @@ ASKING = {
     "ties_order": ("ap", {"ties": "reverse_input"}),
     "together": ("ap", {"duplicates": "best"}),
     "truth_order": ("ap@3", {"truth_depth": "k"}),
-    "grades_order": ("ndcg(ideal='given')", {}),
     "extra_queries": ("ap", {"extra": "zero"}),
     "all_queries": ("err", {}),
     "one_list": ("r2", {}),

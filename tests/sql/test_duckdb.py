@@ -111,6 +111,8 @@ class TestMeasures:
         assert found == pytest.approx(3 / math.log2(3) / (3 + 1 / math.log2(3)))
         found = ask(connection, "select ndcg(['b', 'a'], map {'a': 3, 'c': 1}, 2)")
         assert found == pytest.approx(7 / math.log2(3) / (7 + 1 / math.log2(3)))  # hivemall: 2^grade - 1
+        found = ask(connection, "select ndcg([1, 2], map {1: 1, 2: 3}, 2)")  # a map has no order
+        assert found == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
 
     def test_a_map_of_scores_with_a_cutoff(self, connection):
         """Cutting a list is no business of SQL: a map has no first items."""

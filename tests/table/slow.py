@@ -216,8 +216,6 @@ def ndcg(one):
     }[one["ideal_depth"]]
     if one["ideal"] == "ones":
         ideal = [1] * (one.retrieved if depth is None else depth)
-    elif one["ideal"] == "given":
-        ideal = [_gain(one, grade) for grade in one.truth.values()]
     else:
         held = one.truth if one["ideal"] != "retrieved" else [item for item in one.items if item in one.truth]
         held = [item for item in held if one["ideal"] != "nonzero" or one.truth[item] != 0]

@@ -72,6 +72,7 @@ class Ranked(_NumPy, Ranking):
         tied: Ints | None = None,
         *,
         ordered_truth: bool = False,
+        ordered_grades: bool = False,
         rule: Relevance | None = None,
     ) -> None:
         self.__dict__.update(
@@ -88,6 +89,7 @@ class Ranked(_NumPy, Ranking):
             above=above,
             tied=tied,
             ordered_truth=ordered_truth,  # the truth came as an order, without grades
+            ordered_grades=ordered_grades,
             rule=rule or Relevance(),
             _judged=None,  # how many items the truth judges, where not all of them are known here
             unjudged=None,  # how many returned items nobody judged, where they count as graded 0
@@ -214,7 +216,8 @@ class Ranked(_NumPy, Ranking):
         """The same ranking beside other grades of the truth, where the list does not hold all of them."""
         inside = grades[offsets[0] : offsets[-1]]
         starts = np.asarray(offsets, dtype=np.int64) - offsets[0]
-        return self.replace(truth_offsets=starts, truth_grades=inside, _ideal_grades=-sorted_within(-inside, starts))
+        best = -sorted_within(-inside, starts)
+        return self.replace(truth_offsets=starts, truth_grades=inside, _ideal_grades=best, ordered_grades=True)
 
     def as_one_list(self) -> Ranked:
         """All queries as one: every placed item in a single list, by score."""

@@ -120,6 +120,7 @@ class Ranking(Functions, ABC):
     expected: bool = False  # answer with the mean over all orders of the tied items
     shared: bool = False  # tied items share one rank
     listed: bool = False  # nothing is known but the items returned: what nobody judged has grade 0
+    ordered_grades: bool = False  # the truth came as a list of grades, whose order is the caller's
 
     # -- one an item: the engine's ---------------------------------------------------------------------------
 

@@ -143,7 +143,6 @@ class Feeding:
     ties_order: str = ""  # the same, among equal scores
     together: str = ""  # all rows of a query at once
     truth_order: str = ""  # which of a query's judged items came first
-    grades_order: str = ""  # the same, where grades differ
     extra_queries: str = ""  # the lists of queries that nobody judged
     all_queries: str = ""  # all queries at once
     one_list: str = ""  # the rows of all queries at once
@@ -190,8 +189,6 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "truth_order", f"{label}: truth_duplicates='first' needs an order of the truth; choose error or count"
     if choices["truth_depth"] == "k":
         yield "truth_order", f"{label}: truth_depth='k' needs an order of the truth; choose all"
-    if plan.arguments.get("ideal") == "given":
-        yield "grades_order", f"{label}: ideal='given' needs an order of the truth; choose judged"
     if choices["extra"] == "zero":
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
     if wanted := declaration.all_queries(plan.arguments):

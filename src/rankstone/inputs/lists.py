@@ -28,6 +28,7 @@ class Lists:
     items: Column
     values: Column | None = None  # grades of a truth, scores of a run
     query: Column | None = None  # the queries' ids
+    ordered: bool = True  # is the order of the grades the caller's
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -71,6 +72,14 @@ def lists(
     if ids is not None and len(ids) != len(made):
         raise ValueError(f"there are {len(made)} lists but {len(ids)} queries")
     return made
+
+
+def labelled(
+    items: typing.Column, grades: typing.Column, scores: typing.Column, offsets: typing.Column
+) -> tuple[Lists, Lists]:
+    """A truth and a run of rows that have a label and a score each. Their order is nobody's order of grades."""
+    truth = replace(lists(items, grades=grades, offsets=offsets), ordered=False)
+    return truth, lists(items, scores=scores, offsets=offsets)
 
 
 def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
@@ -129,7 +138,8 @@ class ListPair:
             offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows, how,
             None if ids is None else lambda row: queries()[row],
         )  # fmt: skip
-        ranked = ranked_from(found, ordered_truth=truth.values is None)
+        graded = truth.values is not None
+        ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
         return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped)
 
 

@@ -78,4 +78,4 @@ def from_sparse(matrix: Sparse) -> Lists:
     if not rows.has_canonical_format:  # a cell stored twice is their sum, as everywhere in SciPy
         rows = rows.copy()
         rows.sum_duplicates()
-    return Lists(rows.indptr, rows.indices, rows.data)
+    return Lists(rows.indptr, rows.indices, rows.data, ordered=False)

@@ -82,10 +82,10 @@ class Source(Protocol):
     def align(self, how: Align) -> Aligned: ...
 
 
-def ranked_from(found: Alignment, *, ordered_truth: bool = False) -> Ranked:
+def ranked_from(found: Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False) -> Ranked:
     """The core's answer as a `Ranked`."""
     return Ranked(
         found.retrieved, found.present, found.truth_offsets, found.truth_grades, found.ideal_grades,
         found.placed_offsets, found.rank, found.grade, found.score, found.place, found.above, found.tied,
-        ordered_truth=ordered_truth,
+        ordered_truth=ordered_truth, ordered_grades=ordered_grades,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, is_list
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
-from rankstone.inputs.lists import Lists, lists
+from rankstone.inputs.lists import Lists, labelled, lists
 from rankstone.inputs.roles import ROLES, Given, find_all, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def predictions(
         query = arrow[found["query"]]
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)
     offsets = _offsets(groups, arrow.num_rows)
-    return lists(items, grades=grade, offsets=offsets), lists(items, scores=score, offsets=offsets)
+    return labelled(items, grade, score, offsets)
 
 
 def _offsets(groups: Numbers, rows: int) -> Places:

@@ -12,7 +12,7 @@ from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
-from rankstone.inputs.lists import ListPair, lists
+from rankstone.inputs.lists import ListPair, labelled
 from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric
 
@@ -156,10 +156,7 @@ class _Hook:
             choices = {**choices, "averaging": "weighted"}
         grades = np.asarray(labels, dtype=np.float64)
         items = np.arange(len(grades))
-        source = ListPair(
-            lists(items, grades=grades, offsets=offsets),
-            lists(items, scores=np.asarray(scores), offsets=offsets),
-        )
+        source = ListPair(*labelled(items, grades, np.asarray(scores), offsets))
         return evaluate_source(source, self._metrics, self._convention, weights, 0, choices)
 
 

@@ -79,7 +79,9 @@ class Accumulator(Saved):
             "threads": threads, **choices,
         }  # fmt: skip
         self._weighted = any(plan.choices["averaging"] == "weighted" for plan in self.plans)
-        self._orders = any(plan.metric.declaration.kind == "agreement" for plan in self.plans)
+        self._orders = any(
+            plan.metric.declaration.kind == "agreement" or plan.arguments.get("ideal") == "given" for plan in self.plans
+        )
         self.keep = keep
         self.threads = threads
         if not keep:
@@ -348,8 +350,9 @@ class Piece:
 
     @property
     def ordered(self) -> bool:
-        """Did the truth come as an order, without grades."""
-        return next(iter(self.ranked.values())).ordered_truth
+        """Did the truth come as an order: of items without grades, or of grades."""
+        ranked = next(iter(self.ranked.values()))
+        return ranked.ordered_truth or ranked.ordered_grades
 
     @property
     def names(self) -> Sequence[Any]:

@@ -45,7 +45,7 @@ IdealItems = Annotated[
             "nonzero": "ideal list of all items judged other than 0",
             "retrieved": "ideal list of the judged items in the run",
             "ones": "ideal list of k relevant items",
-            "given": "ideal list in the order of the truth as given",
+            "given": "ideal list of all judged items, in the order of the truth where that is a list of grades",
         },
     ),
 ]
@@ -240,6 +240,8 @@ def ndcg(
     def worth(items: Ranking) -> Values:
         return gains(items, gain, negative, below_threshold)
 
+    if ideal == "given" and not ranking.ordered_grades:  # there is no order to go by
+        ideal = "judged"
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
         possible = ranking.sum_of_discounts(weigh, depth)

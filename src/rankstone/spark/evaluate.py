@@ -274,6 +274,5 @@ def _feeding(truth: _Side, run: _Side) -> Feeding:
         row_order="" if run.shape.lists else no_order,
         ties_order="" if run.shape.lists or run.ranked else no_order,
         truth_order="" if truth.shape.lists else no_order,
-        grades_order="" if truth.shape.lists or truth.shape.value is None else no_order,
         otherwise="or give lists, or a rank column",
     )

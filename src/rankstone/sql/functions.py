@@ -356,7 +356,8 @@ def _source(rec: pa.Array, truth: pa.Array) -> ListPair:
 
 def _lists(column: pa.Array, values: str) -> Lists:
     if pa.types.is_map(column.type):
-        return lists(column.keys, offsets=column.offsets.to_numpy(), **{values: _numbers(column.items)})
+        made = lists(column.keys, offsets=column.offsets.to_numpy(), **{values: _numbers(column.items)})
+        return replace(made, ordered=False)  # a map has no order
     return lists(column.values, offsets=column.offsets.to_numpy())
 
 
