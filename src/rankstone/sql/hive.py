@@ -46,10 +46,10 @@ def rewritten(text: str, variables: Mapping[str, str] | None = None) -> Iterator
 
 
 def statements(text: str) -> Iterator[str]:
-    """A text's statements, without comments."""
+    """A text's statements, without comments. `/*+ broadcast(t) */` is none."""
     found = ""
     for piece in _PIECES.findall(f"{text}\n;"):
-        if piece.startswith(("--", "/*")) and len(piece) > 1:
+        if piece.startswith(("--", "/*")) and not piece.startswith("/*+"):
             found += " " + "\n" * piece.count("\n")  # so that an error counts lines as the user does
         elif piece != ";":
             found += piece
@@ -76,8 +76,8 @@ def _translated(tree: Tree) -> list[str]:
     from sqlglot import errors, exp
 
     _refuse_untranslatable(tree)
-    for storage in list(tree.find_all(exp.FileFormatProperty, exp.RowFormatDelimitedProperty)):
-        storage.pop()
+    for how in list(tree.find_all(exp.Hint, exp.FileFormatProperty, exp.RowFormatDelimitedProperty)):
+        how.pop()  # a join is made, or a table stored
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == "to_ordered_list":
             name_the_map(call)
