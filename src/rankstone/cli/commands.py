@@ -199,12 +199,12 @@ def parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
     command.add_argument(
-        "query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin"
+        "query", metavar="QUERY", help="DuckDB's SQL, or a file of it; rec.csv is the table rec; - to read from stdin"
     )
     command.add_argument("-c", "--convention", metavar="NAME", help="whose definitions all functions follow")
     command.add_argument("--hive", action="store_true", help="the query is written for Hive")
-    command.add_argument("--format", choices=FORMATS, default="table")
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+    command.add_argument("--format", choices=FORMATS)
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
     commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
@@ -639,18 +639,46 @@ def _sql(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
+    form = _sql_format(arguments.output, arguments.format)
     try:
         find_convention(arguments.convention or "rankstone")
     except ValueError as error:
         raise UsageError(str(error)) from None
-    text = sys.stdin.read() if arguments.query == "-" else arguments.query
-    names, found = answer(text, ".", arguments.convention, hive=arguments.hive)
-    if arguments.format == "json":
+    try:
+        names, found = answer(_sql_text(arguments.query), ".", arguments.convention, hive=arguments.hive)
+    except ImportError as error:
+        raise UsageError(str(error)) from None
+    if form == "json":
         shown = _json([dict(zip(names, row, strict=True)) for row in found])
     else:
-        shown = render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
+        shown = render([names, *([_cell(cell, form) for cell in row] for row in found)], form)
     if arguments.output or names:
         _put(shown, arguments.output)
+
+
+def _sql_text(given: str) -> str:
+    """A query as it is, or what is in a file, or on standard input."""
+    if given == "-":
+        return sys.stdin.read()
+    if os.path.isfile(given) or re.fullmatch(r"\S+\.(sql|hql)", given, re.IGNORECASE):
+        with open(given, encoding="utf-8-sig") as stream:
+            return stream.read()
+    return given
+
+
+_SQL_ENDINGS = {"txt": "table", "json": "json", "csv": "csv", "md": "markdown", "tex": "latex"}
+
+
+def _sql_format(path: str | None, given: str | None) -> str:
+    """The format that a file's name and `--format` ask for."""
+    if path is None:
+        return given or "table"
+    named = _SQL_ENDINGS.get(path.rpartition(".")[2].lower())
+    if named is None and given is None:
+        raise UsageError(f"{path}: end the name with .{', .'.join(_SQL_ENDINGS)}, or say --format")
+    if named and given and named != given:
+        raise UsageError(f"{path} is named as {named}, and --format {given} was asked for; leave one of them out")
+    return given or named or "table"
 
 
 def _cell(cell: Any, form: str) -> str:

@@ -221,7 +221,7 @@ def as_ids(words: Pieces) -> pyarrow.Array:
 
 def is_table(side: object) -> bool:
     """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
-    return hasattr(side, "__arrow_c_stream__") or is_lazy(side)
+    return hasattr(side, "__arrow_c_stream__") or is_lazy(side) or is_spark(side)
 
 
 def is_a(thing: object, library: str, name: str) -> bool:
@@ -235,6 +235,20 @@ def is_lazy(frame: object) -> bool:
     return is_a(frame, "polars", "LazyFrame")
 
 
+def is_spark(frame: object) -> bool:
+    """Is it a table on a cluster of Spark's."""
+    return type(frame).__module__.startswith("pyspark.sql.") and hasattr(frame, "mapInArrow")
+
+
+def refuse_spark(frame: object) -> None:
+    """Stop at a table that may be larger than this machine."""
+    if is_spark(frame):
+        raise TypeError(
+            "this is a Spark table, and reading it here would collect all of it: rs.spark.evaluate measures it where "
+            "it is; to have it here, give table.toPandas()"
+        )
+
+
 def is_pandas(frame: object) -> bool:
     """Is it a frame of pandas."""
     return is_a(frame, "pandas", "DataFrame")
@@ -244,6 +258,7 @@ def arrow_table(frame: Frame) -> Table:
     """A frame of any library as a table of pyarrow, without an index of pandas that has no name."""
     import pyarrow
 
+    refuse_spark(frame)
     table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
     return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
 
