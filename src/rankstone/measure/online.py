@@ -28,7 +28,7 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, shares_of
-from rankstone.measure.times import KINDS, NUMBERS, Span, Time, has_unit, read_span, read_time, written
+from rankstone.measure.times import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -172,8 +172,8 @@ class Online(Saved):
         if -math.inf < self._clock < at - self.ahead:
             raise ValueError(
                 f"list {list_id!r} is served at {time!r}, {at - self._clock:,.15g} past the clock, which is "
-                f"{written(self._clock, self._kind)}; a list may be {self.ahead:,.15g} ahead. If the time is right, say "
-                "advance(time) before it, or make the Online with a larger ahead="
+                f"{written(self._clock, self._kind)}; a list may be {self.ahead:,.15g} ahead. If the time is right, "
+                "say advance(time) before it, or make the Online with a larger ahead="
             )
         self._go_on(at)
         if at <= self._end:
@@ -189,7 +189,7 @@ class Online(Saved):
     def outcome(self, list_id: Hashable, item: Hashable, time: Time, grade: float = 1.0) -> None:
         """Somebody did something with an item: clicked it (grade 1), say, or bought it (a higher grade)."""
         try:
-            worth = _grade(grade)
+            worth = finite("grade", grade)
             if _is_pair(item):
                 raise ValueError("this reads as an item with its score; give the item alone")
         except ValueError as error:
@@ -214,8 +214,9 @@ class Online(Saved):
 
     @locked
     def rewind(self, time: Time) -> None:
-        """Set the clock back, after a time that was wrong. Lists that were served later, or are settled but would not
-        be by then, are taken back.
+        """Set the clock back, after a time that was wrong.
+
+        Lists that were served later, or are settled but would not be by then, are taken back.
 
         >>> online = rs.Online("rr", window="1h", horizon="1min")
         >>> online.advance(9_999_999)
@@ -254,8 +255,8 @@ class Online(Saved):
             raise ValueError(f"time {time!r}: the times before it were {self._kind}, not {kind}; give all in one way")
         if kind == NUMBERS and self._with_unit and at > _FAR:
             raise ValueError(
-                f"time {time!r} would be after the year 5000: with a window, horizon or half_life in hours, say, numbers "
-                "are seconds; divide milliseconds by 1000"
+                f"time {time!r} would be after the year 5000: beside a window, horizon or half_life in hours, say, "
+                "numbers are seconds; divide milliseconds by 1000"
             )
         self._kind = kind
         return at
@@ -369,7 +370,7 @@ class Online(Saved):
 
         by = {segment: estimates(segments[segment]) for segment in sorted(segments, key=str)}
         return Window(
-            estimates(slice(None)), by, self._words, end - self.window, end, self._kind, self.confidence, self.account,
+            estimates(slice(None)), by, self.by, end - self.window, end, self._kind, self.confidence, self.account,
             self.definitions,
         )  # fmt: skip
 
@@ -428,8 +429,8 @@ class Online(Saved):
             )
         if math.isfinite(apart := abs(self._clock - more._clock)) and apart > self.ahead:
             raise ValueError(
-                f"the clocks are {apart:,.15g} apart, and the lists of the one behind would be forgotten; say advance(time) "
-                "to it before, if its time is right"
+                f"the clocks are {apart:,.15g} apart, and the lists of the one behind would be forgotten; if that is "
+                "right, say advance(time) to it before"
             )
         self._settle()
         for list_id in (self._lists.keys() | self._known) & (more._lists.keys() | more._known):
@@ -468,14 +469,7 @@ class Online(Saved):
             "times": self._kind,
             "scored": self._scored,
             "lists": [
-                [
-                    list_id,
-                    served.time,
-                    served.items,
-                    served.segment,
-                    list(map(list, served.outcomes.items())),
-                    served.scores,
-                ]
+                [list_id, *served[:3], list(map(list, served.outcomes.items())), served.scores]
                 for list_id, served in self._lists.items()
             ],
             "early": [[list_id, *outcome] for list_id, waiting in self._early.items() for outcome in waiting],
@@ -487,11 +481,12 @@ class Online(Saved):
         """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
         refuse_other(self._settings(), state, "Online")
         with reading("Online"):
-            clock = -math.inf if state["clock"] is None else _seconds(state["clock"])
+            clock = -math.inf if state["clock"] is None else finite("time", state["clock"])
             kind, scored = state["times"], saved.flag(state, "scored")
             lists = {list_id: _List.read(self._read_segment, *row) for list_id, *row in saved.items(state, "lists")}
             early = [
-                (list_id, _seconds(at), item, _grade(grade)) for list_id, at, item, grade in saved.items(state, "early")
+                (list_id, finite("time", at), item, finite("grade", grade))
+                for list_id, at, item, grade in saved.items(state, "early")
             ]
             settled = _Settled.read(state["settled"], len(self._plans), self._read_segment)
             counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
@@ -547,8 +542,8 @@ class Window(ByMetric[Estimate], Page):
     def __init__(
         self,
         estimates: dict[str, Estimate],
-        by: Mapping[Hashable, dict[str, Estimate]],
-        words: tuple[str, ...],
+        by: Mapping[Any, dict[str, Estimate]],
+        named: str | list[str] | None,
         start: float,
         end: float,
         kind: str | None,
@@ -557,10 +552,10 @@ class Window(ByMetric[Estimate], Page):
         definitions: dict[str, Definition],
     ) -> None:
         super().__init__(estimates, definitions)
-        self.by, self.words, self.start, self.end = by, words, start, end
+        self.by, self.words, self.start, self.end = by, _words(named), start, end
         self.confidence, self.account = confidence, account
-        self._kind = kind
-        self._left = "<" * (len(words) + 1)
+        self._named, self._kind = named, kind
+        self._left = "<" * (len(self.words) + 1)
 
     @property
     def _title(self) -> str:
@@ -568,16 +563,11 @@ class Window(ByMetric[Estimate], Page):
         upto = "" if self.end == -math.inf else f" up to {written(self.end, self._kind)}"
         return f"lists served{after}{' and' * bool(after)}{upto}; low and high: {100 * self.confidence:g} % intervals"
 
-    def table(self) -> dict[str, list[Any]]:
+    def _table(self) -> dict[str, list[Any]]:
         """Columns: the words of the segment, each None where all lists count; metric, mean, low, high and lists."""
-        one = len(self.words) == 1
-        segments = [(None,) * len(self.words), *((key,) if one else key for key in self.by)]
-        every = [self._found, *self.by.values()]
-        rows = [
-            (*segment, label, *estimate)
-            for segment, estimates in zip(segments, every, strict=True)
-            for label, estimate in estimates.items()
-        ]
+        keys = [(key,) if isinstance(self._named, str) else tuple(key) for key in self.by]
+        every = zip([(None,) * len(self.words), *keys], [self._found, *self.by.values()], strict=True)
+        rows = [(*key, label, *estimate) for key, found in every for label, estimate in found.items()]
         return {name: [row[at] for row in rows] for at, name in enumerate((*self.words, *_NUMBERS))}
 
     def to_dict(self) -> dict[str, Any]:
@@ -586,7 +576,7 @@ class Window(ByMetric[Estimate], Page):
             "start": None if self.start == -math.inf else self.start,
             "end": None if self.end == -math.inf else self.end,
             "confidence": self.confidence,
-            "estimates": self.table(),
+            "estimates": self._table(),
             "account": dict(self.account),
             "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
         }
@@ -595,17 +585,17 @@ class Window(ByMetric[Estimate], Page):
         """The table as a pyarrow table."""
         import pyarrow
 
-        return pyarrow.table(self.table())
+        return pyarrow.table(self._table())
 
     def to_pandas(self) -> Any:
         """The table as a pandas frame."""
         import pandas
 
-        return pandas.DataFrame(self.table())
+        return pandas.DataFrame(self._table())
 
     def rows(self) -> list[list[str]]:
         """The table that is printed, its head first."""
-        columns = self.table()
+        columns = self._table()
         for word in self.words:
             columns[word] = ["all" if value is None else str(value) for value in columns[word]]
         for name in ("mean", "low", "high"):
@@ -641,8 +631,8 @@ class _List(NamedTuple):
         shown = saved.items({"items": items}, "items")
         if scores is not None:
             scores = saved.floats({"scores": scores}, "scores", len(set(shown))).tolist()
-        grades = {item: _grade(grade) for item, grade in outcomes}
-        return cls(_seconds(time), shown, segment_of(segment), grades, scores)
+        grades = {item: finite("grade", grade) for item, grade in outcomes}
+        return cls(finite("time", time), shown, segment_of(segment), grades, scores)
 
 
 class _Settled(NamedTuple):
@@ -778,21 +768,6 @@ def _score(item: Any, score: Any) -> float:
     if math.isnan(number):
         raise ValueError(f"item {item!r}: score {score!r} is not a number")
     return number
-
-
-def _seconds(time: Any) -> float:
-    """A time from a state."""
-    seconds = float(time)
-    if not math.isfinite(seconds):
-        raise ValueError(f"time {time!r} is not a finite number")
-    return seconds
-
-
-def _grade(grade: Any) -> float:
-    worth = float(grade)
-    if not math.isfinite(worth):
-        raise ValueError(f"grade {grade!r} is not a finite number")
-    return worth
 
 
 def _plain(column: Any) -> list[Any]:

@@ -17,6 +17,14 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _PART = rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(_UNITS, key=len, reverse=True))})"
 
 
+def finite(name: str, value: Any) -> float:
+    """A number that is one."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} {value!r} is not a finite number")
+    return number
+
+
 def read_time(time: Time) -> tuple[float, str]:
     """A time in seconds, and which kind of time it is. One without a zone is in UTC."""
     if isinstance(time, np.datetime64):
@@ -27,12 +35,9 @@ def read_time(time: Time) -> tuple[float, str]:
         zoned = time.tzinfo is not None
         return (time if zoned else time.replace(tzinfo=timezone.utc)).timestamp(), ZONED if zoned else ZONELESS
     try:
-        seconds = float(time)
+        return finite("time", time), NUMBERS
     except TypeError:
         raise TypeError(f"time {time!r} is no time; {_TIMES}") from None
-    if not math.isfinite(seconds):
-        raise ValueError(f"time {time!r} is not a finite number")
-    return seconds, NUMBERS
 
 
 _TIMES = "give a number, a datetime, or text such as '2024-01-01T12:00:00'"
