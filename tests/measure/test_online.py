@@ -584,7 +584,7 @@ def test_segments_of_several_words():
         (lambda: make().served(1, ["a"], time=0, country=["FI"]), "list 1: .*unhashable"),
         (lambda: make().served(1, "ab", time=0, country="FI"), "list 1: its items are 'ab'; give them in a list"),
         (lambda: make().served(1, {"a", "b"}, time=0, country="FI"), "list 1: its items are {.*; give them in a"),
-        (lambda: make().served(1, {"a": math.nan}, time=0, country="FI"), "list 1: item 'a': score nan is not a number"),
+        (lambda: make().served(1, {"a": math.nan}, time=0, country="FI"), "list 1: item 'a': score nan is not a"),
         (lambda: make().served(1, {"a": "2"}, time=0, country="FI"), "list 1: item 'a': score '2' is not a number"),
         (lambda: make().served(1, [("a", 1), ("a", 2)], time=0, country="FI"), "list 1: item 'a' appears twice"),
         (lambda: make().served(1, [("a", 1), "b"], time=0, country="FI"), "item 'b' has no score, but .'a', 1. seems"),
