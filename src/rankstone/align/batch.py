@@ -301,7 +301,7 @@ class Batch(Rows):
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths}
         present = {name: _detached(array) for name, array in given.items() if array is not None}
-        self.home = array_namespace(*present.values())
+        self.home = _library(present)
         precision = _precision(self.home, present)
         self.lent = all(map(_in_numpys_reach, present.values()))
         if self.lent:
@@ -609,6 +609,18 @@ class Batch(Rows):
 
 def _detached(array: Array) -> Array:
     return array.detach() if is_torch_array(array) else array
+
+
+def _library(present: dict[str, Array]) -> Any:
+    """Whose arrays they are."""
+    try:
+        return array_namespace(*present.values())
+    except TypeError:
+        kinds = {
+            name: f"{type(array).__module__.split('.')[0]}.{type(array).__name__}" for name, array in present.items()
+        }
+        said = ", ".join(f"{name} a {kind}" for name, kind in kinds.items())
+        raise TypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
 
 
 def _precision(xp: Any, present: dict[str, Array]) -> str:
