@@ -2,6 +2,9 @@
 
 import re
 from statistics import fmean
+from timeit import timeit
+
+import numpy as np
 
 from rankstone.compat import recsys
 
@@ -40,6 +43,17 @@ def test_what_is_loaded_stays_as_it_was():
     assert (mae.get_ground_truth(), mae.get_test()) == ([3, 1, 5], [2.5, 1.0, 4])
     assert mae.compute() == (0.5 + 0 + 1) / 3
     assert test == [2.5, 1.0]
+
+
+def test_adding_takes_the_same_time_however_much_is_there():
+    rmse = recsys.RMSE()
+    first, _, last = (timeit(lambda: rmse.add(3, 2.5), number=number) / number for number in (1_000, 10_000, 1_000))
+    assert last < 5 * first
+    assert rmse.compute() == 0.5
+    mae = recsys.MAE()
+    mae.load(np.array([3, 1]), np.array([2.5, 1.0]))
+    mae.add(5, 4)
+    assert mae.compute() == (0.5 + 0 + 1) / 3
 
 
 def test_predicted_values_are_added_one_by_one():

@@ -49,13 +49,13 @@ class _Loaded:
     def add(self, actual: Any, predicted: Any) -> None:
         """One more observation, a value or a (name, value) on each side; a pair with NaN is left out."""
         if not (_is_nan(actual) or _is_nan(predicted)):
-            self._ground_truth = [*self._ground_truth, actual]
-            self._test = [*self._test, predicted]
+            self._ground_truth = _appended(self._ground_truth, actual)
+            self._test = _appended(self._test, predicted)
 
     def add_test(self, predicted: Any) -> None:
         """One more in the test alone."""
         if not _is_nan(predicted):
-            self._test = [*self._test, predicted]
+            self._test = _appended(self._test, predicted)
 
     def get_ground_truth(self) -> Any:
         return self._ground_truth
@@ -229,6 +229,13 @@ class MeanAveragePrecision(_Mean):
 def _copied(values: Any) -> Any:
     """What the caller does with a list after loading it does not change what was loaded."""
     return list(values) if isinstance(values, (list, tuple)) else values
+
+
+def _appended(values: Any, value: Any) -> list[Any]:
+    """With one more: at the end of a list, which is our own, or of a list of what was loaded as something else."""
+    values = values if isinstance(values, list) else [*values]
+    values.append(value)
+    return values
 
 
 def _is_nan(value: Any) -> bool:
