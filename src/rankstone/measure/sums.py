@@ -91,7 +91,7 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _tot
     if averaging == "one_list":
         # A query that has no value of its own has rows all the same.
         entered = entering(plan, ranked, counted_of(plan, ranked))
-        whole = apply(plan, _as_one_list(plan, ranked if entered is None else ranked.only(entered)))
+        whole = apply(plan, as_one_list(plan, ranked if entered is None else ranked.only(entered)))
         return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
     if averaging == "micro":
         return Sums(add(ratio.numerator[keep]), add(ratio.denominator[keep]), queries)
@@ -118,7 +118,7 @@ def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
     return shares[0], shares[1], kept
 
 
-def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
+def as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
     """The rows of all queries by score."""
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
     if plan.metric.declaration.kind in ("ranking", "count") and unjudged.any():
