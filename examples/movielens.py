@@ -95,9 +95,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         ratings = read(Path(sys.argv[1]))
     else:
-        print(
-            "These ratings are simulated. Real ones are at https://grouplens.org/datasets/movielens, to be given as a folder.\n"
-        )
+        print("These ratings are simulated. For real ones give a folder of https://grouplens.org/datasets/movielens.\n")
         ratings = simulate()
 
     split = rs.split.per_user(ratings, share=0.2, by="time", minimum=5)
