@@ -72,3 +72,15 @@ def test_means_keep_what_was_computed():
     aps = recsys.MeanAveragePrecision()
     aps.load([1, 2], 2)
     assert aps.get_average_precision_results() == [1.0]
+
+
+def test_loading_does_not_measure():
+    """All queries are measured at once, when asked for."""
+    mean = recsys.MeanReciprocalRank()
+    load, measure = (
+        min(repeat(call, number=20, repeat=10))
+        for call in (lambda: mean.load(["a", "b"], "b"), lambda: recsys.ReciprocalRank().compute(["a", "b"], "b"))
+    )
+    assert load < measure / 3
+    assert mean.compute() == 1 / 2
+    assert recsys.MeanAveragePrecision().get_average_precision_results() == []
