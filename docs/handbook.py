@@ -35,6 +35,9 @@ EXAMPLE = """\
 truth = {"u1": {"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}}
 run = {"u1": {"a": 0.9, "d": 0.8, "x": 0.6, "b": 0.5}, "u2": {"x": 0.7, "b": 0.4, "a": 0.1}}
 """
+RATED = EXAMPLE.replace(
+    '"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}', '"a": 5, "b": 4, "c": 3, "d": 1}, "u2": {"b": 4}'
+)
 # The lists of the comparison, by their names in the record of what other tools gave.
 LISTS = {
     "a_seed": "three relevant items, two found",
@@ -201,7 +204,8 @@ def _conventions_index() -> str:
 
 def _convention(one: rs.Convention) -> str:
     metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
-    code = f'import rankstone as rs\n\n{EXAMPLE}print(rs.evaluate(truth, run, {metrics}, convention="{one.name}"))'
+    example = RATED if one.choices.get("threshold") == ">3" else EXAMPLE  # else nothing would be relevant
+    code = f'import rankstone as rs\n\n{example}print(rs.evaluate(truth, run, {metrics}, convention="{one.name}"))'
     said = [f"| `{name}` | `{value!r}` | {_meaning(name)} |" for name, value in one.choices.items()]
     table = ["| choice | here | about |", "|---|---|---|", *map(_cell_safe, said), ""]
     return "\n".join(

@@ -92,7 +92,8 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _tot
     if averaging == "one_list":
         # A query that has no value of its own has rows all the same.
         entered = entering(plan, ranked, counted_of(plan, ranked))
-        view = _as_one_list(plan, ranked if entered is None else ranked.only(entered))
+        joined = one_list(plan, ranked if entered is None else ranked.only(entered))
+        view = view_for(plan, joined) if ranked.best is None else extreme_for(plan, joined, ranked.best)
         if view is None:
             return UNKNOWN
         whole = apply(plan, view)
@@ -122,15 +123,14 @@ def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
     return shares[0], shares[1], kept
 
 
-def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked | None:
-    """The rows of all queries by score; None for an extreme that nobody knows."""
+def one_list(plan: Plan, ranked: Ranked) -> Ranked:
+    """The rows of all queries by score, if each has a grade."""
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
     if plan.metric.declaration.kind in ("ranking", "count") and unjudged.any():
         raise ValueError(
             f"{plan.metric}: averaging='one_list' needs a grade for every row; {unjudged.sum()} of the run have none"
         )
-    whole = ranked.as_one_list()
-    return view_for(plan, whole) if ranked.best is None else extreme_for(plan, whole, ranked.best)
+    return ranked.as_one_list()
 
 
 class Range(NamedTuple):

@@ -128,9 +128,14 @@ def _worth(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: Be
     base = _base(gain)
     worth = grade
     if base is not None:
-        worth = ranking.power(base, grade) - 1.0
+        worth = exponential(ranking, base, grade)
         ranking.refuse_items(worth == math.inf, f"grade {{:g}} is too large for gain {gain!r}", grade)
     return ranking.maximum(worth, 0.0) if negative == "zero" else worth
+
+
+def exponential(f: Functions, base: float, grade: Values) -> Values:
+    """The gain by which each grade is worth so many times the one below, and a little more: 2^grade - 1."""
+    return f.power(base, grade) - 1.0
 
 
 def _base(gain: Gain) -> float | None:

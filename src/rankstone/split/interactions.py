@@ -259,6 +259,8 @@ def _frame(frame: Frame) -> Frame:
     frame = frame.collect() if is_lazy(frame) else frame
     if is_pandas(frame) or is_a(frame, "polars", "DataFrame") or isinstance(frame, (pa.Table, pa.RecordBatch)):
         return frame
+    if type(frame).__module__.startswith("pyspark."):
+        raise TypeError("a table of Spark is not split where it is; frame.toPandas() or frame.toArrow() brings it here")
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     raise TypeError(f"a frame of pandas, polars or Arrow, not {type(frame).__name__}")
