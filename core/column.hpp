@@ -242,7 +242,7 @@ inline uint64_t load(const char* from, size_t bytes) {
 }
 
 inline uint64_t hash_text(std::string_view text) {
-    constexpr uint64_t k0 = 0xA0761D6478BD642Fu, k1 = 0xE7037ED1A0B428DBu;
+    const uint64_t k0 = seed.length, k1 = seed.text;
     const char* p = text.data();
     size_t size = text.size();
     uint64_t state = size * k0;

@@ -15,7 +15,7 @@ import numpy as np
 from rankstone.align.batch import Array, Batch
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Plan, make_plans
+from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.measure.values import counted_of, ratio_of, values_of
 from rankstone.metrics.registry import Metric, declared, depth
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from rankstone.typing import Keywords
+
+# Rows come in any batches, and the value of one may not depend on its neighbours.
+_ROWS = Feeding(all_queries="a batch is some of the rows at a time", otherwise="as in max_grade=4")
 
 
 class BatchMetric:
@@ -69,6 +72,7 @@ class BatchMetric:
             if choice is not None and choice.stage == "mean":
                 raise ValueError(f"{given}= is about the mean over queries, and there is none here; use rs.evaluate")
         plan = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
+        refuse_unknown([plan], _ROWS)
         plans = [plan] if ks == [None] else [_at(plan, cutoff) for cutoff in ks]
         batch = _batch(plans, scores, labels, mask, lengths, labels_by_rank, check)
         with np.errstate(all="ignore"):  # what must not be is looked for

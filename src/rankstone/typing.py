@@ -65,6 +65,7 @@ class Keywords(Choices, total=False):
     dcg_negative: Negative
     discount: DiscountName
     divisor: ApDivisor | BestDivisor | Divisor | PrecisionDivisor | RecallDivisor
+    err_discount: DiscountName
     err_max_grade: MaxGrade
     err_stop_chance: StopChance
     f1_precision_divisor: PrecisionDivisor
@@ -93,6 +94,7 @@ class Keywords(Choices, total=False):
     ndcg_ideal_sign: IdealSign
     ndcg_negative: Negative
     negative: Negative
+    nerr_discount: DiscountName
     nerr_max_grade: MaxGrade
     nerr_stop_chance: StopChance
     no_negatives: NoNegatives

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import rankstone as rs
-from tests.table.cases import built_in
+from tests.table.cases import built_in, parameter_values
 
 
 @pytest.mark.parametrize("name", sorted(built_in()))
@@ -41,6 +41,32 @@ def test_every_metric_has_its_formula(name):
         ("dcg", {"gain": "binary", "discount": "rank"}, "sum of relevant / rank", r"\frac{\mathrm{rel}_i}{i}"),
         ("ndcg", {"gain": {0: 0, 1: 3}}, "sum of gain(grade) / log2(rank+1)", r"\mathrm{gain}(g_i)"),
         ("rbp(p=0.5)", {}, "(1 - 0.5) * sum of 0.5^(rank - 1)", r"0.5^{i - 1}"),
+        ("rbp", {"gain": "linear"}, "sum of grade * 0.8^(rank - 1)", r"g_i \, 0.8^{i - 1}"),
+        ("rbp", {"rbp_divisor": "best"}, "items, over that of the ideal list", r"\Bigm/ \mathrm{that"),
+        (
+            "rr",
+            {"terms": "all"},
+            "sum of grade / rank over the relevant items",
+            r"\sum_{i} \mathrm{rel}_i \, \frac{g_i}",
+        ),
+        ("rr@3", {}, "1 / rank of the first relevant item", r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}"),
+        ("ap@3", {"divisor": "found"}, "item, over hits(k)", r"\frac{1}{\mathrm{hits}(k)} \sum_{i \le k}"),
+        (
+            "ap",
+            {"divisor": "grades"},
+            "item, over the grades of the ideal list",
+            r"\mathrm{of\ the\ ideal\ list}} \sum",
+        ),
+        ("err", {}, "R = (2^grade - 1) / 2^(highest grade of the truth)", r"R_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}"),
+        ("err", {"max_grade": 4}, "R = (2^grade - 1) / 2^4", r"R_i = \frac{2^{g_i} - 1}{2^{4}}"),
+        ("err", {"stop_chance": "grade"}, "with R = grade", "R_i = g_i"),
+        ("err", {"discount": "log2(rank+1)"}, "sum of R / log2(rank+1) *", r"\frac{R_i}{\log_2(i+1)}"),
+        ("nerr", {"stop_chance": "grade"}, "over that of the ideal list, with R = grade", "R_i = g_i"),
+        ("kendall", {}, "/ sqrt(pairs untied in the run * pairs untied in the truth)", r"\sqrt{"),
+        ("kendall", {"variant": "a"}, "(concordant - discordant) / pairs", r"{\mathrm{pairs}}"),
+        ("kendall", {"variant": "ties_agree"}, "(concordant + tied - discordant) / pairs", r"\mathrm{tied}"),
+        ("recall@3", {"divisor": "grades"}, "hits(k) / sum of grades", r"{\sum_j g_j}"),
+        ("rbo(p=0.5)", {}, "(1 - 0.5) * sum of 0.5^(d - 1)", r"0.5^{d - 1}"),
     ],
 )
 def test_the_formula_follows_the_choices(metric, choices, text, latex):
@@ -49,10 +75,45 @@ def test_the_formula_follows_the_choices(metric, choices, text, latex):
     assert latex in found.latex
 
 
+def test_a_sum_that_is_not_divided():
+    found = rs.define("ap", convention="preference-note")
+    assert found.formula == "sum of the precision at each relevant item"
+    assert found.latex == r"\sum_{i} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}"
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_formulas_differ_where_values_of_their_parameters_do(name):
+    row = built_in()[name]
+    metric = rs.Metric(name, 10 if row.takes_k else None)  # without k, divisors by k and by the length are one
+    for parameter, values in parameter_values(row).items():
+        if f"<{parameter}>" in row.latex:
+            formulas = {rs.define(metric.given(**{parameter: value})).latex for value in values}
+            assert len(formulas) == len(values), formulas
+
+
+@pytest.mark.parametrize("name", list(rs.choices))
+def test_every_value_of_a_choice_has_a_meaning(name):
+    choice = rs.choices[name]
+    assert choice.meaning
+    values = (*choice.allowed, *((...,) if choice.numbers or not choice.allowed else ()))
+    assert all(choice.words.get(value) for value in values), values
+    assert {*choice.words} == {*values} | ({None} if name in ("default_k", "query_digits", "digits") else set()) | (
+        {"all"} if name == "threshold" else set()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_value_of_a_parameter_has_a_meaning(name):
+    for parameter, about in built_in()[name].about.items():
+        assert about.meaning
+        assert all(about.words.get(value) for value in about.allowed), parameter
+        assert not about.allowed or {*about.words} == {*about.allowed}, parameter
+
+
 def test_a_line_to_cite():
     found = rs.define("ap@10", convention="hivemall-0.5", ties="input")
     for words in (
-        "ap@10: sum of the precision at each relevant item, over found",
+        "ap@10: sum of the precision at each relevant item, over hits(k)",
         "equal scores in input order",
         "0 where nothing could be earned",
         f". rankstone {rs.__version__}, convention hivemall-0.5 with ties='input'",

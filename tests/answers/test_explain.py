@@ -60,7 +60,6 @@ def test_gains_and_discounts():
         ("dcg", {}, [3, 0, 1 / 2], [], 1),
         ("ndcg@2", {"ideal_depth": "all"}, [3, 0, 0], [3, 2 / LOG3, 1 / 2], 3 + 2 / LOG3 + 1 / 2),
         ("ndcg", {"ideal": "retrieved"}, [3, 0, 1 / 2], [3, 1 / LOG3], 3 + 1 / LOG3),
-        ("ndcg", {"ideal": "given"}, [3, 0, 1 / 2], [3, 1 / LOG3, 2 / 2], 3 + 1 / LOG3 + 2 / 2),
         ("err(max_grade=3)", {}, [7 / 8, 0, 1 / 8 * 1 / 8 / 3], [], 1),
         ("num_rel", {}, [0, 0, 0], [], 1),
     ],

@@ -4,6 +4,7 @@ import math
 import random
 import sys
 import zlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import rankstone as rs
 from rankstone import arrays
 from rankstone.align import batch
+from rankstone.conventions.convention import takes
 from rankstone.metrics import declared
 
 from ..golden.recorded import read
@@ -27,7 +29,7 @@ PARAMETERS = {  # those that are not one of a few words
     "beta": (0.5, 2.0),
     "catalogue": (None, 100),
     "gain": ("linear", "exp2", "exp1.5", "binary", {one: abs(one) % 3 for one in GRADES["any"] + GRADES["graded"]}),
-    "max_grade": (None, 4, 5.5),
+    "max_grade": (4, 5.5),
     "p": (0.1, 0.5, 0.95),
     "recall": (0.0, 0.1, 0.3, 0.5, 1.0),
     "term_digits": (None, 6),
@@ -47,6 +49,13 @@ CHOICES = {
     "nonpositive_score": ("count", "miss"),
     "score_precision": ("float64", "float32"),
 }
+
+
+def computed(name, **given):
+    """The metric of a batch, with what it has to be told."""
+    if "max_grade" in declared()[name].defaults:
+        given.setdefault("max_grade", 4)
+    return getattr(arrays, name)(**given)
 
 
 class Library:
@@ -90,7 +99,10 @@ def some_choices(random_, row):
     for name in row.defaults:
         if random_.random() < 0.25:
             chosen[f"{row.name}_{name}"] = random_.choice(row.words(name) or PARAMETERS[name])
-    chosen.update({name: random_.choice(words) for name, words in CHOICES.items() if random_.random() < 0.1})
+    moving = {name: words for name, words in CHOICES.items() if takes(rs.Metric(row.name), name)}
+    chosen.update({name: random_.choice(words) for name, words in moving.items() if random_.random() < 0.1})
+    if "max_grade" in row.defaults:  # a batch does not know it
+        chosen.setdefault(f"{row.name}_max_grade", 4)
     if row.name == "auc":  # the engine's own pairs of partly relevant items depend on whether any scores are tied
         chosen.pop("credit", None)
     return chosen
@@ -176,8 +188,8 @@ def test_numbers_of_document_001(library):
         if case["metric"] not in FUNCTIONS or case.get("raises") or not sortable or not ks or min(ks) < 1:
             continue
         choices = {"convention": "ptranking-head" if case["impl"].startswith("ptranking HEAD") else "ptranking"}
-        if "max_rele_level" in params:
-            choices["max_grade"] = params["max_rele_level"]
+        if FUNCTIONS[case["metric"]] in ("err", "nerr"):
+            choices["max_grade"] = params.get("max_rele_level") or params.get("max_label") or ideal.max()
         if params.get("multi_level_rele") is False or "p" in params:
             choices["gain"] = "linear"
         given = library(np.array(labels, dtype=np.float32))
@@ -216,7 +228,7 @@ def test_shapes(library):
     assert float(arrays.ndcg(scores=scores[0], labels=labels[0], k=2)) == float(
         arrays.ndcg(scores=scores, labels=labels, k=2)[0]
     )
-    assert arrays.err(scores=scores[:0], labels=labels[:0], k=(2, 3)).shape == (0, 2)
+    assert computed("err", scores=scores[:0], labels=labels[:0], k=(2, 3)).shape == (0, 2)
 
 
 def test_lists_of_nothing(library):
@@ -232,7 +244,7 @@ def test_labels_by_rank_are_in_order(library):
     mask = np.array([[True, False, True, True], [False, True, True, True]])
     masked = library(np.take_along_axis(mask, order, axis=1))
     for name in ("precision", "ap", "rr", "ndcg", "err", "auc", "r_precision", "bpref", "judged"):
-        metric = getattr(arrays, name)
+        metric = partial(computed, name)
         np.testing.assert_allclose(
             metric(labels_by_rank=by_rank),
             metric(scores=library(SCORED), labels=library(LABELS)),
@@ -263,9 +275,9 @@ def test_what_is_masked_is_not_read():
     mask = np.array([[True, True, False], [True, True, True]])
     for name in BATCHED:
         scores, labels = np.array([[0.5, 0.25, math.nan], [0.5, 0.25, 0.75]]), np.array([[1, 0, math.nan], [1, 0, 0.0]])
-        found = getattr(arrays, name)(scores=scores, labels=labels, mask=mask)
+        found = computed(name, scores=scores, labels=labels, mask=mask)
         scores[0, 2], labels[0, 2] = 0.1, 0
-        assert equal(found, getattr(arrays, name)(scores=scores, labels=labels, mask=mask)), name
+        assert equal(found, computed(name, scores=scores, labels=labels, mask=mask)), name
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
@@ -294,7 +306,7 @@ def test_gradients_stop_here():
 def test_in_a_compiled_function():
     jax = pytest.importorskip("jax")
     for name in BATCHED:
-        metric = getattr(arrays, name)
+        metric = partial(computed, name)
         compiled = jax.jit(lambda s, y, metric=metric: metric(scores=s, labels=y, check=False))
         np.testing.assert_allclose(
             compiled(SCORED, LABELS), metric(scores=SCORED, labels=LABELS), rtol=1e-5, err_msg=name
@@ -311,7 +323,7 @@ def test_an_ideal_list_of_less_than_nothing(library):
 def test_what_is_given_stays_as_it_is(library):
     scores, labels = library(SCORED.copy()), library(LABELS.astype(np.float32))
     for name in BATCHED:
-        getattr(arrays, name)(scores=scores, labels=labels)
+        computed(name, scores=scores, labels=labels)
     assert equal(scores, SCORED)
     assert equal(labels, LABELS)
 
@@ -323,7 +335,7 @@ def test_what_is_given_stays_as_it_is(library):
 def test_nothing_is_copied_to_the_host(metric, monkeypatch):
     torch = pytest.importorskip("torch")
     scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
-    expected = getattr(arrays, metric)(scores=scores, labels=labels)
+    expected = computed(metric, scores=scores, labels=labels)
     monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
 
     def no(*_, **__):
@@ -342,7 +354,7 @@ def test_nothing_is_copied_to_the_host(metric, monkeypatch):
         "__iter__",
     ):
         monkeypatch.setattr(torch.Tensor, way, no)
-    found = getattr(arrays, metric)(scores=scores, labels=labels, check=False)
+    found = computed(metric, scores=scores, labels=labels, check=False)
     monkeypatch.undo()
     torch.testing.assert_close(found, expected, equal_nan=True)
 
@@ -369,7 +381,7 @@ def test_no_loop_over_rows(metric):
 
         sys.setprofile(count_one)
         try:
-            getattr(arrays, metric)(scores=scores, labels=labels)
+            computed(metric, scores=scores, labels=labels)
         finally:
             sys.setprofile(None)
         return found
@@ -419,6 +431,7 @@ def test_what_is_wrong_is_named_or_nan(library):
         ("r_precision", {"k": 3}, "no place for a cutoff"),
         ("rbp", {"p": 1.5}, "between 0 and 1"),
         ("err", {"ties": "expected"}, "no closed form"),
+        ("err", {}, "say it: max_grade=.*a batch is some of the rows"),
         ("auc", {"ties": "expected", "k": 3}, "no closed form"),
         ("recall", {"mask": np.ones((2, 3), dtype=bool)}, "but mask"),
         ("recall", {"lengths": np.array([4, 5])}, "lengths must lie between 0 and 4.* in row 1"),
@@ -452,6 +465,17 @@ def test_without_ties_there_is_one_order():
 def test_arguments_that_do_not_go_together(given, message):
     with pytest.raises(TypeError, match=message):
         arrays.recall(**given)
+
+
+def test_arrays_are_of_one_library():
+    with pytest.raises(TypeError, match=r"one library .*; here are labels a builtins\.list, scores a numpy"):
+        rs.arrays.ndcg(scores=SCORED, labels=LABELS.tolist())
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"here are labels a numpy\.ndarray, scores a torch\.Tensor"):
+        rs.arrays.ndcg(scores=torch.from_numpy(SCORED), labels=LABELS)
+    both = rs.evaluate(LABELS, SCORED, "ndcg")["ndcg"]  # which takes them as they come
+    assert rs.evaluate(LABELS, torch.from_numpy(SCORED), "ndcg")["ndcg"] == both
+    assert rs.evaluate(torch.from_numpy(LABELS), SCORED, "ndcg")["ndcg"] == both
 
 
 def test_predictions_need_scores():

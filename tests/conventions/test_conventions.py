@@ -1,7 +1,10 @@
 """Conventions: named sets of choices, which the caller's own words override."""
 
+import math
 import pickle
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import rankstone as rs
@@ -130,6 +133,53 @@ def test_rules_for_what_is_there_twice_hold_for_each_metric(items):
     assert dict(together) == {one: rs.evaluate(truth, {"q": items}, one, convention="replay")[one] for one in asked}
     assert together["precision@3"] == pytest.approx(2 / 3)
     assert together["ap@3"] == pytest.approx((1 / 1 + 2 / 2) / 2 if items[1] == "b" else (1 / 1 + 2 / 2 + 3 / 3) / 2)
+
+
+# -- the ideal list as given -------------------------------------------------------------------------------------
+
+RECREL = {"itemid": [1, 3, 2, 6, 4], "score": [10.0, 8.0, 6.0, 2.0, 1.0], "relscore": [5.0, 2.0, 4.0, 1.0, 3.0]}
+PRINTED = {2: 0.8128912838590544, 3: 0.9187707805346093}  # as Hivemall's manual prints them
+DCG_2 = 31 + 3 / math.log2(3)  # of grades 5 and 2
+
+
+def recrel(order):
+    columns = {name: [values[at] for at in order] for name, values in RECREL.items()}
+    return pa.table({"userid": [1] * 5, **columns})
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (1, 4, 0, 3, 2)])
+@pytest.mark.parametrize("k", PRINTED)
+def test_rows_are_no_order_of_grades(order, k):
+    """Neither those of a table nor those of a dict; the ideal list is that of the grades in descending order."""
+    table = recrel(order)
+    found = rs.evaluate(table, metrics=f"ndcg@{k}", convention="hivemall")
+    assert found[f"ndcg@{k}"] == pytest.approx(PRINTED[k], rel=1e-15)
+    grades = dict(zip(*(table.column(name).to_pylist() for name in ("itemid", "relscore")), strict=True))
+    found = rs.ndcg([1, 3, 2, 6, 4], truth=grades, k=k, convention="hivemall")
+    assert found == pytest.approx(PRINTED[k], rel=1e-15)
+
+
+def test_labels_in_ranked_order_are_no_ideal_list():
+    assert rs.ndcg(labels=[0, 0, 5], k=3, convention="hivemall") == 1 / 2
+    assert rs.evaluate(np.array([[0, 0, 5]]), np.array([[3.0, 2, 1]]), "ndcg@3", convention="hivemall")["ndcg@3"] == 0.5
+
+
+def test_a_list_of_grades_is_in_the_callers_order():
+    """Beside labels, and in list columns; the value can then exceed 1."""
+    ideal = 3 + 31 / math.log2(3)
+    one = rs.ndcg(labels=[5, 2, 4], truth=[2, 5, 4, 1, 3], k=2, convention="hivemall")
+    assert one == pytest.approx(DCG_2 / ideal, rel=1e-15)
+    assert one > 1
+    truth = rs.lists([[3, 1, 2]], grades=[[2, 5, 4]])
+    found = rs.evaluate(truth, rs.lists([[1, 3, 2]]), "ndcg@2", convention="hivemall")
+    assert found["ndcg@2"] == pytest.approx(DCG_2 / ideal, rel=1e-15)
+
+
+def test_an_accumulator_keeps_orders_of_grades_apart():
+    batches = rs.Accumulator("ndcg@2", convention="hivemall")
+    batches.update(rs.lists([[3, 1]], grades=[[2, 5]]), rs.lists([[1, 3]]))
+    with pytest.raises(ValueError, match="some truths are orders of items and some are not"):
+        batches.update(np.array([[0, 1]]), np.array([[2.0, 1.0]]))
 
 
 def test_choices_and_conventions_are_readable():

@@ -45,7 +45,8 @@ def spark(case):
     metric = f"{name}@{k}" if k else name
     run = {at: query["ranked"] for at, query in enumerate(queries)}
     if name == "ndcg" and "gains" in queries[0]:
-        truth = {at: dict(zip(query["relevant"], query["gains"], strict=True)) for at, query in enumerate(queries)}
+        truth = rs.lists([query["relevant"] for query in queries], grades=[query["gains"] for query in queries])
+        run = rs.lists([query["ranked"] for query in queries])
         yield rs.evaluate(truth, run, metric, convention="spark-scala")[metric], case["expected"]
     else:  # the other metrics read no gains
         truth = {at: query["relevant"] for at, query in enumerate(queries)}

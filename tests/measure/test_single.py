@@ -87,6 +87,14 @@ def test_ratings():
     assert rs.mae(3.2, truth=4.0) == pytest.approx(0.8)
 
 
+def test_orders_of_ratings():
+    """python-recsys' example, with the numbers that it prints."""
+    predicted, actual = [2.3, 0.9, 4.9, 0.9, 1.5], [3, 1, 5, 2, 3]
+    assert rs.metrics.spearman(scores=predicted, labels=actual) == pytest.approx(0.947368, abs=5e-7)
+    assert rs.metrics.kendall(scores=predicted, labels=actual) == pytest.approx(0.888889, abs=5e-7)
+    assert rs.metrics.spearman(scores=predicted[:3], labels=actual[:3]) == 1
+
+
 def test_truth_goes_by_name():
     """Both sides are lists, and the other way round they give another number."""
     with pytest.raises(TypeError, match=r"give the truth by name, .*: rs.ndcg\(items, truth=relevant\)"):
@@ -134,6 +142,16 @@ WRONG = {
     "two lists": (lambda: rs.ndcg(labels=[[1, 2]]), ValueError, r"labels of one list, not an array of shape \(1, 2\)"),
     "NaN label": (lambda: rs.ndcg(labels=[1, math.nan]), ValueError, "ndcg: labels: nan at position 2"),
     "NaN score": (lambda: rs.ndcg(labels=[1], scores=[math.nan]), ValueError, "score is nan"),
+    "scores as items": (
+        lambda: rs.ndcg([0.1, 0.9], truth=[1, 0]),
+        TypeError,
+        r"ndcg: 0.1 in the list is no item; for scores and grades write ndcg\(scores=..., labels=...\)",
+    ),
+    "ratings as items": (
+        lambda: rs.metrics.spearman(np.array([2.3, 0.9]), truth=np.array([3.0, 1.0])),
+        TypeError,
+        r"spearman: 3.0 in the truth is no item; .* spearman\(scores=..., labels=...\)",
+    ),
     "twice": (lambda: rs.ndcg(["a", "a"], truth=["a"]), ValueError, "item 'a' appears twice"),
 }
 

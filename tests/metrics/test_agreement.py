@@ -149,7 +149,16 @@ def test_share_of_the_first_ranks():
     assert rs.metrics.rbo([*same, *one], truth=[*same, *other], p=p) == pytest.approx(weight, abs=1e-6)
 
 
-def test_rbo_needs_an_order_without_gaps():
+def test_rbo_of_a_truth_with_an_item_twice():
+    """Of which the first row counts, so that the order is 6, 5."""
     truth = rs.columns(query=[1, 1, 1], item=[5, 5, 6], grade=[2, 1, 3])
-    with pytest.raises(ValueError, match="an item is there twice"):
-        rs.evaluate(truth, {1: {6: 2.0, 5: 1.0}}, "rbo", truth_duplicates="first")
+    assert rs.evaluate(truth, {1: {6: 2.0, 5: 1.0}}, "rbo", truth_duplicates="first")["rbo"] == pytest.approx(1)
+
+
+def test_rbo_of_equal_grades_is_the_mean_over_their_orders():
+    """c, b or b, c behind a: each order as a truth of its own. Corsi and Urbano, 2024, call this RBO-a."""
+    orders = (["a", "b", "c"], ["a", "c", "b"])
+    for run in itertools.permutations(("a", "b", "c", "x"), 3):
+        expected = sum(rs.metrics.rbo(list(run), truth=order) for order in orders) / 2
+        for rows in ({"a": 2, "b": 1, "c": 1}, {"c": 1, "b": 1, "a": 2}):
+            assert rs.metrics.rbo(list(run), truth=rows) == pytest.approx(expected, rel=1e-12)

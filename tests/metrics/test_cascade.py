@@ -1,5 +1,7 @@
 """Hand-worked: a person who reads from the top and stops when satisfied."""
 
+import math
+
 import pytest
 
 import rankstone as rs
@@ -72,3 +74,18 @@ def test_rbp_over_all_orders_of_tied_items():
 def test_persistence_out_of_range(name, p):
     with pytest.raises(ValueError, match="p must lie between 0 and 1"):
         rs.evaluate({"q": ["a"]}, {"q": ["a"]}, rs.Metric(name).given(p=p))
+
+
+def test_another_discount():
+    """Stopping chances of grades 3, 0, 2 with a highest grade of 3: 7/8, 0, 3/8; those to stop there 7/8, 0, 3/64."""
+    found = rs.err(labels=[3, 0, 2], discount="log2(rank+1)")
+    assert found == pytest.approx(7 / 8 / math.log2(2) + 3 / 64 / math.log2(4))
+    assert rs.err(labels=[3, 0, 2]) == pytest.approx(7 / 8 / 1 + 3 / 64 / 3)
+    best = 7 / 8 / math.log2(2) + 1 / 8 * 3 / 8 / math.log2(3)
+    assert rs.metrics.nerr(labels=[3, 0, 2], discount="log2(rank+1)") == pytest.approx(found / best)
+
+
+def test_chances_of_a_click():
+    """Each is clicked with its own chance, if none above it was: 0.5, 0.5 * 0.2, 0.5 * 0.8 * 0.9."""
+    found = rs.err(labels=[0.5, 0.2, 0.9], stop_chance="grade")
+    assert found == pytest.approx(0.5 / 1 + 0.5 * 0.2 / 2 + 0.5 * 0.8 * 0.9 / 3)

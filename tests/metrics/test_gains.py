@@ -76,8 +76,7 @@ def test_three_ways_to_cut_a_list_at_two():
         ({}, 3 / log2(2) + 2 / log2(3)),
         ({"ideal_depth": "all"}, 3 / log2(2) + 2 / log2(3) + 1 / log2(4)),
         ({"ideal": "retrieved"}, 2 / log2(2) + 1 / log2(3)),
-        ({"ideal": "given"}, 1 / log2(2) + 0 / log2(3)),
-        ({"ideal": "given", "ideal_depth": "all"}, 1 / log2(2) + 0 / log2(3) + 3 / log2(4) + 2 / log2(5)),
+        ({"ideal": "given"}, 3 / log2(2) + 2 / log2(3)),  # a dict is no list of grades
         ({"ideal": "ones"}, 1 / log2(2) + 1 / log2(3)),
     ],
 )
@@ -85,6 +84,14 @@ def test_ideal_list(options, ideal):
     """Truth a:1, z:0, c:3, b:2 as given; c is not retrieved. The list is y, b, a, cut at 2."""
     truth = {"a": 1, "z": 0, "c": 3, "b": 2}
     assert rs.ndcg(["y", "b", "a"], truth=truth, k=2, **options) == pytest.approx((2 / log2(3)) / ideal)
+
+
+def test_ideal_list_as_given():
+    """List columns: of the items a, z, c, b the grades are 1, 0, 3, 2."""
+    truth = rs.lists([["a", "z", "c", "b"]], grades=[[1, 0, 3, 2]])
+    for depth, ideal in (("k", 1 / log2(2)), ("all", 1 / log2(2) + 3 / log2(4) + 2 / log2(5))):
+        found = rs.evaluate(truth, rs.lists([["y", "b", "a"]]), "ndcg@2", ideal="given", ideal_depth=depth)
+        assert found["ndcg@2"] == pytest.approx((2 / log2(3)) / ideal)
 
 
 def test_ideal_list_no_longer_than_a_short_list():

@@ -111,12 +111,42 @@ class TestMeasures:
         assert found == pytest.approx(3 / math.log2(3) / (3 + 1 / math.log2(3)))
         found = ask(connection, "select ndcg(['b', 'a'], map {'a': 3, 'c': 1}, 2)")
         assert found == pytest.approx(7 / math.log2(3) / (7 + 1 / math.log2(3)))  # hivemall: 2^grade - 1
+        found = ask(connection, "select ndcg([1, 2], map {1: 1, 2: 3}, 2)")  # a map has no order
+        assert found == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
+
+    def test_a_map_of_scores_with_a_cutoff(self, connection):
+        """Cutting a list is no business of SQL: a map has no first items."""
+        found = ask(connection, "select recall_at(map {'a': 0.5, 'b': 0.9, 'c': 0.7}, ['a', 'c'], 2)")
+        assert found == 1 / 2
+
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            ("-duplicates first", 1),  # without the second 7, 8 stands at rank 2
+            ("-duplicates count", 0),
+            ("-duplicates count -known returned", 0),
+        ],
+    )
+    def test_below_the_cutoff(self, connection, options, expected):
+        connection.execute("create table t as select [7, 7, 8, 9, 9, 9] as rec, [8, 5] as truth")
+        assert ask(connection, f"select hitrate(rec, truth, 2, '{options}') from t") == expected
+        convention = rs.conventions["hivemall"].with_choices(duplicates="first")
+        rs.sql.register(connection, convention)
+        assert ask(connection, "select hitrate(rec, truth, 2) from t") == 1
+
+    def test_a_divisor_that_is_the_lists_length(self, connection):
+        """1/2 at rank 2, over min(3 relevant items, 6 returned ones)."""
+        ap = "select average_precision([7, 8, 1, 2, 3, 4], [8, 5, 6], 2, '-divisor min(relevant,retrieved)')"
+        assert ask(connection, ap) == pytest.approx((1 / 2) / 3)
 
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("ndcg([1], [1], -1)", r"k must be a whole number from 1, not -1 as beside the list \[1\]"),
-            ("ndcg([1], [1], 0)", "k must be a whole number from 1, not 0"),
+            ("ndcg([1], [1], -1)", r"k must be a whole number from 1; beside the list \[1\] it is -1$"),
+            ("recall_at([1, 2], [1], 0)", r"beside the list \[1, 2\] it is 0$"),
+            ("recall_at(range(500), [1], 0)", r"beside the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items it is 0$"),
+            ("ndcg(range(500), [1], null::int)", r"k is null beside the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items;"),
+            ("rs_recall([1], range(100, 105)[:0], 1, '-undefined error')", r"rs_recall: .* with the truth \[\]$"),
             ("ndcg([1], [1], null::int)", r"k is null beside the list \[1\]"),
             ("ndcg([1], [1], 1.5)", "k must be a whole number, not decimal"),
             ("ndcg(1, [1])", "rec is int32; it must be a list of items"),
@@ -127,7 +157,10 @@ class TestMeasures:
             ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
             ("rs_r_precision([1], [1], 2)", "r_precision has no place for a cutoff"),
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
-            ("rs_err([1], map {1: 3})", "the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'"),
+            (
+                "rs_err([1], map {1: 3}, 2)",
+                "rs_err takes the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'",
+            ),
         ],
     )
     def test_errors(self, connection, text, told):
@@ -208,6 +241,14 @@ class TestRegistry:
             from rankstone.metrics import registry
 
             del registry._DECLARED["last_rank"], registry._NAMES["last_rank"]
+
+    def test_what_arguments_are_called(self, connection):
+        """As DuckDB shows it to who looks for a function."""
+        listed = "select parameters from duckdb_functions() where function_name = '{}' order by len(parameters)"
+        forms = [["rec", "truth"], ["rec", "truth", "k_or_options"], ["rec", "truth", "k", "options"]]
+        for name in ("ndcg", "ndcg_score", "rs_err"):
+            assert [row[0] for row in connection.sql(listed.format(name)).fetchall()] == forms
+        assert ask(connection, listed.format("f1score")) == ["actual", "predicted"]
 
     def test_names(self):
         assert {"ndcg", "recall_at", "rs_err", "rs_rbp"} <= measures().keys()

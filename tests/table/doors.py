@@ -206,9 +206,12 @@ def goes_by_rows(convention):
 
 def goes_by_the_truths_rows(metric, convention):
     """Does the order of the truth's rows matter. To rbo it does only by mistake, see test_doors."""
-    chosen = rs.conventions[convention].choices
-    in_order = metric.name == "ndcg" and "given" in chosen.values()
-    return metric.name == "rbo" or in_order or chosen.get("truth_depth") == "k"
+    return metric.name == "rbo" or rs.conventions[convention].choices.get("truth_depth") == "k"
+
+
+def goes_by_lists_of_grades(metric, convention):
+    """Does the order of a list of grades matter, where that of a dict does not."""
+    return metric.name == "ndcg" and "given" in rs.conventions[convention].choices.values()
 
 
 def close(one, other):

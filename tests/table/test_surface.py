@@ -80,8 +80,8 @@ FREE = {"threshold": (1, 2, ">1", "all"), "both_empty": (None, 1), "digits": (No
         "default_k": (None, 3), "no_relevant": (None, 0, 1, "nan", "skip")}  # fmt: skip
 COUNTING = ("precision", "recall", "f", "f1", "hit_rate", "r_precision", "num_rel_ret")
 IDLE = {  # choices that cannot move a metric of this kind, and are not spoken of
-    "ratings": ("threshold", "credit", "truth_depth", "short_list"),
-    "agreement": ("threshold", "credit", "truth_depth", "short_list"),
+    "ratings": ("threshold", "credit", "short_list"),
+    "agreement": ("threshold", "credit", "short_list"),
 }
 
 
@@ -98,9 +98,12 @@ def test_every_value_of_a_choice_has_words(row, name):
         values = values[:1]
     if name == "truth_depth" and row.name not in COUNTING:
         return  # it is not spoken of
+    if name in IDLE.get(row.kind, ()):
+        with pytest.raises(ValueError, match=f"^{name}=.* would change nothing: {row.name} cannot use it"):
+            definition(rs.Metric(row.name), **{name: values[0]})
+        return
     words = [definition(rs.Metric(row.name), **{name: value}).rpartition(". ")[0] for value in values]
-    if name not in IDLE.get(row.kind, ()):
-        assert len(set(words)) == len(values), words
+    assert len(set(words)) == len(values), words
 
 
 def test_convention_and_version_are_named():

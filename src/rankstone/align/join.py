@@ -29,4 +29,5 @@ def join(pieces: Sequence[Ranked]) -> Ranked:
         every("retrieved"), every("present"), ends("truth_offsets"), every("truth_grades"), every("ideal_grades"),
         ends("placed_offsets"), every("rank_unchecked"), every("grade"), every("score"), every("place"), above, tied,
         ordered_truth=all(piece.ordered_truth for piece in pieces),
+        ordered_grades=all(piece.ordered_grades for piece in pieces),
     )  # fmt: skip

@@ -103,11 +103,12 @@ def _array(state: State, name: str, kinds: str, length: int | None) -> Any:
 # -- rankings ------------------------------------------------------------------------------------------------
 
 _PLACED = ("rank", "grade", "score", "place", "above", "tied")
+_FLAGS = ("ordered_truth", "ordered_grades")
 
 
 def ranked_state(ranked: Ranked) -> dict[str, Any]:
     """An alignment's arrays by name."""
-    names = ("retrieved", "present", "truth_offsets", "truth_grades", "placed_offsets", *_PLACED[1:], "ordered_truth")
+    names = ("retrieved", "present", "truth_offsets", "truth_grades", "placed_offsets", *_PLACED[1:], *_FLAGS)
     return {**{name: getattr(ranked, name) for name in names}, "rank": ranked.rank_unchecked}
 
 
@@ -132,5 +133,5 @@ def ranked_from_state(state: State) -> Ranked:
     return Ranked(
         retrieved, present, judged, floats(state, "truth_grades", int(judged[-1])), None, placed, rank,
         floats(state, "grade", count), floats(state, "score", count, nan=True), place, above, tied,
-        ordered_truth=flag(state, "ordered_truth"),
+        **{name: flag(state, name) for name in _FLAGS},
     )  # fmt: skip

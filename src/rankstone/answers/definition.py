@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.convention import Convention, find_convention, idle
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Declaration, Metric, parse_one
+from rankstone.metrics.registry import Metric, Parameter, parse_one
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -117,17 +117,20 @@ def definition_of(plan: Plan, convention: Convention) -> Definition:
     """The definition that a metric follows once every choice is made."""
     declaration = plan.metric.declaration
     text, latex = declaration.formula or declaration.summary, declaration.latex
-    said = [name for name, value in plan.arguments.items() if f"<{name}>" in text and not isinstance(value, tuple)]
-    unsaid = {name: value for name, value in plan.arguments.items() if name not in (*said, "k")}
-    parameters = [declaration.about[name].say(name, value) for name, value in unsaid.items()]
-    moving = (name for name in CHOICES if not _idle(name, declaration))
+    about = declaration.about
+    spoken = "".join([text, *(frame for parameter in about.values() for frame in parameter.text.values())])
+    unsaid = [name for name in about if f"<{name}>" not in spoken or isinstance(plan.arguments[name], tuple)]
+    parameters = [about[name].say(name, plan.arguments[name]) for name in unsaid]
+    moving = (
+        name for name in CHOICES if not idle(name, declaration) and (name != "truth_depth" or declaration.counts_hits)
+    )
     order = sorted(moving, key=lambda name: _STAGES.index(CHOICES[name].stage))
     words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order}
     k = plan.arguments.get("k")
     return Definition(
         metric=plan.label,
-        formula=_filled(text, plan.arguments, _in_text),
-        latex=_filled(latex, plan.arguments, _in_latex) or rf"\text{{{text}}}",
+        formula=_filled(text, plan, _in_text),
+        latex=_filled(latex, plan, _in_latex) or rf"\text{{{text}}}",
         sentence=declaration.summary,
         rules=tuple(filter(None, [*parameters, *(words[name] for name in order if CHOICES[name].always)])),
         edge_cases=tuple(filter(None, (words[name] for name in order if not CHOICES[name].always))),
@@ -149,11 +152,14 @@ def summarize(definitions: Sequence[Definition]) -> list[str]:
     return [*said, *([f"all: {'; '.join(common)}"] if common else []), definitions[0].origin]
 
 
-def _filled(template: str, arguments: Mapping[str, Any], spell: Any) -> str:
+def _filled(template: str, plan: Plan, spell: Callable[[Parameter, str, Any], str]) -> str:
+    """A formula with the parameters' values in their places; what a value reads as may hold others."""
+    about, arguments = plan.metric.declaration.about, plan.arguments
     whole = arguments.get("k") is None
-    for name, value in arguments.items():
-        if f"<{name}>" in template:
-            template = template.replace(f"<{name}>", spell(name, _without_k(value) if whole else value))
+    while named := [name for name in about if f"<{name}>" in template]:
+        for name in named:
+            value = _without_k(arguments[name]) if whole else arguments[name]
+            template = template.replace(f"<{name}>", spell(about[name], name, value))
     if whole:
         template = template.replace("(k)", "").replace(r"i \le k", "i").replace("min(k, retrieved)", "retrieved")
         template = template.replace(r"\min(k, \mathrm{retrieved})", r"\mathrm{retrieved}")
@@ -171,13 +177,26 @@ def _without_k(value: Any) -> Any:
     return kept[0] if len(kept) == 1 else f"min({','.join(kept)})"
 
 
-def _in_text(name: str, value: Any) -> str:
+def _in_text(about: Parameter, name: str, value: Any) -> str:
+    return _framed(about.text, value, _text(name, value))
+
+
+def _in_latex(about: Parameter, name: str, value: Any) -> str:
+    return _framed(about.latex, value, _latex(name, value))
+
+
+def _framed(frames: Mapping[Any, str], value: Any, spelled: str) -> str:
+    frame = "{}" if isinstance(value, tuple) else frames.get(value, frames.get(..., "{}"))
+    return frame.replace("{}", spelled)
+
+
+def _text(name: str, value: Any) -> str:
     if name == "gain":
         return _gain(value, "grade", "(2^grade - 1)", "relevant", "gain(grade)").replace("2^", f"{_base(value)}^")
     return str(value).replace(",", ", ")
 
 
-def _in_latex(name: str, value: Any) -> str:
+def _latex(name: str, value: Any) -> str:
     if name == "gain":
         gain = _gain(value, "g_i", "(2^{g_i} - 1)", r"\mathrm{rel}_i", r"\mathrm{gain}(g_i)")
         return gain.replace("2^", f"{_base(value)}^")
@@ -195,10 +214,3 @@ def _gain(value: Any, linear: str, power: str, binary: str, other: str) -> str:
 
 def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
-
-
-def _idle(name: str, declaration: Declaration) -> bool:
-    """Choices that cannot move this metric."""
-    if name == "truth_depth":
-        return not declaration.counts_hits
-    return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")

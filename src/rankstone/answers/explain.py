@@ -25,7 +25,8 @@ from rankstone.inputs.lists import ListPair
 from rankstone.inputs.matrices import Dense
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
-from rankstone.measure.values import ratio_of, some
+from rankstone.measure.match import some
+from rankstone.measure.values import ratio_of
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse_one
 

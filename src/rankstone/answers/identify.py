@@ -138,10 +138,13 @@ def asked(metric: str | Metric, value: float | str | None = None) -> tuple[Metri
     """The metric and its number, as they were written."""
     text = str(metric)
     if value is None:
-        found = re.fullmatch(r"(.*?)\s*(?:=|:|\s)\s*([-+.\deE]+\s*%?)\s*", text)
-        if found is None:
+        body = text.strip().removesuffix("%").rstrip()
+        number = re.split(r"[\s=:]", body)[-1]
+        name = body[: len(body) - len(number)]
+        if not name or not re.fullmatch(r"[-+.\deE]+", number):
             raise ValueError(f"cannot read {text!r}; write it like 'ndcg@10 = 0.4704'")
-        text, value = found[1], found[2]
+        value = number + "%" * text.rstrip().endswith("%")
+        text = re.sub(r"[=:]$", "", name.rstrip())
     return parse_one(text if isinstance(metric, str) else metric, "give the number of one"), str(value).strip()
 
 

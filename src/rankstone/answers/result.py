@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +18,7 @@ from rankstone.answers.table import DataPage, Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plan
 from rankstone.inputs.source import Align, Aligned
-from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.sums import Measured, Outcome, mean_from, range_of, span, sums_of
 from rankstone.measure.values import view_for
 from rankstone.metrics.registry import ByName, Metric, parse, parse_one
 from rankstone.version import __version__
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TieRange:
-    """What another order of tied items could have made of a mean."""
+    """What another order of tied items could have made of a mean; NaN where that has no closed form."""
 
     lowest: float
     highest: float
-    queries: int  # how many queries' values depend on that order
+    queries: int  # how many queries' values depend on that order, or may depend on it where the range is NaN
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class Means(Page, Sheet, Mapping[str, float]):
         out = [["metric", "mean", *(("lowest", "highest") if tied else ())]]
         for label in self:
             ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
-            out.append([label, *map(number, (self[label], *ends))])
+            out.append([label, number(self[label]), *("unknown" if math.isnan(end) else number(end) for end in ends)])
         return out
 
     def defined(self) -> list[str]:
@@ -259,6 +260,8 @@ class Comparison(DataPage):
 class Result(Means):
     """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
 
+    _remarks: tuple[str, ...] = ()  # on how the data was read
+
     def __init__(
         self,
         outcomes: dict[str, Outcome],
@@ -270,6 +273,7 @@ class Result(Means):
         self._outcomes = outcomes
         self._aligned = aligned
         self._first = next(iter(aligned.values()))
+        self._remarks = self._first.remarks
         self.convention = convention
         self.choices = dict(choices)
         self._weights = weights
@@ -350,14 +354,12 @@ class Result(Means):
         out = {}
         for label, outcome in self._outcomes.items():
             ranked = self._aligned[outcome.plan.align].ranked
-            if ranked.tied is None or outcome.plan.metric.declaration.kind == "ratings":
+            found = range_of(outcome.plan, ranked, self._weights)
+            if found is None:
                 out[label] = (outcome.mean, outcome.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            others = (measure(outcome.plan, ranked, ties) for ties in outcome.plan.metric.declaration.extremes)
-            ends = [outcome_of(outcome.plan, other, self._weights) for other in others]
-            moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
-            means = sorted([outcome.mean, *(end.mean for end in ends)])
-            out[label] = (means[0], means[-1], moved)
+            ends = (mean_from(outcome.plan, sums.rounded(), outcome.ratio.finish) for sums in found.ends)
+            out[label] = (*span([outcome.mean, *ends]), found.moved)
         return out
 
     def _means_of(self, inside: Bools) -> dict[str, float]:
@@ -401,11 +403,11 @@ class Result(Means):
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:
             lines.append(f"{account.tied} decided by the order of tied items")
-        return [*lines, *self._first.remarks]
+        return [*lines, *self._remarks]
 
     def remarked(self, remarks: Iterable[str]) -> Result:
         """The same, with more to say of how its data was read."""
-        self._first.remarks = (*self._first.remarks, *remarks)
+        self._remarks = (*self._remarks, *remarks)
         return self
 
 

@@ -153,6 +153,11 @@ def parser() -> argparse.ArgumentParser:
     _choosing(command)
     _reading(command)
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="what was seen before, as a truth: it leaves the lists before they are measured",
+    )
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
     command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
@@ -199,12 +204,12 @@ def parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
     command.add_argument(
-        "query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin"
+        "query", metavar="QUERY", help="DuckDB's SQL, or a file of it; rec.csv is the table rec; - to read from stdin"
     )
     command.add_argument("-c", "--convention", metavar="NAME", help="whose definitions all functions follow")
     command.add_argument("--hive", action="store_true", help="the query is written for Hive")
-    command.add_argument("--format", choices=FORMATS, default="table")
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+    command.add_argument("--format", choices=FORMATS)
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
     commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
@@ -254,7 +259,7 @@ def _more(command: argparse.ArgumentParser) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from rankstone.answers.runs import Groups, Runs, Values
-    from rankstone.answers.write import result_format, write_answer
+    from rankstone.answers.write import RESULT_FORMATS, write_answer
     from rankstone.conventions.plan import DEFAULT_METRICS
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
@@ -264,14 +269,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be read from standard input")
     if arguments.by and arguments.per_query:
         raise UsageError("--by and --per-query do not go together")
-    form = arguments.shown or "table"
-    if arguments.output:
-        try:
-            form = result_format(arguments.output, arguments.shown, "table")
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-    elif form == "parquet":
-        raise UsageError("--format parquet is not for a screen; say where to: -o FILE")
+    form = _form(arguments.output, arguments.shown, RESULT_FORMATS)
     results = _results(arguments, metrics, choices)
     answer: Runs = Runs(results)
     if arguments.by:
@@ -300,11 +298,15 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
     runs, form = _named(arguments.runs or [arguments.truth]), _format(arguments, "run")
     truth = _read_truth(arguments, [*runs.values()], arguments.on_error)
     results = {}
+    seen: Any = {}
+    if arguments.exclude:
+        seen = {"exclude": arguments.exclude}
+        if arguments.columns:
+            seen["columns"] = {"truth": _roles(arguments, "truth", arguments.exclude, []) or {}}
     for name, path in runs.items():
         columns = _roles(arguments, "run", path, [arguments.truth])
-        if arguments.on_error == "stop" and not form and (
-            is_large(path) or _worth_watching(path, metrics, arguments, choices)
-        ):  # fmt: skip
+        in_batches = arguments.on_error == "stop" and not form and not seen
+        if in_batches and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
             from rankstone.cli.progress import Progress
 
             with Progress(name, open_batches(path, columns=columns).unit) as progress:
@@ -317,7 +319,7 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
         _report_skipped(path, run)
         if not arguments.runs:
             _refuse_one_sided(arguments.truth, truth, run)
-        results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **choices)
+        results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **seen, **choices)
     return results
 
 
@@ -501,6 +503,21 @@ def _value(value: float, form: str) -> str:
     return repr(value) if form in ("csv", "tsv") else f"{value:.4f}"
 
 
+def _form(path: str | None, given: str | None, forms: Sequence[str]) -> str:
+    """The format that a file's name and `--format` ask for."""
+    from rankstone.answers.write import result_format
+
+    if path is None and given == "parquet":
+        raise UsageError("--format parquet is not for a screen; say where to: -o FILE")
+    try:
+        form = given or "table" if path is None else result_format(path, given, "table")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if form not in forms:
+        raise UsageError(f"{path} is {form} by its name; here there are {', '.join(forms)}")
+    return form
+
+
 def _put(text: str, path: str | None) -> None:
     if not path:
         print(text)
@@ -550,18 +567,15 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 
 def _define(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import define
+    from rankstone.answers.definition import definition_of
+    from rankstone.conventions.convention import find_convention
     from rankstone.conventions.plan import make_plans
 
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
+    named = find_convention(arguments.convention).with_choices(**choices)
     plans = make_plans(arguments.metrics, arguments.convention, choices)
-    for plan in plans:
-        print(
-            *([""] if plan is not plans[0] else []),
-            define(plan.metric, convention=arguments.convention, **choices),
-            sep="\n",
-        )
+    print("\n\n".join(str(definition_of(plan, named)) for plan in plans))
 
 
 def _explain(arguments: argparse.Namespace) -> None:
@@ -642,18 +656,31 @@ def _sql(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
+    form = _form(arguments.output, arguments.format, FORMATS)
     try:
         find_convention(arguments.convention or "rankstone")
     except ValueError as error:
         raise UsageError(str(error)) from None
-    text = sys.stdin.read() if arguments.query == "-" else arguments.query
-    names, found = answer(text, ".", arguments.convention, hive=arguments.hive)
-    if arguments.format == "json":
+    try:
+        names, found = answer(_sql_text(arguments.query), ".", arguments.convention, hive=arguments.hive)
+    except ImportError as error:
+        raise UsageError(str(error)) from None
+    if form == "json":
         shown = _json([dict(zip(names, row, strict=True)) for row in found])
     else:
-        shown = render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
+        shown = render([names, *([_cell(cell, form) for cell in row] for row in found)], form)
     if arguments.output or names:
         _put(shown, arguments.output)
+
+
+def _sql_text(given: str) -> str:
+    """A query as it is, or what is in a file, or on standard input."""
+    if given == "-":
+        return sys.stdin.read()
+    if os.path.isfile(given) or re.fullmatch(r"\S+\.(sql|hql)", given, re.IGNORECASE):
+        with open(given, encoding="utf-8-sig") as stream:
+            return stream.read()
+    return given
 
 
 def _cell(cell: Any, form: str) -> str:

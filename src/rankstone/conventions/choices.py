@@ -24,6 +24,7 @@ class Choice:
     default: Value
     meaning: str
     words: Mapping[Any, str] = field(default_factory=dict)  # how a value reads; `...` for any other, with {} for it
+    quiet: tuple[Any, ...] = ()  # values that go without saying
     always: bool = False  # it holds for every query; the others are edge cases
     allowed: tuple[Any, ...] = ()  # words; empty where any value of the right type will do
     numbers: bool = False  # may any number stand in
@@ -51,11 +52,9 @@ class Choice:
         if name == "threshold" and value != "all":
             relevance = Relevance.of(value)
             return f"relevant {'above' if relevance.strict else 'from'} grade {relevance.threshold:g}"
-        if value in self.words:
-            return self.words[value]
-        if value == self.default and ... not in self.words:
+        if value in self.quiet:
             return ""
-        return self.words.get(..., f"{name} {{}}").format(value)
+        return self.words.get(value, self.words.get(..., f"{name} {{}}")).format(value)
 
 
 class Choices(TypedDict, total=False):
@@ -85,7 +84,13 @@ class Choices(TypedDict, total=False):
     ]  # fmt: skip
     score_precision: Annotated[
         Literal["float64", "float32"],
-        Choice("align", "float64", "how finely scores are compared", {"float32": "scores compared as float32"}),
+        Choice(
+            "align",
+            "float64",
+            "how finely scores are compared",
+            {"float64": "scores compared as they are", "float32": "scores compared as float32"},
+            quiet=("float64",),
+        ),
     ]
     duplicates: Annotated[
         Literal["error", "first", "best", "count", "once"],
@@ -94,11 +99,13 @@ class Choices(TypedDict, total=False):
             "error",
             "an item twice in one list of the run",
             {
+                "error": "a repeated item is an error",
                 "first": "of a repeated item only the first row",
                 "best": "of a repeated item only the best row",
                 "count": "a repeated item counts each time",
                 "once": "a repeated item counts once but keeps its places",
             },
+            quiet=("error",),
         ),
     ]
     truth_duplicates: Annotated[
@@ -108,9 +115,11 @@ class Choices(TypedDict, total=False):
             "error",
             "an item twice in one query's truth",
             {
+                "error": "an item judged twice is an error",
                 "first": "of an item judged twice only the first judgement",
                 "count": "an item judged twice counts twice in the truth",
             },
+            quiet=("error",),
         ),
     ]
     known: Annotated[
@@ -119,7 +128,11 @@ class Choices(TypedDict, total=False):
             "align",
             "truth",
             "what is known of a query: its truth, or only the items returned",
-            {"returned": "only the items returned are known, those nobody judged have grade 0"},
+            {
+                "truth": "all that the truth judges is known, returned or not",
+                "returned": "only the items returned are known, those nobody judged have grade 0",
+            },
+            quiet=("truth",),
         ),
     ]
     nonpositive_score: Annotated[
@@ -128,7 +141,11 @@ class Choices(TypedDict, total=False):
             "align",
             "count",
             "a relevant item with a score of 0 or less: counted, or never found",
-            {"miss": "an item with a score of 0 or less is never found"},
+            {
+                "count": "an item with a score of 0 or less counts as any other",
+                "miss": "an item with a score of 0 or less is never found",
+            },
+            quiet=("count",),
         ),
     ]
     default_k: Annotated[
@@ -137,7 +154,8 @@ class Choices(TypedDict, total=False):
             "metric",
             None,
             "the cutoff of a metric asked for without one",
-            {None: "", ...: "cut at {} where no cutoff is given"},
+            {None: "the whole list where no cutoff is given", ...: "cut at {} where no cutoff is given"},
+            quiet=(None,),
             always=True,
         ),
     ]
@@ -147,7 +165,7 @@ class Choices(TypedDict, total=False):
             "metric",
             1,
             "the lowest grade that is relevant; '>3' for grades above 3, 'all' for every judged item",
-            {"all": "every judged item is relevant"},
+            {"all": "every judged item is relevant", ...: "relevant from grade {}"},
             always=True,
         ),
     ]
@@ -157,7 +175,8 @@ class Choices(TypedDict, total=False):
             "metric",
             "whole",
             "what a relevant item counts: 1, or its grade up to 1",
-            {"clamp": "a grade below 1 counts in part"},
+            {"whole": "a relevant item counts 1", "clamp": "a grade below 1 counts in part"},
+            quiet=("whole",),
             always=True,
         ),
     ]
@@ -167,7 +186,11 @@ class Choices(TypedDict, total=False):
             "metric",
             "all",
             "how much of the truth can be relevant at k",
-            {"k": "only the first k items of the truth can be relevant"},
+            {
+                "all": "every item of the truth can be relevant",
+                "k": "only the first k items of the truth can be relevant",
+            },
+            quiet=("all",),
             always=True,
         ),
     ]
@@ -176,7 +199,7 @@ class Choices(TypedDict, total=False):
         Choice(
             "metric",
             0,
-            "a query where nothing could be earned",
+            "a query where nothing could be earned: without a relevant item, or with nothing to divide by",
             {
                 "skip": "queries where nothing could be earned are left out",
                 "nan": "NaN where nothing could be earned",
@@ -191,24 +214,31 @@ class Choices(TypedDict, total=False):
         Choice(
             "metric",
             None,
-            "a query without a relevant item; None: by the formula",
+            "a query without a relevant item; None: as undefined",
             {
-                None: "",
+                None: "a query without a relevant item as any other where nothing could be earned",
                 "skip": "queries without a relevant item are left out",
                 "nan": "NaN for a query without a relevant item",
                 "error": "a query without a relevant item is an error",
                 ...: "{:g} for a query without a relevant item",
             },
+            quiet=(None,),
             numbers=True,
         ),
     ]
     empty_list: Annotated[
-        Literal["count", "skip", "error"],
+        Literal["count", "nan", "skip", "error"],
         Choice(
             "metric",
             "count",
-            "a query whose list in the run is empty: as it is, or left out",
-            {"skip": "queries with an empty list are left out", "error": "a query with an empty list is an error"},
+            "a query whose list in the run is empty",
+            {
+                "count": "an empty list is measured as it is",
+                "nan": "NaN for an empty list",
+                "skip": "queries with an empty list are left out",
+                "error": "a query with an empty list is an error",
+            },
+            quiet=("count",),
         ),
     ]
     empty_truth: Annotated[
@@ -217,7 +247,11 @@ class Choices(TypedDict, total=False):
             "metric",
             "count",
             "a query whose truth judges nothing: as it is, or left out",
-            {"skip": "queries whose truth judges nothing are left out"},
+            {
+                "count": "a query whose truth judges nothing counts as any other",
+                "skip": "queries whose truth judges nothing are left out",
+            },
+            quiet=("count",),
         ),
     ]
     both_empty: Annotated[
@@ -227,10 +261,11 @@ class Choices(TypedDict, total=False):
             None,
             "a query with an empty truth and an empty list; None: as undefined",
             {
-                None: "",
+                None: "an empty list and an empty truth as any other query where nothing could be earned",
                 "nan": "NaN for an empty list and an empty truth",
                 ...: "{:g} for an empty list and an empty truth",
             },
+            quiet=(None,),
             numbers=True,
         ),
     ]
@@ -240,7 +275,8 @@ class Choices(TypedDict, total=False):
             "metric",
             "count",
             "a list shorter than k: as it is, or scored 0",
-            {"zero": "0 if the list is shorter than k"},
+            {"count": "a list shorter than k is measured as it is", "zero": "0 if the list is shorter than k"},
+            quiet=("count",),
         ),
     ]
     query_digits: Annotated[
@@ -249,7 +285,8 @@ class Choices(TypedDict, total=False):
             "metric",
             None,
             "decimals that each query's value is rounded to",
-            {None: "", ...: "each query's value rounded to {} decimals"},
+            {None: "values are not rounded", ...: "each query's value rounded to {} decimals"},
+            quiet=(None,),
             always=True,
         ),
     ]
@@ -304,7 +341,8 @@ class Choices(TypedDict, total=False):
             "mean",
             "nan",
             "a value that is NaN: makes the mean NaN, or counts 0",
-            {"zero": "NaN counts 0 in the mean"},
+            {"nan": "one NaN makes the mean NaN", "zero": "NaN counts 0 in the mean"},
+            quiet=("nan",),
         ),
     ]
     no_queries: Annotated[
@@ -313,7 +351,8 @@ class Choices(TypedDict, total=False):
             "mean",
             "nan",
             "the mean over no query at all",
-            {0: "0 if no query counts", "error": "an error if no query counts"},
+            {0: "0 if no query counts", "nan": "NaN if no query counts", "error": "an error if no query counts"},
+            quiet=("nan",),
         ),
     ]
     digits: Annotated[
@@ -322,7 +361,8 @@ class Choices(TypedDict, total=False):
             "mean",
             None,
             "decimals that the mean is rounded to",
-            {None: "", ...: "rounded to {} decimals"},
+            {None: "the mean is not rounded", ...: "rounded to {} decimals"},
+            quiet=(None,),
             always=True,
         ),
     ]

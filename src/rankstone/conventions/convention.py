@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS, Preset
-from rankstone.metrics.registry import ByName, Declaration, Listing, Value, declared
+from rankstone.metrics.registry import ByName, Declaration, Listing, Metric, Value, declared, nearest, unknown_word
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +30,22 @@ def check_choice(declaration: Declaration | None, name: str, value: Value) -> Va
     return CHOICES[name].check(name, value)
 
 
+_ARGUMENTS = ("convention", "metrics", "weights")  # no choices, but given in the same place
+
+
+def takes(metric: Metric, given: str) -> bool:
+    """Can a choice change this metric, by this name: `divisor`, `ap_divisor`, or `ap@k_divisor` if it has a cutoff."""
+    declaration = metric.declaration
+    own = [f"{declaration.name}_", *([] if metric.k is None else [f"{declaration.name}@k_"])]
+    names = {given, *(given.removeprefix(prefix) for prefix in own)}
+    return any(name in declaration.defaults or (name in CHOICES and not idle(name, declaration)) for name in names)
+
+
+def idle(name: str, declaration: Declaration) -> bool:
+    """Is it a choice that cannot move a metric of this kind."""
+    return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
+
+
 def check_choices(choices: ByName) -> dict[str, Value]:
     """Check choices that hold for all metrics (`gain=`) or for one (`ap_divisor=`)."""
     known = declared()
@@ -47,7 +62,7 @@ def check_choices(choices: ByName) -> dict[str, Value]:
             metric = max((m for m in known if name.startswith(f"{m}_")), key=len, default=None)
             if metric is None:
                 every = {*CHOICES, *(parameter for declaration in known.values() for parameter in declaration.defaults)}
-                raise ValueError(_unknown("choice", name, sorted(every)))
+                raise ValueError(_unknown("choice", name, sorted(every), _ARGUMENTS))
             out[given] = check_choice(known[metric], name[len(metric) + 1 :], value)
     return out
 
@@ -63,6 +78,7 @@ class Convention:
     notes: tuple[str, ...] = ()  # what a reader should know; how its options are said here
     undefined_order: str = ""  # where the package itself has no order of tied items
     not_reproduced: tuple[str, ...] = ()  # what the package does that no choice says
+    needs: Mapping[str, str] = field(default_factory=dict)  # choices that the caller must make, and why
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
@@ -149,7 +165,6 @@ def find_convention(name: str | Convention) -> Convention:
         raise ValueError(error.args[0]) from None
 
 
-def _unknown(what: str, name: object, known: list[str]) -> str:
-    close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}? Known" if close else "known"
-    return f"unknown {what} {name!r}; {hint}: {', '.join(known)}"
+def _unknown(what: str, name: object, known: list[str], others: Iterable[str] = ()) -> str:
+    """others: what may have been meant, and is nothing of the kind."""
+    return unknown_word(what, name, nearest(name, [*known, *others]), known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from rankstone.align.ranking import Relevance
 from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, check_choices, decide, find_convention
+from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Align
-from rankstone.metrics.registry import ByName, Metric, Value, on_declare, parse
+from rankstone.metrics.registry import ByName, Metric, Value, declared, on_declare, parse
 
 if TYPE_CHECKING:
     from rankstone.typing import Metrics
@@ -55,7 +55,6 @@ def _make_plans(
     asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Value], ...]
 ) -> tuple[Plan, ...]:
     named = find_convention(name)
-    over = check_choices(dict(choices))
     found: dict[Metric, None] = {}
     for metric in asked:
         if isinstance(metric, Metric):
@@ -66,7 +65,22 @@ def _make_plans(
             raise TypeError(f"a metric is a name such as 'ndcg@10' or a value such as rs.ndcg @ 10, not {metric!r}")
     if not found:
         raise ValueError("no metric was asked for")
+    over = _usable(dict(choices), found)
     return tuple(_decided(metric, over, named) for metric in found)
+
+
+def _usable(choices: ByName, metrics: Collection[Metric]) -> dict[str, Value]:
+    """The caller's choices, checked; each of them must be one that some of the metrics can use."""
+    if "k" in choices:
+        raise TypeError(f"k is a part of the metric: write '{next(iter(metrics)).name}@{choices['k']}'")
+    over = check_choices(choices)
+    for name, value in over.items():
+        if not any(takes(metric, name) for metric in metrics):
+            labels = ", ".join(map(str, metrics))
+            takers = [other for other in declared() if takes(Metric(other), name)]
+            others = f" ({', '.join(takers)} would)" if takers else ""
+            raise ValueError(f"{name}={value!r} would change nothing: {labels} cannot use it{others}; leave it out")
+    return over
 
 
 on_declare.append(_make_plans.cache_clear)
@@ -76,6 +90,10 @@ def _decided(metric: Metric, over: ByName, named: Convention) -> Plan:
     declaration, given = metric.declaration, dict(metric.params)
     choices = {name: decide(declaration, name, given, over, named, metric.k) for name in CHOICES}
     arguments = {name: decide(declaration, name, given, over, named, metric.k) for name in declaration.defaults}
+    for word, why in named.needs.items():
+        parameter = word.removeprefix(f"{metric.name}_")
+        if parameter != word and arguments[parameter] is None:
+            raise ValueError(f"{metric}: {why}, as {word}=...")
     return make_plan(metric, arguments, choices)
 
 
@@ -143,7 +161,6 @@ class Feeding:
     ties_order: str = ""  # the same, among equal scores
     together: str = ""  # all rows of a query at once
     truth_order: str = ""  # which of a query's judged items came first
-    grades_order: str = ""  # the same, where grades differ
     extra_queries: str = ""  # the lists of queries that nobody judged
     all_queries: str = ""  # all queries at once
     one_list: str = ""  # the rows of all queries at once
@@ -190,8 +207,6 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "truth_order", f"{label}: truth_duplicates='first' needs an order of the truth; choose error or count"
     if choices["truth_depth"] == "k":
         yield "truth_order", f"{label}: truth_depth='k' needs an order of the truth; choose all"
-    if plan.arguments.get("ideal") == "given":
-        yield "grades_order", f"{label}: ideal='given' needs an order of the truth; choose judged"
     if choices["extra"] == "zero":
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
     if wanted := declaration.all_queries(plan.arguments):

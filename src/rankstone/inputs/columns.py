@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Column, as_column, numbers, plain_ids
+from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
@@ -90,8 +90,9 @@ def as_scores(ranks: typing.Column) -> Column:
 class ColumnPair:
     """A truth and a run as columns."""
 
-    def __init__(self, truth: Columns, run: Columns) -> None:
+    def __init__(self, truth: Columns, run: Columns, *, remarks: tuple[str, ...] = ()) -> None:
         self.truth, self.run = truth, run
+        self.remarks = (*truth.remarks, *run.remarks, *remarks)
 
     repeatable = True
 
@@ -107,5 +108,7 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        said = (*truth.remarks, *run.remarks)
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=said)
+        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=self.remarks)
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]]:
+        return distinct(self.truth.item), distinct(self.run.item)

@@ -79,7 +79,8 @@ class Delimited:
 
     def _begin(self, text: Text) -> tuple[int, int]:
         """Where the first row starts, and the number of its line."""
-        record = next(_records(text, self.separator, text.start, 1), None)
+        records = _records(text, self.separator, text.start, 1)
+        record = next(records, None)
         if record is None:
             raise NoRowsError(text.name, line=1)
         line, after, first = record
@@ -93,7 +94,10 @@ class Delimited:
                 self.counts = Counts(text.name)
             return text.start, 1
         try:
-            names = by_name(first, self.kind, self.given, text.name, line)
+            below = next(records, (0, 0, []))[2]
+            fields = [] if isinstance(below, RowError) else below
+            floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
+            names = by_name(first, self.kind, self.given, text.name, line, is_float=floats.__contains__)
         except FileError as error:
             if named or " has no " not in error.problem:
                 raise
@@ -101,6 +105,10 @@ class Delimited:
             raise FileError(text.name, hint, line) from None
         self.roles = {role: first.index(name) for role, name in names.items()}
         return after, 1 + text.data[text.start : after].count(b"\n")
+
+
+def _is_float(word: str) -> bool:
+    return "." in word and is_number(word)
 
 
 class Counts:

@@ -29,7 +29,7 @@ class Document:
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._scan = json.JSONDecoder().raw_decode
         self._text, self._at = "", 0
-        self.line, self._counted = 1, 0  # where we are, and up to where lines were counted
+        self._line, self._counted = 1, 0  # the number of a line, and up to where lines were counted
 
     def peek(self) -> str:
         """The next letter that is not blank; nothing at the end."""
@@ -51,7 +51,7 @@ class Document:
         while True:
             key = None
             self.peek()
-            line = self._line()
+            line = self.line()
             if opened == "{":
                 key = self._value()
                 if not isinstance(key, str):
@@ -93,7 +93,7 @@ class Document:
 
     def _more(self, size: int = 1) -> bool:
         """Read on, up to so many letters; False at the end."""
-        self._line()
+        self.line()
         text = [self._text[self._at :]]
         length = len(text[0])
         before = length
@@ -106,10 +106,11 @@ class Document:
         self._text, self._at, self._counted = "".join(text), 0, 0
         return length > before
 
-    def _line(self) -> int:
-        self.line += self._text.count("\n", self._counted, self._at)
+    def line(self) -> int:
+        """The number of the line where we are."""
+        self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
-        return self.line
+        return self._line
 
     def _refuse(self, problem: str) -> None:
-        raise FileError(self.name, problem, self._line())
+        raise FileError(self.name, problem, self.line())

@@ -60,7 +60,7 @@ class Format:
 def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
     plain = Format(
         name, name.upper(), (), lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
-        may=may, columns=True, batches=in_pieces(lambda given: Delimited("run", separator, given), quotes=True),
+        may=may, columns=True, batches=in_pieces(lambda name, given: Delimited("run", separator, given), quotes=True),
     )  # fmt: skip
     if len(separator) > 1:
         return plain
@@ -75,7 +75,7 @@ _FORMATS = (
         "trec", "TREC", ("trec", "qrels", "qrel", "run", "res"),
         lambda text, ask: read_trec(text, ask.kind, ask.skip),
         borrowed=("tsv",), looks=looks_trec, write=write_trec,
-        batches=in_pieces(lambda given: lambda text: read_trec(text, "run", False)),
+        batches=in_pieces(lambda name, given: lambda text: read_trec(text, "run", False)),
         bad_ids={"query": NOT_TREC + "|^[#\ufeff]", "item": NOT_TREC},
     ),
     _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line),

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs import batches
 from rankstone.inputs.arrow import Table, one_piece, without_nan
-from rankstone.inputs.batches import BYTES, ROWS, Batch, Batches, Files, in_pieces
+from rankstone.inputs.batches import Batch, Batches, Files, Parser, in_pieces
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.contents import contents_of, id_column, to_id, to_number
 from rankstone.inputs.document import Document, Entry
@@ -43,16 +44,16 @@ def which_json(head: bytes) -> str:
     document = Document("", iter((head,)))
     if document.peek() != "{":
         return "jsonl"
-    count = 0
+    line, count = document.line(), 0
     try:
         for count, entry in enumerate(document.entries(), 1):
+            if entry.line > line or count == _ENTRIES:
+                return "json"
             if not isinstance(entry.value, (dict, list)):  # a row has at least an id
                 return "jsonl"
-            if count == _ENTRIES:
-                return "json"
-        return "jsonl" if document.peek() else "json"
+        return "jsonl" if document.peek() == "{" else "json"
     except FileError:  # broken, or longer than this
-        return "json" if count or len(head) > _BLOCK >> 5 or document.line > 1 else "jsonl"
+        return "json" if count or len(head) >= batches.HEAD or document.line() > line else "jsonl"
 
 
 # -- rows ----------------------------------------------------------------------------------------------------
@@ -60,23 +61,27 @@ def which_json(head: bytes) -> str:
 
 def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns | Lists:
     """A truth or a run, one object a row."""
-    records = _Records(text.name, kind, given)
-    if _is_array(text):
-        return records.read(_array(text.name, _pieces(text)), skip)
-    lines = records.begin((number, line) for number, _, line in text.lines() if line.strip())
-    try:
-        return _quick(text, records.names, records.first)
-    except IrregularError:
-        return records.read(lines, skip)
+    return _Records(text.name, kind, given, skip)(text)
 
 
 class _Records:
-    """Reads objects as rows; the first one says how the columns are called."""
+    """Reads objects as rows, of a whole file or a piece at a time; the first one says what is in which column."""
 
-    def __init__(self, name: str, kind: str, given: Given) -> None:
-        self.name, self.kind, self.given = name, kind, given
+    def __init__(self, name: str, kind: str, given: Given, skip: bool = False) -> None:
+        self.name, self.kind, self.given, self.skip = name, kind, given, skip
         self.names: dict[str, str] = {}
         self.first: dict[str, Any] = {}
+
+    def __call__(self, text: Text) -> Columns | Lists:
+        """The rows of a text."""
+        if not self.names and _is_array(text):
+            return self.read(_array(text.name, _pieces(text)))
+        lines: Iterator[Numbered] = ((number, line) for number, _, line in text.lines() if line.strip())
+        lines = lines if self.names else self.begin(lines)
+        try:
+            return _quick(text, self.names, self.first)
+        except IrregularError:
+            return self.read(lines)
 
     def begin(self, found: Iterator[Numbered]) -> Iterator[Numbered]:
         """Look at the first object; the same iterator as before."""
@@ -100,12 +105,11 @@ class _Records:
         """Does a row have a list of items."""
         return isinstance(self.first[self.names["item"]], (dict, list))
 
-    def read(self, found: Iterator[Numbered], skip: bool) -> Columns | Lists:
+    def read(self, found: Iterator[Numbered]) -> Columns | Lists:
         """Rows, one at a time."""
         if not self.names:
             found = self.begin(found)
-        role = value_role(self.names)
-        rows = Rows(self.name, role, skip)
+        rows = Rows(self.name, value_role(self.names), self.skip)
         if self.lists:
             return rows.read_lists(found, self._list, id_column)
         return rows.read(found, self._row, id_column)
@@ -247,11 +251,12 @@ def _array(name: str, pieces: Iterator[bytes]) -> Iterator[Numbered]:
 
 
 def _is_array(text: Text) -> bool:
-    return bytes(text.view()[:_BLOCK]).lstrip()[:1] == b"["
+    return bytes(text.view()[: batches.HEAD]).lstrip()[:1] == b"["
 
 
 def _pieces(text: Text) -> Iterator[bytes]:
-    yield from (text.data[at : min(at + BYTES, text.end)] for at in range(text.start, text.end, BYTES))
+    size = batches.BYTES
+    yield from (text.data[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
 
 
 # -- batches -------------------------------------------------------------------------------------------------
@@ -260,15 +265,20 @@ def _pieces(text: Text) -> Iterator[bytes]:
 def open_jsonl(name: str, files: Files, given: Given) -> Batches:
     """A run in batches: an object a line, or an array of them."""
     with open(name, "rb") as file:
-        array = Decompressed(name, file).read(BYTES).lstrip(b" \t\r\n\xef\xbb\xbf")[:1] == b"["
+        array = _is_array(Text(name, Decompressed(name, file).read(batches.HEAD)))
     if not array:
-        return in_pieces(lambda given: lambda text: as_batch(read_jsonl(text, "run", given, False)))(name, files, given)
+        return in_pieces(_lines)(name, files, given)
 
     def begin(pieces: Iterator[bytes]) -> tuple[Iterator[Numbered], _Reader]:
         records = _Records(name, "run", given)
-        return records.begin(_array(name, pieces)), lambda some: records.read(some, False)
+        return records.begin(_array(name, pieces)), records.read
 
     return _in_entries(name, begin)
+
+
+def _lines(name: str, given: Given) -> Parser:
+    records = _Records(name, "run", given)
+    return lambda text: as_batch(records(text))
 
 
 def open_json(name: str, files: Files, given: Given) -> Batches:
@@ -282,31 +292,27 @@ _Reader = Callable[[Iterator[Numbered]], "Columns | Lists"]
 
 
 def _in_entries(name: str, begin: Callable[[Iterator[bytes]], tuple[Iterator[Numbered], _Reader]]) -> Batches:
+    """Batches of the entries that a piece of the file brings."""
+
     def read() -> Iterator[Batch]:
+        count = 0
+
+        def pieces() -> Iterator[bytes]:
+            nonlocal count
+            while piece := source.read(batches.BYTES):
+                count += 1
+                yield piece
+
         with open(name, "rb") as file:
             source = Decompressed(name, file)
-            entries, reader = begin(iter(lambda: source.read(BYTES), b""))
-            some = False
-            while part := list(_rows_worth(entries)):
-                some = True
-                yield as_batch(reader(iter(part))), file.tell()
-        if not some:
+            entries, reader = begin(pieces())
+            part: Iterator[Numbered] | None = None
+            for _, part in itertools.groupby(entries, lambda _: count):
+                yield as_batch(reader(part)), file.tell()
+        if part is None:
             raise NoRowsError(name)
 
     return Batches(name, os.path.getsize(name), "bytes", read)
-
-
-def _rows_worth(entries: Iterator[Numbered]) -> Iterator[Numbered]:
-    """As many entries as make a batch."""
-    rows = 0
-    for number, entry in entries:
-        yield number, entry
-        value = entry.value if isinstance(entry, Entry) else entry
-        lists = value.values() if isinstance(value, dict) else (value,)
-        rows += max([len(value) if isinstance(value, list) else 1 for value in lists], default=1)
-        rows += len(value) if isinstance(entry, Entry) and isinstance(value, dict) else 0
-        if rows >= ROWS:
-            return
 
 
 def write_jsonl(table: Table, stream: BinaryIO) -> None:

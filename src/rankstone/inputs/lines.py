@@ -22,7 +22,8 @@ from rankstone.inputs.lists import Lists
 
 Data = bytes | mmap.mmap
 
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
+# Each character can be read in one way only, so that a long number that is none takes no longer than one that is.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 WRITTEN_ROWS = 1 << 16  # at a time

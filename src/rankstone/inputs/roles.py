@@ -77,7 +77,7 @@ def check_given(given: Given | None, kind: str) -> Given:
     if given is None:
         return {}
     refuse_unknown(given, ROLES[kind])
-    if "score" in given and "rank" in given:
+    if given.get("score") is not None and given.get("rank") is not None:
         raise ValueError("columns names a score and a rank; a run is ordered by one of them")
     if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
         raise ValueError("columns mixes names and positions")
@@ -228,7 +228,7 @@ def find_side(
 
 
 def find_inside(names: Sequence[str], kind: str) -> dict[str, str]:
-    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` there is an item's."""
+    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` is an item's."""
     item = find(names, "item", "object", {}) or need(names, "item", "object", {"item": "id"})
     for role in (*ROLES[kind][2:], "score"):
         value = find(names, role, "object", {}, (item,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -82,11 +82,19 @@ class Source(Protocol):
 
     def align(self, how: Align) -> Aligned: ...
 
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
+        """The items of the truth and of the run, as far as they are at hand; None where they are mere places."""
 
-def ranked_from(found: Alignment, *, ordered_truth: bool = False) -> Ranked:
+
+def left_out(count: int) -> str:
+    """A note on returned items that were known before."""
+    return f"{count:,} returned item{'s' * (count != 1)} left out, as seen before (exclude)"
+
+
+def ranked_from(found: Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False) -> Ranked:
     """The core's answer as a `Ranked`."""
     return Ranked(
         found.retrieved, found.present, found.truth_offsets, found.truth_grades, found.ideal_grades,
         found.placed_offsets, found.rank, found.grade, found.score, found.place, found.above, found.tied,
-        ordered_truth=ordered_truth,
+        ordered_truth=ordered_truth, ordered_grades=ordered_grades,
     )  # fmt: skip

@@ -11,12 +11,14 @@ import numpy as np
 
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
-from rankstone.inputs.lists import Lists, lists
+from rankstone.inputs.dicts import plain_dict
+from rankstone.inputs.lists import Lists, labelled, lists
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from rankstone import typing
     from rankstone.typing import Id, Items, Numbers
 
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
@@ -121,7 +123,9 @@ def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
     order = np.argsort(rows, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
     value = side.grade if what == "truth" else side.score
-    return Lists(offsets, take(side.item, order), take(value, order), codes.dictionary)
+    return Lists(
+        offsets, take(side.item, order), take(value, order), codes.dictionary, ordered=False, remarks=side.remarks
+    )
 
 
 def as_batch(side: Columns | Lists) -> Columns:
@@ -146,6 +150,7 @@ def has_empty(side: object) -> bool:
 
 def _listed(side: Mapping[Id, Any], what: str) -> Lists:
     """A nested dict as lists. Ids must be all integers or all strings then, as in a table."""
+    side = plain_dict(side, what)
     items: list[Id] = []
     values: list[float] = []
     for content in side.values():
@@ -157,7 +162,7 @@ def _listed(side: Mapping[Id, Any], what: str) -> Lists:
     sizes = [len(content) for content in side.values()]
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     valued = as_column("grade" if what == "truth" else "score", values)
-    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)))
+    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
@@ -169,7 +174,8 @@ def _unrolled(side: Lists, what: str) -> Columns:
     rows = pyarrow.array(np.repeat(np.arange(len(side)), sizes))
     inside = slice(int(side.offsets[0]), int(side.offsets[-1]))
     value = {} if side.values is None else {"grade" if what == "truth" else "score": side.values[inside]}
-    return columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    made = columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    return replace(made, remarks=side.remarks)
 
 
 def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tuple[Columns | Lists, Columns | Lists]:
@@ -186,12 +192,27 @@ def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tu
     wanted = ROLES["predictions"][0 if groups is None else 1 :]
     found = find_all(arrow.column_names, wanted, "table", roles, optional=("item",))
     grade, score = arrow[found["grade"]], arrow[found["score"]]
-    items = arrow[found["item"]] if "item" in found else np.arange(arrow.num_rows)
-    if groups is None:
-        query = arrow[found["query"]]
+    items = arrow[found["item"]] if "item" in found else None
+    return flat(grade, score, groups, arrow[found["query"]] if groups is None else None, items)
+
+
+def flat(
+    labels: typing.Column,
+    scores: typing.Column,
+    groups: Numbers | None,
+    query: typing.Column | None,
+    items: typing.Column | None = None,
+) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
+    """The truth and the run of flat arrays, with the number of rows of each query or with each row's query."""
+    if (groups is None) == (query is None):
+        raise TypeError("flat labels and scores need groups= (how many rows each query has) or query= (whose each is)")
+    grade, score = as_column("labels", labels), as_column("scores", scores)
+    if len(grade) != len(score):
+        raise ValueError(f"there are {len(grade)} labels but {len(score)} scores")
+    items = np.arange(len(grade)) if items is None else items
+    if query is not None:
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)
-    offsets = _offsets(groups, arrow.num_rows)
-    return lists(items, grades=grade, offsets=offsets), lists(items, scores=score, offsets=offsets)
+    return labelled(items, grade, score, _offsets(groups, len(grade)))  # type: ignore[arg-type]
 
 
 def _offsets(groups: Numbers, rows: int) -> Places:
@@ -199,5 +220,5 @@ def _offsets(groups: Numbers, rows: int) -> Places:
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         raise ValueError("groups must be whole numbers from 0: how many rows each query has, in order")
     if sizes.sum() != rows:
-        raise ValueError(f"groups add up to {sizes.sum()} rows but the table has {rows}")
+        raise ValueError(f"groups add up to {sizes.sum()} rows but there are {rows}")
     return np.concatenate(([0], np.cumsum(sizes.astype(np.int64))))

@@ -6,22 +6,48 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
+from rankstone.metrics.gains import DISCOUNTS, DiscountName
 from rankstone.metrics.registry import ByName, Parameter, metric
 
 StopChance = Annotated[
     Literal["exp2", "grade"],
-    Parameter("the chance that a grade satisfies", {"exp2": "", "grade": "the grade is the chance to stop"}),
+    Parameter(
+        "the chance that a grade satisfies",
+        {
+            "exp2": "the chance to stop is (2^grade - 1) / 2^max_grade",
+            "grade": "the chance to stop is the grade, from 0 to 1",
+        },
+        text={"exp2": "(2^grade - 1) / 2^<max_grade>", "grade": "grade"},
+        latex={"exp2": r"\frac{2^{g_i} - 1}{2^{<max_grade>}}", "grade": "g_i"},
+    ),
 ]
 MaxGrade = Annotated[
     float | None,
-    Parameter("the highest grade there is", {None: "max_grade is the highest grade of the truth"}, at_least=0),
+    Parameter(
+        "the highest grade there is",
+        {None: "the highest grade of the truth, all queries together", ...: "{}"},
+        text={None: "(highest grade of the truth)"},
+        latex={None: r"g_{\max}"},
+        at_least=0,
+    ),
 ]
 RelevantGain = Annotated[
     Literal["binary", "linear"],
-    Parameter("what a relevant item earns", {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade"}),
+    Parameter(
+        "what a relevant item earns",
+        {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade of a relevant item"},
+        text={"binary": "", "linear": "grade * "},
+        latex={"binary": "", "linear": r"g_i \, "},
+    ),
 ]
 BestDivisor = Annotated[
-    Literal["none", "best"], Parameter("whether to divide by what the relevant items would earn at the top")
+    Literal["none", "best"],
+    Parameter(
+        "whether to divide by what the relevant items would earn at the top",
+        {"none": "not divided", "best": "divided by what the relevant items would earn at the top of such a list"},
+        text={"none": "", "best": ", over that of the ideal list"},
+        latex={"none": "", "best": r" \Bigm/ \mathrm{that\ of\ the\ ideal\ list}"},
+    ),
 ]
 Persisting = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
 
@@ -31,51 +57,73 @@ def _takes_highest(parameters: ByName) -> str:
     return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
 
 
+def _stops(ranking: Ranking, parameters: ByName) -> Values:
+    return _stop(ranking, parameters["max_grade"], parameters["stop_chance"])
+
+
 @metric(
     "err",
     aliases=("expected_reciprocal_rank",),
-    formula="sum of R(i) / i * product of 1 - R(j) above i, with R = (2^grade - 1) / 2^max_grade",
-    latex=(
-        r"\sum_{i \le k} \frac{R_i}{i} \prod_{j < i} (1 - R_j), \quad R_i = \frac{2^{g_i} - "
-        r"1}{2^{g_{\max}}}"
-    ),
+    formula="sum of R / <discount> * product of 1 - R above, with R = <stop_chance>",
+    latex=r"\sum_{i \le k} \frac{R_i}{<discount>} \prod_{j < i} (1 - R_j), \quad R_i = <stop_chance>",
     use="A very relevant item early makes the rest matter little: the reader has found it.",
     beware="It depends on the highest grade there is; fix it for a whole study, or queries are on different scales.",
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    best_first=_stops,
 )
-def err(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
+def err(
+    ranking: Ranking,
+    *,
+    k: Depth = None,
+    max_grade: MaxGrade = None,
+    stop_chance: StopChance = "exp2",
+    discount: DiscountName = "rank",
+) -> Ratio:
     """Expected value of one over the rank at which a person stops, satisfied.
 
     An item satisfies with probability (2^grade - 1) / 2^max_grade. Without max_grade, the highest grade of the
-    whole truth is taken. stop_chance="grade": the grade is the probability itself. Chapelle et al., 2009.
+    whole truth is taken. stop_chance="grade": the grade is the probability itself, as that of a click.
+    discount="log2(rank+1)" takes DCG's discount in place of the rank. Chapelle et al., 2009.
 
     >>> rs.err(labels=[3, 2, 4], max_grade=4)
     0.633056640625
     """
     _refuse_grades(ranking, max_grade, stop_chance)
-    return Ratio(_cascade(ranking, k, max_grade, stop_chance), ranking.one)
+    return Ratio(_cascade(ranking, k, max_grade, stop_chance, discount), ranking.one)
 
 
 @metric(
     "nerr",
-    formula="err(k) / err(k) of the ideal list",
-    latex=r"\frac{\mathrm{ERR}(k)}{\mathrm{ERR}(k)\ \mathrm{of\ the\ ideal\ list}}",
+    formula="sum of R / <discount> * product of 1 - R above, over that of the ideal list, with R = <stop_chance>",
+    latex=(
+        r"\frac{\sum_{i \le k} R_i / <discount> \prod_{j < i} (1 - R_j)}{\mathrm{that\ of\ the\ ideal\ list}}, "
+        r"\quad R_i = <stop_chance>"
+    ),
     use="As err, on a scale from 0 to 1 for each query.",
     beware="The ideal list decides; it needs all grades.",
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    best_first=_stops,
 )
-def nerr(ranking: Ranking, *, k: Depth = None, max_grade: MaxGrade = None, stop_chance: StopChance = "exp2") -> Ratio:
+def nerr(
+    ranking: Ranking,
+    *,
+    k: Depth = None,
+    max_grade: MaxGrade = None,
+    stop_chance: StopChance = "exp2",
+    discount: DiscountName = "rank",
+) -> Ratio:
     """Expected reciprocal rank, over that of the best possible list.
 
     >>> rs.metrics.nerr(labels=[4, 3, 2])
     1.0
     """
     _refuse_grades(ranking, max_grade, stop_chance)
-    return Ratio(_cascade(ranking, k, max_grade, stop_chance), _cascade(ranking.ideal(k=k), k, max_grade, stop_chance))
+    best = _cascade(ranking.ideal(k=k), k, max_grade, stop_chance, discount)
+    return Ratio(_cascade(ranking, k, max_grade, stop_chance, discount), best)
 
 
 def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> None:
@@ -87,14 +135,18 @@ def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopC
     truth.refuse_items(truth.grade > highest, f"grade {{:g}} is {why}", truth.grade)
 
 
-def _cascade(ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance) -> Values:
-    """Sum over items of stop / rank times the chance to have come so far."""
+def _cascade(
+    ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance, discount: DiscountName
+) -> Values:
+    """Sum over items of the chance to stop there, discounted by the rank."""
 
-    def terms() -> Values:
+    def chances() -> Values:
+        ranking.need_order()
         stops = _stop(ranking, max_grade, stop_chance)
-        return ranking.surviving(stops) * stops / ranking.rank
+        return ranking.surviving(stops) * stops
 
-    return ranking.sum(ranking.remember(("cascade", max_grade, stop_chance), terms), k)
+    stopping = ranking.remember(("cascade", max_grade, stop_chance), chances)
+    return ranking.discounted(stopping, DISCOUNTS[discount], k)
 
 
 def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> Values:
@@ -104,16 +156,22 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     return ranking.maximum(2.0 ** (ranking.grade - top) - 2.0**-top, 0.0)
 
 
+def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
+    """What each item is worth if it is relevant."""
+    return ranking.credit if gain == "binary" else ranking.relevant_grade
+
+
 @metric(
     "rbp",
     spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
-    formula="(1 - <p>) * sum of <p>^(rank - 1) over the relevant items",
-    latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <p>^{i - 1}",
+    formula="(1 - <p>) * sum of <gain><p>^(rank - 1) over the relevant items<divisor>",
+    latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <gain><p>^{i - 1}<divisor>",
     use="A model of a reader who goes on to the next item with probability p.",
     beware="It does not reach 1 on short lists, and p has to be said.",
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=lambda ranking, parameters: _weighed(ranking, parameters["gain"]),
 )
 def rbp(
     ranking: Ranking,
@@ -133,8 +191,7 @@ def rbp(
     """
 
     def earned(items: Ranking, depth: Depth) -> Values:
-        gains = items.credit if gain == "binary" else items.where(items.credit > 0, items.grade, 0.0)
-        return items.discounted(gains, Persistence(p), depth)
+        return items.discounted(_weighed(items, gain), Persistence(p), depth)
 
     best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
     return Ratio(earned(ranking, k), best)

@@ -14,7 +14,12 @@ Gain = Annotated[
     Any,
     Parameter(
         "what a grade is worth: linear, exp2 (or exp with another base), binary, or a table such as {0: 0, 1: 3}",
-        {"linear": "gain is the grade", "binary": "gain is 1 for a relevant item", "exp2": "gain is 2^grade - 1"},
+        {
+            "linear": "gain is the grade",
+            "exp2": "gain is 2^grade - 1",
+            "binary": "gain is 1 for a relevant item",
+            ...: "gain {}",
+        },
     ),
 ]
 Negative = Annotated[
@@ -30,11 +35,23 @@ Negative = Annotated[
 ]
 BelowThreshold = Annotated[
     Literal["gain", "no_gain"],
-    Parameter("what a grade below the threshold has", {"gain": "", "no_gain": "no gain below the threshold"}),
+    Parameter(
+        "what a grade below the threshold has",
+        {"gain": "a grade below the threshold has its gain", "no_gain": "no gain below the threshold"},
+        quiet=("gain",),
+    ),
 ]
 DiscountName = Annotated[
     Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"],
-    Parameter("what a gain is divided by, further down the list", {...: "discount 1/{}"}),
+    Parameter(
+        "what a gain is divided by, further down the list",
+        {
+            "log2(rank+1)": "divided by log2(rank+1): 1, 1.58, 2 ...",
+            "log2(max(rank,2))": "divided by log2(rank), and not at all at ranks 1 and 2",
+            "ln(rank+1)": "divided by the natural logarithm of rank + 1",
+            "rank": "divided by the rank",
+        },
+    ),
 ]
 IdealItems = Annotated[
     Literal["judged", "nonzero", "retrieved", "ones", "given"],
@@ -45,7 +62,7 @@ IdealItems = Annotated[
             "nonzero": "ideal list of all items judged other than 0",
             "retrieved": "ideal list of the judged items in the run",
             "ones": "ideal list of k relevant items",
-            "given": "ideal list in the order of the truth as given",
+            "given": "ideal list of all judged items, in the order of the truth where that is a list of grades",
         },
     ),
 ]
@@ -53,7 +70,11 @@ IdealSign = Annotated[
     Literal["any", "positive"],
     Parameter(
         "whether an ideal list may earn 0 or less",
-        {"any": "", "positive": "nothing could be earned where the ideal list earns no more than 0"},
+        {
+            "any": "an ideal list may earn less than 0",
+            "positive": "nothing could be earned where the ideal list earns no more than 0",
+        },
+        quiet=("any",),
     ),
 ]
 IdealDepth = Annotated[
@@ -107,9 +128,14 @@ def _worth(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: Be
     base = _base(gain)
     worth = grade
     if base is not None:
-        worth = ranking.power(base, grade) - 1.0
+        worth = exponential(ranking, base, grade)
         ranking.refuse_items(worth == math.inf, f"grade {{:g}} is too large for gain {gain!r}", grade)
     return ranking.maximum(worth, 0.0) if negative == "zero" else worth
+
+
+def exponential(f: Functions, base: float, grade: Values) -> Values:
+    """The gain by which each grade is worth so many times the one below, and a little more: 2^grade - 1."""
+    return f.power(base, grade) - 1.0
 
 
 def _base(gain: Gain) -> float | None:
@@ -122,7 +148,13 @@ def _base(gain: Gain) -> float | None:
     return float(match[1])
 
 
-def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
+def _refuse_grades(ranking: Ranking, gain: Gain, negative: Negative) -> None:
+    if ranking.listed and isinstance(gain, tuple) and dict(gain).get(0) != 0:
+        ranking.refuse(
+            ranking.placed < ranking.retrieved,
+            "known='returned' gives items that nobody judged grade 0, and the gain table has no gain of 0 for it; "
+            "write 0: 0, or judge every item that the run returned:",
+        )
     if negative == "error":
         truth = ranking.ideal("given")
         truth.refuse_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
@@ -138,6 +170,10 @@ def _places_zero(parameters: ByName) -> bool:
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
+def _gains(ranking: Ranking, parameters: ByName) -> Values:
+    return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+
+
 @metric(
     "cg",
     formula="sum of <gain>",
@@ -148,6 +184,7 @@ def _places_zero(parameters: ByName) -> bool:
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    best_first=_gains,
 )
 def cg(
     ranking: Ranking,
@@ -164,7 +201,7 @@ def cg(
     >>> rs.metrics.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
@@ -180,6 +217,7 @@ def cg(
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    best_first=_gains,
 )
 def dcg(
     ranking: Ranking,
@@ -197,7 +235,7 @@ def dcg(
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     return Ratio(
         ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k), ranking.one
     )
@@ -217,6 +255,7 @@ def dcg(
     expected=True,
     zeros=_places_zero,
     ends_at_k=True,
+    best_first=_gains,
 )
 def ndcg(
     ranking: Ranking,
@@ -238,15 +277,17 @@ def ndcg(
     >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     weigh = DISCOUNTS[discount]
 
     def worth(items: Ranking) -> Values:
         return gains(items, gain, negative, below_threshold)
 
+    if ideal == "given" and not ranking.ordered_grades:  # there is no order to go by
+        ideal = "judged"
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
-        possible = ranking.sum_of_discounts(weigh, depth)
+        possible = ranking.sum_of_discounts(weigh, depth, smooth=True)
     else:
         by_worth = isinstance(gain, tuple) and ideal != "given"  # a table need not grow with the grade
         best = ranking.ideal(ideal, worth if by_worth else None, None if ideal_depth == "all" else k)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 from rankstone.metrics.sets import Catalogue
 
 Pairs = Annotated[
@@ -24,14 +24,47 @@ TiedPairs = Annotated[
         },
     ),
 ]
-Divisor = Annotated[Literal["k", "min(k,retrieved)"], Parameter("places of a list of pairs")]
+Divisor = Annotated[
+    Literal["k", "min(k,retrieved)"],
+    Parameter(
+        "how many places of the list make pairs, where pairs are within the first k",
+        {
+            "k": "places that a list shorter than k leaves empty count as not relevant",
+            "min(k,retrieved)": "a list shorter than k has no empty places",
+        },
+        quiet=("min(k,retrieved)",),
+    ),
+]
 NoNegatives = Annotated[
     Literal["undefined", "right"],
-    Parameter("where all items are relevant", {"undefined": "", "right": "1 where all items are relevant"}),
+    Parameter(
+        "where all items are relevant",
+        {
+            "undefined": "nothing could be earned where all items are relevant",
+            "right": "1 where all items are relevant",
+        },
+        quiet=("undefined",),
+    ),
 ]
 
 # Keeps the precision estimated from judged items off 0/0; the value trec_eval uses.
 INFAP_EPSILON = 0.00001
+
+
+def _good_and_bad(ranking: Ranking, parameters: ByName) -> Values:
+    return ranking.credit - ranking.judged_bad
+
+
+def _right_pairs(ranking: Ranking, parameters: ByName) -> Values | None:
+    """Of pairs within k places there are more or fewer with each relevant item among them."""
+    counts_places = (parameters["pairs"] == "list" or ranking.listed) and parameters["catalogue"] is None
+    return None if counts_places and not ranking.settled(parameters["k"]) else _good_and_bad(ranking, parameters)
+
+
+def _estimated(ranking: Ranking, parameters: ByName) -> Values | None:
+    """An item that was pooled and not judged can raise the estimate below it, or lower it."""
+    judged = ranking.every((ranking.grade >= 0) | (ranking.credit > 0))
+    return _good_and_bad(ranking, parameters) if judged else None
 
 
 @metric(
@@ -47,6 +80,7 @@ INFAP_EPSILON = 0.00001
     choices={"undefined": 0.5},
     two_sided=True,
     ends_at_k=True,
+    best_first=_right_pairs,
 )
 def auc(
     ranking: Ranking,
@@ -78,7 +112,9 @@ def auc(
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
     if ranking.shared and tied_pairs == "order":
         raise NoExpectedValue("is not decided by the order of items that share a rank")
-    if ranking.expected and tied_pairs == "order":  # the mean over all orders
+    if ranking.shared and k is not None and (pairs == "list" or ranking.listed):
+        raise NoExpectedValue("has no pairs of k places where items share a rank")
+    if ranking.expected:  # in each order one of the two goes first, in as many orders as the other
         tied_pairs = "half"
     inside = 1.0 if k is None else ranking.number(ranking.rank <= ranking.spread(k))
     good = ranking.credit * inside
@@ -132,6 +168,7 @@ def _within_list(
     use="Judgements are known to be incomplete: it looks only at what was judged.",
     beware="Without judged items that are not relevant it says little.",
     two_sided=True,
+    best_first=_good_and_bad,
 )
 def bpref(ranking: Ranking) -> Ratio:
     """How seldom judged non-relevant items stand above relevant ones; unjudged items do not count.
@@ -154,6 +191,7 @@ def bpref(ranking: Ranking) -> Ratio:
     use="Judgements are a random sample: it estimates average precision from them.",
     beware="Items that were not sampled must be in the truth as such, with a grade of -1.",
     two_sided=True,
+    best_first=_estimated,
 )
 def infap(ranking: Ranking) -> Ratio:
     """Average precision estimated when only a sample of the items was judged.

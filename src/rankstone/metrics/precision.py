@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
 ApDivisor = Annotated[
     Literal[
@@ -17,37 +17,93 @@ ApDivisor = Annotated[
         "min(relevant,k,retrieved)",
         "found",
         "k",
-        "grades",  # the sum of the k highest grades; of grades 0 and 1, min(relevant,k)
+        "grades",
         "none",
     ],
-    Parameter("what the sum of precisions is divided by"),
+    Parameter(
+        "what the sum of precisions is divided by",
+        {
+            "relevant": "the relevant items",
+            "min(relevant,k)": "the relevant items, at most k",
+            "min(relevant,retrieved)": "the relevant items, at most as many as the list has",
+            "min(relevant,k,retrieved)": "the relevant items, at most k and at most as many as the list has",
+            "found": "the relevant items found in the first k",
+            "k": "k",
+            "grades": "the sum of the k highest grades; of grades 0 and 1, as min(relevant,k)",
+            "none": "nothing",
+        },
+        text={
+            "none": "",
+            "found": ", over hits(k)",
+            "grades": ", over the grades(k) of the ideal list",
+            ...: ", over {}",
+        },
+        latex={
+            "none": "",
+            "found": r"\frac{1}{\mathrm{hits}(k)} ",
+            "grades": r"\frac{1}{\mathrm{grades}(k)\ \mathrm{of\ the\ ideal\ list}} ",
+            ...: r"\frac{1}{{}} ",
+        },
+    ),
 ]
 RecallRounding = Annotated[
     Literal["ceil(x)", "floor(x+0.9)", "round(x)"],
-    Parameter("how many items a share of x items is", {"ceil(x)": "", ...: "a share of x items needs {} of them"}),
+    Parameter(
+        "how many items a share of x items is",
+        {
+            "ceil(x)": "a share of x items needs ceil(x) of them",
+            "floor(x+0.9)": "a share of x items needs floor(x+0.9) of them",
+            "round(x)": "a share of x items needs round(x) of them",
+        },
+        quiet=("ceil(x)",),
+    ),
 ]
 Recall = Annotated[float, Parameter("share of the relevant items", at_least=0, at_most=1)]
 TermDigits = Annotated[
     int | None,
-    Parameter("decimals that each precision is rounded to", {None: "", ...: "each precision rounded to {} decimals"}),
+    Parameter(
+        "decimals that each precision is rounded to",
+        {None: "precisions are not rounded", ...: "each precision rounded to {} decimals"},
+        quiet=(None,),
+    ),
 ]
 Terms = Annotated[
     Literal["first", "all"],
-    Parameter("which relevant items count", {"first": "", "all": "summed over all relevant items"}),
+    Parameter(
+        "which relevant items count",
+        {"first": "only the first relevant item counts", "all": "grade / rank, summed over all relevant items"},
+        text={"first": "1 / rank of the first relevant item", "all": "sum of grade / rank over the relevant items"},
+        latex={
+            "first": r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
+            "all": r"\sum_{i \le k} \mathrm{rel}_i \, \frac{g_i}{i}",
+        },
+    ),
 ]
+
+
+def _found(ranking: Ranking, parameters: ByName) -> Values | None:
+    """A mean over the items found may be better with fewer of them; rounded parts of items have no best order."""
+    by_found = parameters["divisor"] == "found" and not ranking.settled(parameters["k"])
+    in_part = parameters.get("term_digits") is not None and ranking.rule.credit != "whole"
+    return None if by_found or in_part else ranking.credit
+
+
+def _first(ranking: Ranking, parameters: ByName) -> Values:
+    return ranking.credit if parameters["terms"] == "first" else ranking.relevant_grade
 
 
 @metric(
     "ap",
     aliases=("map", "average_precision", "mean_average_precision"),
     spellings={"map_cut_{k}": "ap@{k}"},
-    formula="sum of the precision at each relevant item, over <divisor>",
-    latex=r"\frac{1}{<divisor>} \sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
+    formula="sum of the precision at each relevant item<divisor>",
+    latex=r"<divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
     use="Grades are binary, a query has several relevant items, and all of them should come early.",
     beware="Five libraries divide it by five different numbers. At a cutoff, always say which.",
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=_found,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
@@ -63,9 +119,9 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
 @metric(
     "gmap",
     aliases=("gm_map",),
-    formula="geometric mean over queries of: sum of the precision at each relevant item, over <divisor>",
+    formula="geometric mean over queries of: sum of the precision at each relevant item<divisor>",
     latex=(
-        r"\Bigl(\prod_{q} \frac{1}{<divisor>} \sum_{i \le k} \mathrm{rel}_i \, "
+        r"\Bigl(\prod_{q} <divisor>\sum_{i \le k} \mathrm{rel}_i \, "
         r"\frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}"
     ),
     use="Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
@@ -73,6 +129,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     choices={"averaging": "geometric"},
     zeros=False,
     ends_at_k=True,
+    best_first=_found,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -119,13 +176,14 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
 @metric(
     "rr",
     aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
-    formula="1 / rank of the first relevant item",
-    latex=r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
+    formula="<terms>",
+    latex="<terms>",
     use="The reader wants one right answer and stops there: questions, navigation.",
     beware="The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=_first,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
@@ -136,9 +194,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     0.5
     """
     if terms == "all":
-        return Ratio(
-            ranking.discounted(ranking.where(ranking.credit > 0, ranking.grade, 0.0), reciprocal, k), ranking.one
-        )
+        return Ratio(ranking.discounted(ranking.relevant_grade, reciprocal, k), ranking.one)
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 

@@ -27,7 +27,7 @@ from typing import (
     overload,
 )
 
-from rankstone.align.ranking import Ratio
+from rankstone.align.ranking import Ranking, Ratio, Values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -40,6 +40,14 @@ Kind = Literal["ranking", "count", "ratings", "agreement"]
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
+BestFirst = Callable[[Ranking, ByName], Values | None]
+"""What each item is worth, given the parameters: of all orders of tied items, the one with the best first has the
+highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
+
+
+def by_grade(ranking: Ranking, parameters: ByName) -> Values:
+    """An item is worth its grade, a relevant one more than any other."""
+    return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +66,14 @@ class Declaration:
     choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
     zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
-    extremes: tuple[str, str]  # the orders of tied items that bound its value
+    best_first: BestFirst  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
     two_sided: bool  # an item is relevant or not, and nothing between
     all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
     whole: Whole | None  # what the means of its two parts make
-    counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
+    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
 
     @property
@@ -122,6 +130,9 @@ class Parameter:
 
     meaning: str = ""
     words: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
+    quiet: tuple[Any, ...] = ()  # values that go without saying
+    text: Mapping[Any, str] = field(default_factory=dict)  # how values read inside a formula, where not as they are
+    latex: Mapping[Any, str] = field(default_factory=dict)  # the same
     above: float | None = None
     below: float | None = None
     at_least: float | None = None
@@ -153,6 +164,8 @@ class Parameter:
         """The value in a few words; nothing where it is the ordinary one."""
         if isinstance(value, tuple):  # a table
             return f"{name} {dict(value)}"
+        if value in self.quiet:
+            return ""
         return self.words.get(value, self.words.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
 
 
@@ -184,7 +197,7 @@ def metric(
     choices: ByName | None = None,
     expected: bool = False,
     zeros: bool | Callable[[ByName], bool] = True,
-    extremes: tuple[str, str] = ("pessimistic", "optimistic"),
+    best_first: BestFirst = by_grade,
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
@@ -198,8 +211,9 @@ def metric(
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
-    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `additive=True` lets
-    a cluster compute an error of predicted ratings without bringing all of them together.
+    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
+    what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
+    cluster compute an error of predicted ratings without bringing all of them together.
     """
     names = (name, *aliases)
     for alias in names:
@@ -210,7 +224,7 @@ def metric(
         declaration = Declaration(
             name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
-            extremes, bounds, better, additive, two_sided, all_queries, whole, counts_hits, ends_at_k,
+            best_first, bounds, better, additive, two_sided, all_queries, whole, counts_hits, ends_at_k,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -386,10 +400,15 @@ def depth(k: SupportsIndex) -> int:
         raise TypeError(f"k must be a whole number from 1, not {k!r}") from None
     if number < 1:
         raise ValueError(f"k must be a whole number from 1, not {number}")
+    if number.bit_length() > 1000:
+        raise ValueError("k must be a whole number from 1, not one of more than 300 digits")
     return number
 
 
-_SHAPE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9_.-]*)\s*(\(.*\))?\s*(?:@\s*(\{[^}]*\}|[^{}\s]+))?\s*", re.DOTALL)
+# Each character can be read in one way only, so that a long text that is none takes no time either.
+_SHAPE = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL
+)
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
 # Parameters and their words as ir_measures has them.
 _PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
@@ -451,7 +470,7 @@ def _spelt(word: str, arguments: str | None, cutoffs: str | None) -> tuple[str, 
 
 def _shape(text: str) -> tuple[str, str | None, str | None]:
     """Name, parameters and cutoffs."""
-    shape = _SHAPE.fullmatch(re.sub(r"_at_(?=\d+\s*$)", "@", text))
+    shape = _SHAPE.fullmatch(re.sub(r"_at_(?=\d+$)", "@", text.strip()))
     if shape is None:
         raise ValueError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
     word, arguments, cutoffs = shape.groups()
@@ -536,11 +555,20 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
 
 def _unknown(text: str, word: str | None = None) -> str:
     word = word or text
-    close = difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.5)
-    if close:
-        rest = text.replace(word, _NAMES[close[0]], 1)
-        return f"unknown metric {text!r}; did you mean {rest!r}? Known: {', '.join(sorted(_DECLARED))}"
-    return f"unknown metric {text!r}; known: {', '.join(sorted(_DECLARED))}"
+    near = nearest(word, _NAMES)
+    meant = None if near is None else text.replace(word, _NAMES[near], 1)
+    return unknown_word("metric", text, meant, sorted(_DECLARED))
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant; None where all are far off."""
+    return next(iter(difflib.get_close_matches(str(word).lower(), list(known), n=1, cutoff=0.7)), None)
+
+
+def unknown_word(what: str, word: object, meant: str | None, known: Iterable[str]) -> str:
+    """An error's text: what is not known, what was probably meant, and what there is."""
+    hint = "known" if meant is None else f"did you mean {meant!r}? Known"
+    return f"unknown {what} {word!r}; {hint}: {', '.join(known)}"
 
 
 def _list_or_none(names: Iterable[str]) -> str:

@@ -8,20 +8,49 @@ from typing import Annotated, Any, Literal
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
 from rankstone.metrics.registry import ByName, Parameter, metric
 
-PrecisionDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)"], Parameter("how many places count")]
+PrecisionDivisor = Annotated[
+    Literal["k", "min(k,retrieved)", "min(k,relevant)"],
+    Parameter(
+        "how many places count",
+        {
+            "k": "k, however short the list is",
+            "min(k,retrieved)": "k, at most as many as the list has",
+            "min(k,relevant)": "k, at most as many as there are relevant items",
+        },
+    ),
+]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
-    Parameter("what could be found: the relevant items, at most k of them, or the sum of the grades"),
+    Parameter(
+        "what could be found",
+        {
+            "relevant": "the relevant items",
+            "min(relevant,k)": "the relevant items, at most k",
+            "grades": "the sum of all grades above 0",
+        },
+        text={"grades": "sum of grades"},
+        latex={"grades": r"\sum_j g_j"},
+    ),
 ]
 Beta = Annotated[float, Parameter("how much recall weighs beside precision", above=0)]
 Catalogue = Annotated[
-    int | None, Parameter("how many items there are in all; None: what was judged", {None: ""}, above=0)
+    int | None,
+    Parameter(
+        "how many items there are in all",
+        {None: "items that are neither judged nor returned are not counted", ...: "of {} items in all"},
+        quiet=(None,),
+        above=0,
+    ),
 ]
 Nonrelevant = Annotated[
     Literal["judged", "list"],
     Parameter(
         "which items count as not relevant: those judged so, or all others of the list",
-        {"judged": "over judged items", "list": "over the items of the list"},
+        {
+            "judged": "items judged so are not relevant",
+            "list": "all other items of the list are not relevant",
+        },
+        quiet=("judged",),
     ),
 ]
 
@@ -32,6 +61,18 @@ _COUNT: dict[str, Any] = {
     "zeros": False,
     "bounds": (0, math.inf),
 }
+
+
+def _counted(ranking: Ranking, parameters: ByName) -> Values:
+    """What an item counts as a hit."""
+    return ranking.counted(parameters.get("k"))
+
+
+def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
+    """What fallout counts: items judged not relevant, or all that are not hits."""
+    if parameters["catalogue"] is not None or parameters["nonrelevant"] == "list" or ranking.listed:
+        return _counted(ranking, parameters)
+    return -ranking.judged_bad
 
 
 @metric(
@@ -46,6 +87,7 @@ _COUNT: dict[str, Any] = {
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Share of the first k places that hold a relevant item.
@@ -72,6 +114,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
@@ -109,6 +152,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def f(
     ranking: Ranking,
@@ -146,6 +190,7 @@ def f(
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def f1(
     ranking: Ranking,
@@ -178,6 +223,7 @@ def f1(
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    best_first=_counted,
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
@@ -198,6 +244,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     expected=True,
     zeros=False,
     counts_hits=True,
+    best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
 )
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
@@ -218,6 +265,8 @@ def r_precision(ranking: Ranking) -> Ratio:
     better="lower",
     two_sided=True,
     ends_at_k=True,
+    counts_hits=True,
+    best_first=_unless_bad,
 )
 def fallout(
     ranking: Ranking, *, k: Depth = None, catalogue: Catalogue = None, nonrelevant: Nonrelevant = "judged"
@@ -235,9 +284,9 @@ def fallout(
             ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
             f"a catalogue of {catalogue} items cannot hold the items",
         )
-        return Ratio(taken, catalogue - ranking.relevant)
+        return Ratio(taken, catalogue - ranking.relevant_at(k))
     if nonrelevant == "list" or ranking.listed:  # where only the list is known
-        return Ratio(taken, ranking.retrieved - ranking.hits())
+        return Ratio(taken, ranking.retrieved - ranking.returned_at(k))
     return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
 
 
@@ -287,8 +336,9 @@ def num_rel(ranking: Ranking) -> Ratio:
     use="Counting hits over all queries.",
     beware="It grows with the number of queries.",
     ends_at_k=True,
-    **_COUNT,
     counts_hits=True,
+    best_first=_counted,
+    **_COUNT,
 )
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.
