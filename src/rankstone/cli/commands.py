@@ -319,7 +319,8 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
         _report_skipped(path, run)
         if not arguments.runs:
             _refuse_one_sided(arguments.truth, truth, run)
-        results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **seen, **choices)
+        judged, returned = same_ids(truth, run)
+        results[name] = evaluate(judged, returned, metrics, convention=arguments.convention, **seen, **choices)
     return results
 
 
