@@ -205,10 +205,10 @@ def goes_by_rows(convention):
 
 
 def goes_by_the_truths_rows(metric, convention):
-    """Does the order of the truth's rows matter. To rbo it does only by mistake, see test_doors."""
+    """Does the order of the truth's rows matter: a convention says so."""
     chosen = rs.conventions[convention].choices
     in_order = metric.name == "ndcg" and "given" in chosen.values()
-    return metric.name == "rbo" or in_order or chosen.get("truth_depth") == "k"
+    return in_order or chosen.get("truth_depth") == "k"
 
 
 def close(one, other):

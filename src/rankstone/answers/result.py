@@ -366,6 +366,9 @@ class Result(Means):
 
     def _footnotes(self) -> list[str]:
         ranges = ["lowest and highest are the means that other orders of the tied items would give"]
+        unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
+        if unknown:
+            ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
         return [*self.remarks(), *(ranges if self.account.tied else ()), *self.defined()]
 
 
