@@ -181,6 +181,9 @@ class Means(Page, Sheet, Mapping[str, float]):
     def notes(self, quiet: bool = False) -> list[str]:
         """All lines under the table; if quiet, without the definitions."""
         ranges = ["lowest and highest are the means that other orders of the tied items would give"]
+        unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
+        if unknown:
+            ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
         return [*self.remarks(), *(ranges if self.account.tied else ()), *([] if quiet else self.defined())]
 
     def _tips(self) -> dict[str, str]:

@@ -50,6 +50,11 @@ def by_grade(ranking: Ranking, parameters: ByName) -> Values:
     return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
 
 
+def by_hits(ranking: Ranking, parameters: ByName) -> Values:
+    """An item is worth what it counts as a hit."""
+    return ranking.counted(parameters.get("k"))
+
+
 @dataclass(frozen=True, eq=False)
 class Declaration:
     """One metric's declaration."""
@@ -197,7 +202,7 @@ def metric(
     choices: ByName | None = None,
     expected: bool = False,
     zeros: bool | Callable[[ByName], bool] = True,
-    best_first: BestFirst = by_grade,
+    best_first: BestFirst | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
@@ -224,7 +229,8 @@ def metric(
         declaration = Declaration(
             name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
-            best_first, bounds, better, additive, two_sided, all_queries, whole, counts_hits, ends_at_k,
+            best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
+            all_queries, whole, counts_hits, ends_at_k,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
