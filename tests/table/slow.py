@@ -502,7 +502,7 @@ _AUC = {
     "catalogue": None,
     "no_negatives": "undefined",
 }
-_ERR = {"max_grade": None, "stop_chance": "exp2"}
+_ERR = {"max_grade": None, "stop_chance": "exp2", "discount": "rank"}
 _SUM = {"averaging": "sum"}
 _POOLED = {"averaging": "one_list", "undefined": "skip", "missing": "skip"}
 _SKIP = {"undefined": "skip", "missing": "skip"}
