@@ -113,6 +113,7 @@ PRESETS: Mapping[str, Preset] = {
             "auc_undefined": "skip",
         },
         "notes": ("nDCG(dcg='exp-log2') is computed by gdeval: see that preset",),
+        "not_reproduced": ("NumRel, which is 0 for a query missing from the run",),
     },
     "gdeval": {
         "summary": "gdeval.pl: gain 2^grade - 1, ERR with a highest grade of 4, values of 5 decimals",
@@ -432,7 +433,7 @@ PRESETS: Mapping[str, Preset] = {
             "missing": "skip",
             "extra": "zero",
             "precision_divisor": "min(k,retrieved)",
-            "precision_undefined": "nan",
+            "precision_empty_list": "nan",
             "recall_divisor": "min(relevant,k)",
             "ap_divisor": "min(relevant,k,retrieved)",
             "ap_undefined": "nan",
@@ -458,7 +459,7 @@ PRESETS: Mapping[str, Preset] = {
             "truth_duplicates": "count",
             "missing": "skip",
             "gain": "binary",
-            "precision_undefined": "nan",
+            "precision_empty_list": "nan",
             "recall_undefined": "nan",
             "ndcg_undefined": "nan",
             "ap_ties": "group_end",
@@ -512,6 +513,7 @@ PRESETS: Mapping[str, Preset] = {
             "precision_divisor": "min(k,retrieved)",
             "precision_query_digits": 4,
             "precision_undefined": "error",
+            "precision_no_relevant": 0,
             "recall_query_digits": 4,
             "recall_undefined": "error",
         },
@@ -591,5 +593,6 @@ PRESETS: Mapping[str, Preset] = {
     "recsys-blog": {
         "summary": "a post on recommender metrics: relevant above a rating of 3, average precision over all relevant",
         "choices": {"threshold": ">3"},
+        "notes": ("of likes without ratings: threshold=1",),
     },
 }

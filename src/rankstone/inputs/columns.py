@@ -92,4 +92,5 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped)
+        graded = truth.grade is not None
+        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, graded=graded)

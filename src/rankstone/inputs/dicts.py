@@ -35,7 +35,8 @@ class Dicts:
             queries = [*queries, *extra]
         ordered = bool(self.truth) and all(isinstance(items, (list, tuple)) for items in self.truth.values())
         ranked = ranked_from(found, ordered_truth=ordered)
-        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped)
+        graded = not self.truth or any(isinstance(items, dict) for items in self.truth.values())
+        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped, graded=graded)
 
 
 def _refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any]) -> None:

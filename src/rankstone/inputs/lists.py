@@ -140,7 +140,7 @@ class ListPair:
         )  # fmt: skip
         graded = truth.values is not None
         ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, graded=graded)
 
 
 class GradeLists(ListPair):

@@ -42,6 +42,7 @@ class Aligned:
     extra_count: int
     dropped: int  # rows of the run that the rule for duplicates removed
     extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
+    graded: bool = True  # False: the truth names relevant items, and has no grades
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -67,7 +68,7 @@ class Aligned:
 
     def __reduce__(self) -> tuple[Any, ...]:
         named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
-        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known)
+        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known, self.graded)
 
 
 def _same(ids: list[Any]) -> list[Any]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ranked
+from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.ranking import Ranking, Ratio, Values
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Aligned
+from rankstone.metrics.registry import by_relevant
 
 if TYPE_CHECKING:
     from rankstone.typing import Weights
@@ -88,6 +89,9 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     choices, where = plan.choices, ranking.where
     earned, possible = ratio.numerator, ratio.denominator
     defined = possible != 0
+    earns = plan.metric.declaration.earns
+    if earns is not None and choices["undefined"] != 0 and choices["no_relevant"] is None:
+        defined = defined & (earns(ranking, plan.arguments) != 0)
     every = ranking.every(defined)
     values = earned / possible if every else where(defined, earned / where(defined, possible, 1.0), math.nan)
     if ratio.finish is not None:
@@ -111,14 +115,32 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
         ranking.refuse(_both(counted, _nothing_relevant(plan, ranking)), "there is no relevant item")
     elif choices["no_relevant"] not in (None, "skip"):
         values = where(_nothing_relevant(plan, ranking), float(choices["no_relevant"]), values)
+    if choices["empty_list"] == "nan":
+        values = where(ranking.retrieved == 0, math.nan, values)
     if choices["query_digits"] is not None:
         values = ranking.round(values, choices["query_digits"])
     return values if counted is None else where(counted, values, math.nan), counted
 
 
+def without_pairs(plan: Plan, aligned: Ranked, ratio: Ratio) -> Bools:
+    """Queries that have relevant items but none that is not, where a metric asks for both."""
+    if not plan.metric.declaration.two_sided:
+        return np.zeros(len(aligned), dtype=bool)
+    found: Bools = (ratio.denominator == 0) & (aligned.judged_by(plan.relevance).relevant > 0)
+    return found
+
+
 def refuse(plan: Plan, aligned: Aligned) -> None:
-    """Stop where the convention calls a missing, an empty or an extra query an error."""
+    """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
     ranked = aligned.ranked
+    declaration, rule = plan.metric.declaration, plan.relevance
+    reads_relevance = declaration.two_sided or declaration.earns is by_relevant
+    excluded = rule.threshold >= 1 if rule.strict else rule.threshold > 1
+    if reads_relevance and not aligned.graded and excluded and rule.credit == "whole":
+        raise ValueError(
+            f"{plan.label}: the truth has no grades, only relevant items, and threshold={plan.choices['threshold']!r} "
+            "would leave none of them; give grades, or threshold=1"
+        )
     if plan.choices["missing"] == "error" and not ranked.present.all():
         missing = [aligned.queries[int(at)] for at in np.flatnonzero(~ranked.present)]
         hint = "missing='zero' counts them as empty lists, missing='skip' leaves them out"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.metrics.gains import DISCOUNTS, DiscountName
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
 
 StopChance = Annotated[
     Literal["exp2", "grade"],
@@ -57,6 +57,11 @@ def _takes_highest(parameters: ByName) -> str:
     return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
 
 
+def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
+    truth = ranking.ideal("given")
+    return truth.highest(_stop(truth, parameters["max_grade"], parameters["stop_chance"]))
+
+
 @metric(
     "err",
     formula="sum of R / <discount> * product of 1 - R above, with R = <stop_chance>",
@@ -66,6 +71,7 @@ def _takes_highest(parameters: ByName) -> str:
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    earns=_satisfies,
 )
 def err(
     ranking: Ranking,
@@ -158,6 +164,7 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     expected=True,
     zeros=False,
     ends_at_k=True,
+    earns=by_relevant,
 )
 def rbp(
     ranking: Ranking,

@@ -159,6 +159,12 @@ def _places_zero(parameters: ByName) -> bool:
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
+def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
+    truth = ranking.ideal("given")
+    worth = gains(truth, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+    return truth.highest(truth.abs(worth))
+
+
 @metric(
     "cg",
     formula="sum of <gain>",
@@ -169,6 +175,7 @@ def _places_zero(parameters: ByName) -> bool:
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    earns=_any_gain,
 )
 def cg(
     ranking: Ranking,
@@ -199,6 +206,7 @@ def cg(
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    earns=_any_gain,
 )
 def dcg(
     ranking: Ranking,

@@ -25,7 +25,7 @@ from typing import (
     overload,
 )
 
-from rankstone.align.ranking import Ratio
+from rankstone.align.ranking import Ranking, Ratio, Values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,6 +37,7 @@ Kind = Literal["ranking", "count", "ratings", "agreement"]
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
+Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a query where nothing could be earned
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ class Declaration:
     whole: Whole | None  # what the means of its two parts make
     counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
+    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
 
     @property
     def summary(self) -> str:
@@ -193,13 +195,15 @@ def metric(
     whole: Whole | None = None,
     counts_hits: bool = False,
     ends_at_k: bool = False,
+    earns: Earns | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `additive=True` lets
-    a cluster compute an error of predicted ratings without bringing all of them together.
+    a cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for
+    one that is not divided by what could be earned: without a relevant item there is nothing to earn.
     """
     names = (name, *aliases)
     for alias in names:
@@ -210,7 +214,7 @@ def metric(
         declaration = Declaration(
             name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
             expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
-            two_sided, all_queries, whole, counts_hits, ends_at_k,
+            two_sided, all_queries, whole, counts_hits, ends_at_k, earns,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -226,6 +230,11 @@ def metric(
         return Metric(name)
 
     return declare
+
+
+def by_relevant(ranking: Ranking, parameters: ByName) -> Values:
+    """Something can be earned where there is a relevant item."""
+    return ranking.relevant
 
 
 def is_built_in(declaration: Declaration) -> bool:
