@@ -460,6 +460,7 @@ PRESETS: Mapping[str, Preset] = {
             "missing": "skip",
             "gain": "binary",
             "precision_empty_list": "nan",
+            "precision@k_empty_list": "count",
             "recall_undefined": "nan",
             "ndcg_undefined": "nan",
             "ap_ties": "group_end",
