@@ -55,6 +55,9 @@ def by_hits(ranking: Ranking, parameters: ByName) -> Values:
     return ranking.counted(parameters.get("k"))
 
 
+Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a query where nothing could be earned
+
+
 @dataclass(frozen=True, eq=False)
 class Declaration:
     """One metric's declaration."""
@@ -80,6 +83,7 @@ class Declaration:
     whole: Whole | None  # what the means of its two parts make
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
+    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
 
     @property
     def summary(self) -> str:
@@ -211,6 +215,7 @@ def metric(
     whole: Whole | None = None,
     counts_hits: bool = False,
     ends_at_k: bool = False,
+    earns: Earns | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
@@ -218,7 +223,8 @@ def metric(
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
-    cluster compute an error of predicted ratings without bringing all of them together.
+    cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
+    that is not divided by what could be earned: without a relevant item there is nothing to earn.
     """
     names = (name, *aliases)
     for alias in names:
@@ -230,7 +236,7 @@ def metric(
             name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
-            all_queries, whole, counts_hits, ends_at_k,
+            all_queries, whole, counts_hits, ends_at_k, earns,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -246,6 +252,11 @@ def metric(
         return Metric(name)
 
     return declare
+
+
+def by_relevant(ranking: Ranking, parameters: ByName) -> Values:
+    """Something can be earned where there is a relevant item."""
+    return ranking.relevant
 
 
 def is_built_in(declaration: Declaration) -> bool:

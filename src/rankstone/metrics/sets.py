@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import ByName, Parameter, by_hits, metric
+from rankstone.metrics.registry import ByName, Parameter, by_hits, by_relevant, metric
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],
@@ -82,6 +82,7 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    earns=by_relevant,
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Share of the first k places that hold a relevant item.
@@ -108,6 +109,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    earns=by_relevant,
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
@@ -145,6 +147,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
+    earns=by_relevant,
 )
 def f(
     ranking: Ranking,
@@ -182,6 +185,7 @@ def f(
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
+    earns=by_relevant,
 )
 def f1(
     ranking: Ranking,
@@ -214,6 +218,7 @@ def f1(
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
+    earns=by_relevant,
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
@@ -235,6 +240,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     zeros=False,
     counts_hits=True,
     best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
+    earns=by_relevant,
 )
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
