@@ -318,6 +318,24 @@ def test_one_table_for_both_sides(tables, capsys):
     assert "has no score column, so it is not both the truth and the run; give a RUN too" in capsys.readouterr().err
 
 
+def test_what_was_seen_before(tables, monkeypatch, capsys):
+    """Without x, which question 1 has seen, b is first."""
+    monkeypatch.chdir(tables)
+    roles = ["--columns", "query=question", "truth.item=chunk", "grade=stars", "run.item=found", "score=sure"]
+    words = ["evaluate", "truth.csv", "run.csv", *roles, "-m", "rr", "--format", "csv"]
+    (tables / "train.csv").write_text("question,chunk\n1,x\n")
+    assert main(words) == 0
+    assert capsys.readouterr().out.endswith(f"rr,{1 / 2}\n")
+    assert main([*words, "--exclude", "train.csv"]) == 0
+    assert capsys.readouterr().out.endswith("rr,1\n")
+    (tables / "train.csv").write_text("query,item\n1,x\n")
+    plain = ["evaluate", "one.qrels", "one.run", "--exclude", "train.csv", "-m", "rr", "--format", "csv"]
+    (tables / "one.qrels").write_text("1 0 b 1\n")
+    (tables / "one.run").write_text("1 Q0 x 1 3 t\n1 Q0 b 2 2 t\n")
+    assert main(plain) == 0
+    assert capsys.readouterr().out.endswith("rr,1\n")
+
+
 # -- what went wrong -----------------------------------------------------------------------------------------
 
 

@@ -106,8 +106,8 @@ def test_without_duckdb(monkeypatch, capsys):
         (["-c", "nobody", "select 1"], 2, "unknown convention 'nobody'"),
         (["select ndcg([1], [1], 0)"], 1, "k must be a whole number from 1"),
         (["missing.sql"], 1, "missing.sql: No such file"),
-        (["select 1", "-o", "out.xyz"], 2, "end the name with .txt, .json"),
-        (["select 1", "-o", "out.csv", "--format", "json"], 2, "out.csv is named as csv, and --format json"),
+        (["select 1", "-o", "out.xyz"], 2, "end it with .csv, .tsv"),
+        (["select 1", "-o", "out.csv", "--format", "json"], 2, "out.csv is csv by its name, but json was asked for"),
     ],
 )
 def test_errors(capsys, words, code, told):

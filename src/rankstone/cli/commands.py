@@ -153,6 +153,11 @@ def parser() -> argparse.ArgumentParser:
     _choosing(command)
     _reading(command)
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="what was seen before, as a truth: it leaves the lists before they are measured",
+    )
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
     command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
@@ -254,7 +259,7 @@ def _more(command: argparse.ArgumentParser) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from rankstone.answers.runs import Groups, Runs, Values
-    from rankstone.answers.write import result_format, write_answer
+    from rankstone.answers.write import RESULT_FORMATS, write_answer
     from rankstone.conventions.plan import DEFAULT_METRICS
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
@@ -264,14 +269,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be read from standard input")
     if arguments.by and arguments.per_query:
         raise UsageError("--by and --per-query do not go together")
-    form = arguments.shown or "table"
-    if arguments.output:
-        try:
-            form = result_format(arguments.output, arguments.shown, "table")
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-    elif form == "parquet":
-        raise UsageError("--format parquet is not for a screen; say where to: -o FILE")
+    form = _form(arguments.output, arguments.shown, RESULT_FORMATS)
     results = _results(arguments, metrics, choices)
     answer: Runs = Runs(results)
     if arguments.by:
@@ -300,11 +298,15 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
     runs, form = _named(arguments.runs or [arguments.truth]), _format(arguments, "run")
     truth = _read_truth(arguments, [*runs.values()], arguments.on_error)
     results = {}
+    seen: Any = {}
+    if arguments.exclude:
+        seen = {"exclude": arguments.exclude}
+        if arguments.columns:
+            seen["columns"] = {"truth": _roles(arguments, "truth", arguments.exclude, []) or {}}
     for name, path in runs.items():
         columns = _roles(arguments, "run", path, [arguments.truth])
-        if arguments.on_error == "stop" and not form and (
-            is_large(path) or _worth_watching(path, metrics, arguments, choices)
-        ):  # fmt: skip
+        in_batches = arguments.on_error == "stop" and not form and not seen
+        if in_batches and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
             from rankstone.cli.progress import Progress
 
             with Progress(name, open_batches(path, columns=columns).unit) as progress:
@@ -317,7 +319,8 @@ def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[
         _report_skipped(path, run)
         if not arguments.runs:
             _refuse_one_sided(arguments.truth, truth, run)
-        results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **choices)
+        judged, returned = same_ids(truth, run)
+        results[name] = evaluate(judged, returned, metrics, convention=arguments.convention, **seen, **choices)
     return results
 
 
@@ -501,6 +504,21 @@ def _value(value: float, form: str) -> str:
     return repr(value) if form in ("csv", "tsv") else f"{value:.4f}"
 
 
+def _form(path: str | None, given: str | None, forms: Sequence[str]) -> str:
+    """The format that a file's name and `--format` ask for."""
+    from rankstone.answers.write import result_format
+
+    if path is None and given == "parquet":
+        raise UsageError("--format parquet is not for a screen; say where to: -o FILE")
+    try:
+        form = given or "table" if path is None else result_format(path, given, "table")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if form not in forms:
+        raise UsageError(f"{path} is {form} by its name; here there are {', '.join(forms)}")
+    return form
+
+
 def _put(text: str, path: str | None) -> None:
     if not path:
         print(text)
@@ -639,7 +657,7 @@ def _sql(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
-    form = _sql_format(arguments.output, arguments.format)
+    form = _form(arguments.output, arguments.format, FORMATS)
     try:
         find_convention(arguments.convention or "rankstone")
     except ValueError as error:
@@ -664,21 +682,6 @@ def _sql_text(given: str) -> str:
         with open(given, encoding="utf-8-sig") as stream:
             return stream.read()
     return given
-
-
-_SQL_ENDINGS = {"txt": "table", "json": "json", "csv": "csv", "md": "markdown", "tex": "latex"}
-
-
-def _sql_format(path: str | None, given: str | None) -> str:
-    """The format that a file's name and `--format` ask for."""
-    if path is None:
-        return given or "table"
-    named = _SQL_ENDINGS.get(path.rpartition(".")[2].lower())
-    if named is None and given is None:
-        raise UsageError(f"{path}: end the name with .{', .'.join(_SQL_ENDINGS)}, or say --format")
-    if named and given and named != given:
-        raise UsageError(f"{path} is named as {named}, and --format {given} was asked for; leave one of them out")
-    return given or named or "table"
 
 
 def _cell(cell: Any, form: str) -> str:

@@ -60,11 +60,16 @@ def find_door(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
+    files = any(map(is_path, (truth, run, exclude)))
     remarks: tuple[str, ...] = ()
     if exclude is not None:
-        returned, note = without(pair[1], _seen(exclude, columns))
+        seen: Any = _seen(exclude, columns)
+        returned = pair[1]
+        if files and not isinstance(returned, Mapping):
+            seen, returned = same_ids(seen, returned)
+        returned, note = without(returned, seen)
         pair, remarks = (pair[0], returned), (note,)
-    return _paired(*pair, files=is_path(truth) or is_path(run), remarks=remarks)
+    return _paired(*pair, files=files, remarks=remarks)
 
 
 def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, exclude: Any) -> Source:
