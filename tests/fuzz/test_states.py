@@ -1,4 +1,4 @@
-"""States of what is fed bit by bit, changed at random in several places: a `ValueError` or an answer, and nothing else."""
+"""States of what is fed bit by bit, changed at random in several places: a `ValueError` or an answer, nothing else."""
 
 import copy
 import json
