@@ -44,7 +44,7 @@ public:
         Slot* slots = nullptr;
         uint64_t size = 0;
         int64_t base = 1;  // numbers below it are forgotten
-        uint64_t secret = seed.tag;
+        uint64_t with = seed.tag;
 
         // Finds the key, or adds it with this number. `number` of the slot tells which it was.
         template <class Same>
@@ -77,7 +77,7 @@ public:
 
     private:
         uint64_t home(uint64_t tag) const {
-            return static_cast<uint64_t>((static_cast<uint128>(spread(tag, secret)) * size) >> 64);
+            return static_cast<uint64_t>((static_cast<uint128>(spread(tag, with)) * size) >> 64);
         }
     };
 

@@ -32,8 +32,9 @@ class BatchMetric:
     """A metric of each row of a batch.
 
     scores, labels: arrays of shape (rows, items) or (items,); `labels_by_rank` instead of both: the labels in predicted
-    order, best first. mask: True for a real item; or `lengths`: how many items of each row are real. k: a cutoff, or
-    several. Any choice can be made by name, as in `rs.evaluate`.
+    order, best first. mask: True for a real item; or `lengths`: how many items of each row are real. truth: the grades
+    of all judged items, (rows, any number), where the rows do not hold them all; NaN for none. k: a cutoff, or several.
+    Any choice can be made by name, as in `rs.evaluate`.
 
     The values have shape (rows,), or (rows, cutoffs) where k is a sequence; NaN stands for a row that the mean would
     leave out. They are float64 if the scores or the labels are, float32 if these are narrower, and have no gradient.
@@ -57,6 +58,7 @@ class BatchMetric:
         mask: Array = None,
         lengths: Array = None,
         labels_by_rank: Array = None,
+        truth: Array = None,
         convention: str | Convention = "rankstone",
         check: bool = True,
         **choices: Unpack[Keywords],
@@ -74,7 +76,7 @@ class BatchMetric:
         plan = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
         refuse_unknown([plan], _ROWS)
         plans = [plan] if ks == [None] else [_at(plan, cutoff) for cutoff in ks]
-        batch = _batch(plans, scores, labels, mask, lengths, labels_by_rank, check)
+        batch = _batch(plans, scores, labels, mask, lengths, labels_by_rank, truth, check)
         with np.errstate(all="ignore"):  # what must not be is looked for
             columns = [_values(plan, batch) for plan in plans]
             values = columns[0] if len(columns) == 1 else batch.xp.concat(columns, axis=-1)
@@ -89,7 +91,14 @@ def _at(plan: Plan, k: int | None) -> Plan:
 
 
 def _batch(
-    plans: list[Plan], scores: Array, labels: Array, mask: Array, lengths: Array, by_rank: Array, check: bool
+    plans: list[Plan],
+    scores: Array,
+    labels: Array,
+    mask: Array,
+    lengths: Array,
+    by_rank: Array,
+    truth: Array,
+    check: bool,
 ) -> Batch:
     """The batch as the plans, which differ in their cutoffs alone, see it."""
     plan = plans[0]
@@ -100,6 +109,7 @@ def _batch(
         mask,
         lengths,
         by_rank,
+        truth,
         rule=plan.relevance,
         ties=choices["ties"],
         depths=[plan.arguments.get("k") for plan in plans] if declaration.ends_at_k else [None],

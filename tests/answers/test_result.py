@@ -414,3 +414,18 @@ def test_digests_follow_the_data():
     assert (other["truth"], other["run"] != without["run"]) == (without["truth"], True)
     columns = rs.columns(query=["q", "r", "r", "s", "t"], item=["a", "b", "c", "d", "e"], grade=[1, 1, 1, 1, 0])
     assert rs.evaluate(columns, RUN, "ap").inputs["truth"] == without["truth"]
+
+
+def test_queries_without_pairs_are_counted():
+    result = rs.evaluate({"u": ["a"], "v": {"b": 0, "c": 1}}, {"u": ["a"], "v": ["c", "b"]}, ["auc", "rr"])
+    assert (result["auc"], result.account.no_pairs) == ((1 / 2 + 1) / 2, 1)
+    assert "1 with nothing but relevant items to compare in auc (counted as 0.5)" in result.remarks()
+    assert rs.evaluate({"u": ["a"]}, {"u": ["a"]}, "rr").account.no_pairs == 0
+
+
+def test_what_becomes_of_queries_with_nothing_relevant():
+    truth, run = {"u": ["a"], "v": {"b": 0}}, {"u": ["a"], "v": ["b"]}
+    assert (
+        "1 with nothing relevant (left out of the mean)" in rs.evaluate(truth, run, "rr", no_relevant="skip").remarks()
+    )
+    assert "1 with nothing relevant (counted as 0)" in rs.evaluate(truth, run, "rr").remarks()

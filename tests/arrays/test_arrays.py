@@ -259,6 +259,42 @@ def test_labels_by_rank_are_in_order(library):
         )
 
 
+JUDGED = np.array([[3, 2, 2, 1, 0], [1, 1, 0, np.nan, np.nan]])  # of which the rows hold some; NaN is none
+
+
+def test_a_truth_apart_by_hand(library):
+    """The rows hold one of three relevant items and more."""
+    by_rank, truth = library(np.array([[0.0, 3], [1, 0]])), library(np.array([[3.0, 2, 1], [1, math.nan, math.nan]]))
+    given = {"labels_by_rank": by_rank, "truth": truth}
+    np.testing.assert_allclose(arrays.recall(**given), [1 / 3, 1], rtol=1e-6)
+    np.testing.assert_allclose(arrays.ap(**given), [(1 / 2) / 3, 1], rtol=1e-6)
+    best = 3 + 2 / math.log2(3)
+    np.testing.assert_allclose(arrays.ndcg(**given, k=2), [3 / math.log2(3) / best, 1], rtol=1e-6)
+    np.testing.assert_allclose(arrays.recall(labels_by_rank=by_rank[0], truth=truth[0]), 1 / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("convention", ["rankstone", "hivemall", "ptranking-head", "rankereval"])
+@pytest.mark.parametrize("name", [name for name in BATCHED if declared()[name].kind != "ratings" and name != "gmap"])
+def test_a_truth_apart_is_that_of_one_list(name, convention):
+    row = declared()[name]
+    said = {"max_grade": 4} if "max_grade" in row.defaults else {}
+    for k in (None, 1, 3, 9) if row.takes_k else (None,):
+        given = {"convention": convention, **said, **({} if k is None else {"k": k})}
+        found = getattr(arrays, name)(scores=SCORED, labels=LABELS, truth=JUDGED, **given)
+        rows = zip(LABELS, SCORED, (JUDGED[0], JUDGED[1, :3]), strict=True)
+        one = [rs.metrics[name](labels=y, scores=s, truth=all_, **given) for y, s, all_ in rows]
+        np.testing.assert_allclose(found, one, rtol=1e-6, err_msg=str(k))
+
+
+def test_a_truth_apart_that_cannot_be():
+    with pytest.raises(TypeError, match="known='returned' looks at the list alone: leave truth= out"):
+        arrays.recall(labels_by_rank=LABELS, truth=JUDGED, known="returned")
+    with pytest.raises(ValueError, match=r"labels have shape \(2, 4\) but truth \(1, 5\)"):
+        arrays.recall(labels_by_rank=LABELS, truth=JUDGED[:1])
+    with pytest.raises(ValueError, match="a grade of the truth is not finite in row 0"):
+        arrays.recall(labels_by_rank=LABELS, truth=np.where(JUDGED == 3, math.inf, JUDGED))
+
+
 def test_lengths_are_masks(library):
     lengths, mask = np.array([3, 0]), np.array([[True, True, True, False], [False] * 4])
     given = {"scores": library(SCORED), "labels": library(LABELS), "k": 2}

@@ -199,10 +199,10 @@ def test_a_dict_that_says_it_is_empty() -> None:
         def __len__(self) -> int:
             return 0
 
-    judged = Short({f"d{n}": 1.0 for n in range(50)})
-    found = align_dicts({"q": judged}, {"q": [f"d{n}" for n in range(0, 100, 7)]})
-    assert found.rank.tolist() == [*range(1, 9)]
-    assert found.place.tolist() == [*range(1, 51, 7)]
+    judged = Short({f"d{n}": 1.0 for n in range(500)})
+    found = align_dicts({"q": judged}, {"q": ["d7", "x", "d400"]})
+    assert found.rank.tolist() == [1, 3]
+    assert found.place.tolist() == [8, 401]
 
 
 # -- what is read twice differs --------------------------------------------------------------------------------

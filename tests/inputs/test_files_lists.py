@@ -3,17 +3,22 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.errors import FileError
-from rankstone.inputs import batches
+from rankstone.inputs import batches, jsonl
+from rankstone.inputs.lines import IrregularError
 from rankstone.inputs.lists import Lists
+from rankstone.inputs.tables import as_columns
 from rankstone.measure.stream import evaluate_file
 
 TRUTH = {"q1": ["c1"], "q2": ["c3", "c4"], "q3": ["c9"]}
@@ -281,3 +286,59 @@ def test_numbers_in_one_file_and_strings_in_the_other(tmp_path: Path) -> None:
     lists = write(tmp_path / "run.jsonl", [{"user": 1, "items": [10]}, {"user": 2, "items": [5, 30]}])
     for run in (lists, {1: [10], 2: [5, 30]}, write(tmp_path / "run.csv", "user,item\n1,10\n2,5\n2,30\n")):
         assert rs.evaluate(judged, run, "rr")["rr"] == (1 + 1 / 2) / 2
+
+
+# -- nearly right ----------------------------------------------------------------------------------------------
+
+PUT = [
+    "",
+    "\n",
+    " ",
+    ",",
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    "1e400",
+    "NaN",
+    "null",
+    "7",
+    "ü",
+    "\ufeff",
+    "[]",
+    "{}",
+    '["x", 1]',
+]
+
+
+def outcome(path: Path) -> Any:
+    """What was read, or what was said."""
+    try:
+        read = as_columns(rs.read_run(path), "run")
+    except FileError as error:
+        return str(error)
+    score = None if read.score is None else np.asarray(read.score).tolist()
+    return pa.array(read.query).to_pylist(), pa.array(read.item).to_pylist(), score
+
+
+@pytest.mark.parametrize("name", ["ids.jsonl", "scores.jsonl", "objects.jsonl", "records.json", "nested.json"])
+def test_mutated_documents(tmp_path: Path, name: str) -> None:
+    """The same rows or the same words, however the file is cut into pieces and whichever way it is read."""
+    text = write(tmp_path / name, SHAPES[name]).read_text()
+
+    def no_short_cut(*_: Any) -> None:
+        raise IrregularError
+
+    @given(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, 9), st.sampled_from(PUT)), max_size=3))
+    def check(changes: list[tuple[int, int, str]]) -> None:
+        changed = text
+        for start, length, put in changes:
+            changed = changed[:start] + put + changed[start + length :]
+        path = write(tmp_path / name, changed)
+        whole = outcome(path)
+        with mock.patch.object(batches, "BYTES", 5), mock.patch.object(jsonl, "_quick", no_short_cut):
+            assert outcome(path) == whole
+
+    check()

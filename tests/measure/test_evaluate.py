@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rankstone as rs
+from tests.table.cases import built_in
 
 # AP: q 1/2, r 1, s missing from the run, t has nothing relevant; u is not judged.
 TRUTH = {"q": {"a": 1}, "r": {"b": 1, "c": 1}, "s": {"d": 1}, "t": {"e": 0}}
@@ -364,3 +365,45 @@ def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
 
     with pytest.raises(rs.errors.NoExpectedValue, match="deepest has no closed form"):
         rs.evaluate({"q": ["a"]}, {"q": {"a": 1.0, "b": 1.0}}, "deepest", ties="expected")
+
+
+# -- queries without a relevant item ---------------------------------------------------------------------------
+
+NOT_OF_RELEVANT_ITEMS = ("fallout", "judged")
+RELEVANT = [row.name for row in built_in().values() if row.kind == "ranking" and row.name not in NOT_OF_RELEVANT_ITEMS]
+
+
+@pytest.mark.parametrize("name", RELEVANT)
+@pytest.mark.parametrize(("undefined", "value"), [("skip", math.nan), ("nan", math.nan), (1, 1), (0.25, 0.25)])
+def test_nothing_to_earn_is_the_same_in_every_metric(name, undefined, value):
+    truth, run = {"u": {"a": 1, "c": 0}, "v": {"b": 0}}, {"u": ["a", "c"], "v": ["b", "x"]}
+    found = rs.evaluate(truth, run, name, undefined=undefined)
+    np.testing.assert_array_equal(found.per_query[name][1], value)
+    whole = rs.evaluate({"u": truth["u"]}, run, name)[name]
+    if undefined == "skip":
+        assert found[name] == whole
+    with pytest.raises(ValueError, match="nothing could be earned in query 'v'"):
+        rs.evaluate(truth, run, name, undefined="error")
+
+
+def test_one_rule_for_several_metrics():
+    truth, run = {"u": ["a"], "v": {"b": 0}}, {"u": ["a"], "v": ["b"]}
+    assert dict(rs.evaluate(truth, run, ["recall@1", "hr@1"], undefined="skip")) == {"recall@1": 1, "hit_rate@1": 1}
+    assert dict(rs.evaluate(truth, run, ["recall@1", "hr@1"])) == {"recall@1": 1 / 2, "hit_rate@1": 1 / 2}
+    # what is said of them alone goes before
+    assert rs.evaluate(truth, run, "hr@1", undefined="skip", no_relevant=0)["hr@1"] == 1 / 2
+
+
+def test_an_empty_list_can_be_nan():
+    found = rs.evaluate({"u": ["a"], "v": ["a"]}, {"u": [], "v": ["b"]}, "precision@1", empty_list="nan")
+    np.testing.assert_array_equal(found.per_query["precision@1"], [math.nan, 0])
+
+
+@pytest.mark.parametrize("truth", [{"u": ["a"]}, {"u": {"a"}}, rs.columns(query=["u"], item=["a"])])
+def test_a_threshold_for_a_truth_without_grades(truth):
+    run = {"u": ["a"]} if isinstance(truth, dict) else rs.columns(query=["u"], item=["a"], score=[1.0])
+    with pytest.raises(ValueError, match=r"hit_rate@1: the truth has no grades, .* threshold='>3' .* or threshold=1"):
+        rs.evaluate(truth, run, ["ndcg@1", "hr@1"], convention="recsys-blog")
+    found = rs.evaluate(truth, run, ["ndcg@1", "hr@1"], convention="recsys-blog", threshold=1)
+    assert dict(found) == {"ndcg@1": 1, "hit_rate@1": 1}
+    assert rs.evaluate(truth, run, "ndcg@1", convention="recsys-blog")["ndcg@1"] == 1

@@ -456,12 +456,14 @@ def test_the_way_back(computed):
         online.outcome(number, "b", time=time + 1)
     online.advance(95)  # by mistake
     online.served("wrong", ["a"], time=95)
+    online.outcome("nobody's", "a", time=95)
     if computed:  # then the list of time 20 has been settled
         online.compute()
     with pytest.raises(ValueError, match="time 96 is after the clock, which is 95"):
         online.rewind(96)
     online.rewind(22)
     assert online.account["lists taken back"] == 1 + computed
+    assert online.account["outcomes without a list"] == 1
     online.served("right", ["b"], time=22)
     online.outcome("right", "b", time=23)
     again = rs.Online("rr", window=100, horizon=10)

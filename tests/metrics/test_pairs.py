@@ -89,3 +89,10 @@ def test_infap_of_pooled_and_unpooled_items():
     truth = {"a": 1, "c": 1, "p": -1}
     below = 1 / 4 + 3 / 4 * (2 / 3) * (1 + EPSILON) / (1 + 2 * EPSILON)
     assert rs.metrics.infap(["a", "p", "x", "c"], truth=truth) == pytest.approx((1 + below) / 2)
+
+
+@pytest.mark.parametrize("choice", [{"pairs": "list"}, {"known": "returned"}])
+def test_auc_of_k_places_needs_ranks_of_their_own(choice):
+    """Two items at rank 2 are three items at ranks up to 2."""
+    with pytest.raises(rs.errors.NoExpectedValue, match="no pairs of k places where items share a rank"):
+        rs.auc({"a": 2.0, "b": 1.0, "c": 1.0}, truth={"a": 1, "b": 0, "c": 0}, k=2, ties="group_mean", **choice)

@@ -306,3 +306,12 @@ def test_rows_are_spread_evenly(spark: Any) -> None:
     assert spark_hash(np.array(numbers, dtype=np.uint32)).tolist() == [one[0] for one in own]
     for count in (1, 4, 200, 2000):
         assert (spark_hash(_keys(count).astype(np.uint32)) % count).tolist() == list(range(count))
+
+
+def test_evaluate_hands_over(spark: Any) -> None:
+    """`rs.evaluate` measures a table of Spark's on the cluster; a truth may be here."""
+    run = spark.createDataFrame([(1, 8, 2.0), (1, 7, 1.0), (2, 9, 1.0)], "query int, item int, score double")
+    result = rs.evaluate({1: [7], 2: [9]}, run, "rr")
+    assert (type(result).__name__, result["rr"]) == ("SparkResult", 3 / 4)
+    with pytest.raises(TypeError, match="exclude= does not go with a Spark table"):
+        rs.evaluate({1: [7]}, run, "rr", exclude={1: [8]})

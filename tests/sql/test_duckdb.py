@@ -48,6 +48,20 @@ def fails(connection, text, told):
         connection.sql(text).fetchall()
 
 
+def asked(connection, text):
+    try:
+        return ask(connection, text)
+    except duckdb.Error as error:
+        return error
+
+
+def evaluated(truth, run, metric, convention):
+    try:
+        return rs.evaluate(truth, run, metric, convention=convention)[metric]
+    except ValueError as error:
+        return error
+
+
 class TestPage:
     """Both queries of the page, letter by letter, and the numbers it prints."""
 
@@ -208,6 +222,40 @@ class TestRegistry:
                 continue
             mean = rs.evaluate(truth, run, label, convention=convention)[label]
             assert ask(connection, call) == pytest.approx(mean, abs=1e-12, nan_ok=True), name
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("convention", rs.conventions)
+    @pytest.mark.parametrize("first", [4, 12], ids=["found", "nothing found"])
+    def test_a_mean_is_the_conventions_or_refused(self, connection, convention, first):
+        """Every metric there is, with grades and scores: what `evaluate` says, or an error that says what to do."""
+        rng = np.random.default_rng(7)
+        items = [rng.permutation(30).tolist() for _ in range(25)]
+        truth = {q: {i: float(rng.integers(0, 4)) for i in some[: 2 + q % 9]} for q, some in enumerate(items)}
+        run = {q: {i: 1 / n for n, i in enumerate(some[first:], 1)} for q, some in enumerate(items)}
+        connection.execute("create table t(rec map(int, double), truth map(int, double))")
+        connection.executemany("insert into t values (?, ?)", [(run[q], truth[q]) for q in truth])
+        rs.sql.register(connection, convention)
+        for name, row in declared().items():
+            label, cut = (f"{name}@6", ", 6") if row.takes_k else (name, "")
+            mean = evaluated(truth, run, label, convention)
+            found = asked(connection, f"select rs_{name}(rec, truth{cut}) from t")
+            if isinstance(found, duckdb.Error):
+                told = re.search(r"use rs\.evaluate|-max_grade 4", str(found))
+                assert told or isinstance(mean, ValueError), (label, found)
+            elif found is None:  # no row counts
+                assert isinstance(mean, ValueError) or math.isnan(mean), label
+            else:
+                assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), label
+
+    def test_the_mean_where_nothing_could_be_earned(self, connection):
+        """What the convention says of no rows, and of rows without a relevant item, where it divides once for all."""
+        connection.execute("create table t as select [1, 2] as rec, [3][:0] as truth")
+        for none, zeros in ((0, 1), (0, 0), ("nan", 1), ("nan", "nan")):
+            choices = {"averaging": "micro", "no_queries": none, "undefined": zeros}
+            rs.sql.register(connection, rs.conventions["rankstone"].with_choices(**choices))
+            for rows, expected in (("t", zeros), ("t where false", none)):
+                found = ask(connection, f"select rs_recall(rec, truth) from {rows}")
+                assert found == (None if expected == "nan" else expected), (choices, rows)
 
     def test_one_name_is_one_number(self, connection):
         """`rs_<metric>` follows rankstone as `rs.evaluate` does, its own mean too: rmse is over all rows."""

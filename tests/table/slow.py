@@ -521,7 +521,7 @@ _AUC = {
     "catalogue": None,
     "no_negatives": "undefined",
 }
-_ERR = {"max_grade": None, "stop_chance": "exp2"}
+_ERR = {"max_grade": None, "stop_chance": "exp2", "discount": "rank"}
 _SUM = {"averaging": "sum"}
 _POOLED = {"averaging": "one_list", "undefined": "skip", "missing": "skip"}
 _SKIP = {"undefined": "skip", "missing": "skip"}
@@ -674,7 +674,7 @@ def evaluate(name, k, params, truth, run, choices):
         none = options["no_relevant"] is not None and lists[query][0].relevant == 0 and not both
         if k is not None and options["short_list"] == "zero" and retrieved < k:
             value, earned = 0.0, 0.0
-        elif possible != 0:
+        elif possible != 0 and (options["no_relevant"] is not None or _earns(name, lists[query][0])):
             value = _finished(name, earned / possible)
         elif both:
             value = float(options["both_empty"])
@@ -690,6 +690,8 @@ def evaluate(name, k, params, truth, run, choices):
             asked = False
         elif none and options["no_relevant"] != "error":
             value = float(options["no_relevant"])
+        if options["empty_list"] == "nan" and retrieved == 0:
+            value = math.nan
         if options["query_digits"] is not None:
             value = round(value, options["query_digits"]) if not math.isnan(value) else value
         ratios.append((earned, possible))
@@ -702,6 +704,16 @@ def evaluate(name, k, params, truth, run, choices):
     if options["digits"] is not None:
         mean = round(mean, options["digits"])
     return Outcome(values, mean, queries)
+
+
+def _earns(name, one):
+    """Is there anything to earn, where what it is divided by does not tell."""
+    if name in ("cg", "dcg"):
+        return any(_gain(one, grade) for grade in one.truth.values())
+    if name == "err":
+        return any(grade > 0 for grade in one.truth.values())
+    hits = ("ap", "f", "f1", "gmap", "hit_rate", "iprec", "iprec11", "precision", "rbp", "recall", "rr")
+    return name not in hits or one.relevant != 0
 
 
 def _mean_of_parts(k, options, truth, run, counted):

@@ -42,6 +42,7 @@ class Rows(Ranking):
     device: Any
     faults: list[Fault]
     width: int  # items of a row, real or not
+    most: int  # items that a row's truth can have
     depth: int  # places that are looked at
     places_of: Array  # the rank at each place, (1, depth) or (rows, depth), as whole numbers
     _memo: dict[Any, Any]
@@ -50,12 +51,13 @@ class Rows(Ranking):
         """Other lists of the same rows."""
         other = object.__new__(IdealRows)
         other.__dict__.update(
-            {name: getattr(self, name) for name in ("xp", "dtype", "whole", "device", "rule", "faults", "width")},
+            {name: getattr(self, name) for name in ("xp", "dtype", "whole", "device", "rule", "faults")},
             batch=weakref.proxy(self),  # it remembers its ideal lists: a circle would keep the memory of both
             grade=grade,
             places_of=places_of,
             inside=inside,
             depth=grade.shape[-1],
+            width=max(self.width, grade.shape[-1]),
             _memo={},
         )
         return other
@@ -165,7 +167,7 @@ class Rows(Ranking):
     def by_count(self, of: Callable[[Functions, Array], Array]) -> Array:
         if self.rule.credit != "whole":  # then it is no count
             return of(self, self.relevant)
-        table = self.constant(of(NUMPY, np.arange(self.width + 1.0)))
+        table = self.constant(of(NUMPY, np.arange(self.most + 1.0)))
         return self.xp.take(table, self.xp.astype(self.relevant[:, 0], self.whole))[:, None]
 
     def power(self, base: float, exponent: Array) -> Array:
@@ -282,6 +284,7 @@ class Batch(Rows):
         mask: Array,
         lengths: Array,
         by_rank: Array,
+        truth: Array = None,  # the grades of all judged items, where the rows do not hold them all; NaN is none
         *,
         rule: Relevance,
         ties: str,
@@ -299,7 +302,7 @@ class Batch(Rows):
         if mask is not None and lengths is not None:
             raise TypeError("give a mask or lengths, not both")
         labels = by_rank if labels is None else labels
-        given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths}
+        given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths, "truth": truth}
         present = {name: _detached(array) for name, array in given.items() if array is not None}
         self.home = _library(present)
         precision = _precision(self.home, present)
@@ -315,6 +318,8 @@ class Batch(Rows):
         if len(shape) not in (1, 2):
             raise ValueError(f"labels have shape {tuple(shape)}; give (rows, items) or (items,)")
         for name, array in present.items():
+            if name == "truth" and tuple(array.shape[:-1]) == tuple(shape[:-1]):
+                continue  # as many items as there are
             if tuple(array.shape) != tuple(shape[:-1] if name == "lengths" else shape):
                 raise ValueError(f"labels have shape {tuple(shape)} but {name} {tuple(array.shape)}")
         self.flat = len(shape) == 1
@@ -342,6 +347,13 @@ class Batch(Rows):
                 self.faults.append(Fault(~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
         elif mask is not None or labels.dtype == xp.bool:
             self.given = self._by_column(xp.astype(labels, self.dtype))
+        self.truth: Array = None  # None: the rows hold all that is known
+        if "truth" in present:
+            if listed:
+                raise TypeError("known='returned' looks at the list alone: leave truth= out, or choose known='truth'")
+            self.truth = self._read_truth(present["truth"])
+        self.ordered_grades = self.truth is not None
+        self.most = self.width if self.truth is None else self.truth.shape[-1]
         self.scores: Array = None if scores is None else self._comparable(scores, float32)
         self.nonpositive_misses = nonpositive_misses and self.scores is not None
         # Labels by rank with gaps in them have to be moved up, as if they had scores.
@@ -353,6 +365,16 @@ class Batch(Rows):
         self._deepest = 0 if None in depths else max(cast("Sequence[int]", depths))
         if not (self.expected or self.shared) and self._deepest:
             self.depth = min(self.width, self._deepest)
+
+    def _read_truth(self, truth: Array) -> Array:
+        """Grades; `_judged_cells` says which of them are real."""
+        xp = self.xp
+        if truth.shape[-1] == 0:
+            truth = xp.full((truth.shape[0], 1), math.nan, dtype=self.dtype, device=self.device)
+        truth = xp.astype(truth, self.dtype, copy=False)
+        self._judged_cells = ~xp.isnan(truth)
+        self.faults.append(Fault(xp.any(xp.isinf(truth), axis=-1), "a grade of the truth is not finite"))
+        return xp.where(self._judged_cells, truth, 0.0)
 
     def _comparable(self, scores: Array, float32: bool) -> Array:
         xp = self.xp
@@ -400,7 +422,8 @@ class Batch(Rows):
 
     @property
     def judged(self) -> Array:
-        return self.retrieved  # every item of a row is judged, and returned
+        # Every item of a row is judged, and returned.
+        return self.retrieved if self.truth is None else self._count(self._judged_cells)
 
     @property
     def present(self) -> Array:
@@ -418,12 +441,22 @@ class Batch(Rows):
 
     @cached_property
     def relevant(self) -> Array:
+        return self._found if self.truth is None else self._in_truth(self.relevance(self.truth))
+
+    def _in_truth(self, values: Array) -> Array:
+        return self.xp.sum(self.xp.where(self._judged_cells, values, 0.0), axis=-1, keepdims=True)
+
+    @cached_property
+    def _found(self) -> Array:
+        """How many relevant items a row holds."""
         if self.rule.credit == "clamp":
             return self.xp.sum(self._by_column(self.relevance(self.number(self.given))), axis=-1, keepdims=True)
         return self._count(self._relevant_cells)
 
     @cached_property
     def nonrelevant(self) -> Array:
+        if self.truth is not None:
+            return self._in_truth(self.number((self.truth >= 0) & (self.relevance(self.truth) == 0)))
         bad = (self.given >= 0) & ~self._relevant_cells
         return self._count(bad if self.mask is None else bad & self.mask)
 
@@ -431,13 +464,14 @@ class Batch(Rows):
     def highest_grade(self) -> Array:
         if 0 in self.given.shape:
             return self.constant(0.0)
-        return self.xp.max(self.maximum(self._by_column(self.number(self.given)), 0.0))
+        known = self._by_column(self.number(self.given)) if self.truth is None else self.truth
+        return self.xp.max(self.maximum(known, 0.0))
 
     def hits(self, k: Depth = None) -> Array:
         if k is not None:
             return super().hits(k)
         if not self.nonpositive_misses:
-            return self.relevant
+            return self._found
         cells = self.xp.where(self.scores <= 0, 0.0, self.relevance(self.number(self.given)))
         return self.xp.sum(self._by_column(cells), axis=-1, keepdims=True)
 
@@ -582,20 +616,24 @@ class Batch(Rows):
             order = self.xp.argsort(given._real(worth(given), -math.inf), axis=-1, descending=True, stable=True)
             inside = None if given.inside is None else self.xp.take_along_axis(given.inside, order, axis=-1)
             return self._list(self.xp.take_along_axis(given.grade, order, axis=-1), given._places, inside)
-        depth = self.width
+        depth = width = self.width if items == "retrieved" else self.most
         if isinstance(k, int) and items in ("judged", "retrieved"):  # one list for all cutoffs
-            depth = min(max(k, self._deepest), self.width)
+            depth = min(max(k, self._deepest), width)
         return self.remember(("ideal", items, depth), lambda: self._ideal(items, depth))
 
     def _ideal(self, items: Ideal, depth: int) -> Rows:
         xp = self.xp
         places = xp.arange(1, depth + 1, dtype=self.whole, device=self.device)[None, :]
+        given, mask, count = self.given, self.mask, self.retrieved
+        if self.truth is not None and items != "retrieved":
+            given, mask, count = self.truth, self._judged_cells, self.judged
         if items == "given":
-            if self.mask is not None:
-                places = xp.clip(xp.cumulative_sum(xp.astype(self.mask, self.whole), axis=-1), 1, None)
-            return self._list(self.number(self.given), places, self.mask)
-        grade = self.number(_largest(xp, self._by_column(self.given, -math.inf), depth)[0])
-        inside = None if self.mask is None else self.number(places) <= self.retrieved
+            if mask is not None:
+                places = xp.clip(xp.cumulative_sum(xp.astype(mask, self.whole), axis=-1), 1, None)
+            return self._list(self.number(given), places, mask)
+        real = given if mask is None else xp.where(mask, given, -math.inf)
+        grade = self.number(_largest(xp, real, depth)[0])
+        inside = None if mask is None else self.number(places) <= count
         if inside is not None:
             grade = xp.where(inside, grade, 0.0)
         if items != "nonzero":

@@ -19,7 +19,7 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plan
 from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.sums import Measured, Outcome, mean_from, range_of, span, sums_of
-from rankstone.measure.values import view_for
+from rankstone.measure.values import view_for, without_pairs
 from rankstone.metrics.registry import ByName, Metric, parse, parse_one
 from rankstone.version import __version__
 
@@ -46,6 +46,7 @@ class Account:
     nothing_relevant: int
     dropped_rows: int  # rows of the run that the rule for duplicates removed
     tied: int  # queries for which the order of tied items changes any of the metrics
+    no_pairs: int = 0  # nothing but relevant items, where a metric asks for others too
 
 
 class Definitions(dict[str, Definition]):
@@ -181,6 +182,9 @@ class Means(Page, Sheet, Mapping[str, float]):
     def notes(self, quiet: bool = False) -> list[str]:
         """All lines under the table; if quiet, without the definitions."""
         ranges = ["lowest and highest are the means that other orders of the tied items would give"]
+        unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
+        if unknown:
+            ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
         return [*self.remarks(), *(ranges if self.account.tied else ()), *([] if quiet else self.defined())]
 
     def _tips(self) -> dict[str, str]:
@@ -328,7 +332,9 @@ class Result(Means):
         truths = len(ranked) - (self._first.extra_count if self._appended else 0)
         relevance = next(iter(self._outcomes.values())).plan.relevance
         relevant = ranked.judged_by(relevance).relevant[:truths]
-        tied = np.zeros(len(ranked), dtype=bool)
+        tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
+        for outcome in self._outcomes.values():
+            no_pairs |= without_pairs(outcome.plan, self._aligned[outcome.plan.align].ranked, outcome.ratio)
         for decided in self._tied.values():
             tied |= decided[2]
         return Account(
@@ -338,6 +344,7 @@ class Result(Means):
             nothing_relevant=int((relevant == 0).sum()),
             dropped_rows=self._first.dropped,
             tied=int(tied.sum()),
+            no_pairs=int(no_pairs[:truths].sum()),
         )
 
     @property
@@ -395,7 +402,13 @@ class Result(Means):
         if account.missing:
             lines.append(f"{account.missing} missing from the run ({_fate(self._outcomes, 'missing')})")
         if account.nothing_relevant:
-            lines.append(f"{account.nothing_relevant} with nothing relevant ({_fate(self._outcomes, 'undefined')})")
+            lines.append(f"{account.nothing_relevant} with nothing relevant ({_fate(self._outcomes, 'no_relevant')})")
+        if account.no_pairs:
+            asking = {name: one for name, one in self._outcomes.items() if one.plan.metric.declaration.two_sided}
+            lines.append(
+                f"{account.no_pairs} with nothing but relevant items to compare in {', '.join(asking)} "
+                f"({_fate(asking, 'undefined')})"
+            )
         if account.extra != 0:
             extra = f"more than {self._first.extra_count - 1:,}" if account.extra is None else account.extra
             lines.append(f"{extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
@@ -532,7 +545,10 @@ class _PerQuery(Mapping[str, Floats]):
 
 
 def _fate(outcomes: Mapping[str, Outcome], choice: str) -> str:
-    fates = {str(outcome.plan.choices[choice]) for outcome in outcomes.values()}
+    fates = {
+        str(choices["undefined"] if choices[choice] is None else choices[choice])
+        for choices in (outcome.plan.choices for outcome in outcomes.values())
+    }
     words = {"zero": "counted as empty lists", "skip": "left out of the mean", "error": "an error", "nan": "NaN"}
     return " or ".join(sorted(words.get(fate, f"counted as {fate}") for fate in fates))
 

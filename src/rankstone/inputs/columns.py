@@ -108,7 +108,10 @@ class ColumnPair:
         def extra_queries() -> Sequence[Any]:
             return plain_ids(run.query, extra)
 
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=self.remarks)
+        graded = truth.grade is not None
+        return Aligned(
+            ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=self.remarks, graded=graded
+        )
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]]:
         return distinct(self.truth.item), distinct(self.run.item)

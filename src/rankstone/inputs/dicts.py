@@ -39,7 +39,10 @@ class Dicts:
             queries = [*queries, *extra]
         ordered = bool(self.truth) and all(isinstance(items, (list, tuple)) for items in self.truth.values())
         ranked = ranked_from(found, ordered_truth=ordered)
-        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks)
+        graded = not self.truth or any(isinstance(items, dict) for items in self.truth.values())
+        return Aligned(
+            ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks, graded=graded
+        )
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         shared = [query for query in self.truth if query in self.run]

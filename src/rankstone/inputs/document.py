@@ -80,8 +80,9 @@ class Document:
                 found, end = self._scan(self._text, self._at)
             except json.JSONDecodeError as error:  # noqa: PERF203
                 # What ends in the middle of it may only need more of the text, twice as much each time.
+                good = error.pos - self._at
                 if error.pos < len(self._text) - _LONGEST or not self._more(2 * (len(self._text) - self._at)):
-                    self._at = error.pos
+                    self._at += good
                     self._refuse(f"is not JSON: {error.msg}")
             except (RecursionError, ValueError) as error:
                 self._refuse(f"is not JSON: {error}")

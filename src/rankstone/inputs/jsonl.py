@@ -178,7 +178,7 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
             ),
         )
         table.validate(full=True)  # strings come unchecked
-    except pyarrow.ArrowInvalid:
+    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # the latter of a name
         raise IrregularError from None
     if table.num_rows != count_lines(view) or any(table[name].null_count for name in names.values()):
         raise IrregularError

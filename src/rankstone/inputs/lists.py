@@ -154,7 +154,7 @@ class ListPair:
         )  # fmt: skip
         graded = truth.values is not None
         ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, remarks=self.remarks)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, remarks=self.remarks, graded=graded)
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         return distinct(self.truth.items), distinct(self.run.items)

@@ -43,6 +43,7 @@ class Aligned:
     dropped: int  # rows of the run that the rule for duplicates removed
     extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
     remarks: tuple[str, ...] = ()  # on how the data was read
+    graded: bool = True  # False: the truth names relevant items, and has no grades
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -68,7 +69,8 @@ class Aligned:
 
     def __reduce__(self) -> tuple[Any, ...]:
         named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
-        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known, self.remarks)
+        told = self.extra_count, self.dropped, self.extra_known, self.remarks, self.graded
+        return Aligned, (self.ranked, *named, *told)
 
 
 def _same(ids: list[Any]) -> list[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
@@ -56,6 +57,19 @@ def evaluate(
     """
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    if "pyspark" in sys.modules:
+        from rankstone.inputs.arrow import is_spark
+
+        if is_spark(truth) or is_spark(run):
+            given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+            for name in (name for name, value in given.items() if value is not None):
+                raise TypeError(f"{name}= does not go with a Spark table")
+            from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
+
+            tables: Any = {"truth": truth, "run": run, "weights": weights}
+            return on_the_cluster(
+                **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
+            )
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 

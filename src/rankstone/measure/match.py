@@ -15,6 +15,7 @@ from rankstone.align.ranked import Ranked
 from rankstone.conventions.plan import Plan
 from rankstone.errors import DataError, UnmatchedWarning
 from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.metrics.registry import by_relevant
 
 SOME = 5  # names in an error
 _COMPARED = 100_000  # ids of each side, where none matches
@@ -49,8 +50,16 @@ class Queries(NamedTuple):
 
 
 def refuse(plan: Plan, aligned: Aligned) -> None:
-    """Stop where the convention calls a missing, an empty or an extra query an error."""
+    """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
     ranked = aligned.ranked
+    declaration, rule = plan.metric.declaration, plan.relevance
+    reads_relevance = declaration.two_sided or declaration.earns is by_relevant
+    excluded = rule.threshold >= 1 if rule.strict else rule.threshold > 1
+    if reads_relevance and not aligned.graded and excluded and rule.credit == "whole":
+        raise ValueError(
+            f"{plan.label}: the truth has no grades, only relevant items, and threshold={plan.choices['threshold']!r} "
+            "would leave none of them; give grades, or threshold=1"
+        )
     if "error" in (plan.choices["missing"], plan.choices["extra"]):
         queries_of(plan, aligned).refuse(plan)
     if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():

@@ -165,7 +165,8 @@ class Online(Saved):
             segment = self._segment(words)
         except (TypeError, ValueError) as error:
             raise type(error)(f"list {list_id!r}: {error}") from None
-        if len(set(shown)) < len(shown) and (scores or any(p.choices["duplicates"] == "error" for p in self._plans)):
+        once = scores is not None or any(plan.choices["duplicates"] == "error" for plan in self._plans)
+        if once and len(set(shown)) < len(shown):
             twice = next(item for item, times in Counter(shown).items() if times > 1)
             raise ValueError(f"list {list_id!r}: item {twice!r} appears twice")
         at = self._told(time)
@@ -236,6 +237,7 @@ class Online(Saved):
         self._settled, self._due = [whole.only(range(kept))] if kept else [], []
         self._known = set(whole.ids[:kept])
         early = [(list_id, *rest) for list_id, waiting in self._early.items() for rest in waiting if rest[0] <= at]
+        self._counts["outcomes without a list"] += sum(map(len, self._early.values())) - len(early)
         self._wait(lists, early)
         self._go_on(at)
 

@@ -17,7 +17,7 @@ from rankstone.inputs.source import Aligned, Source
 from rankstone.measure.match import SOME, Queries, refuse
 from rankstone.measure.sources import align_all
 from rankstone.measure.sums import UNKNOWN, Measured, Sums, mean_from, measure, range_of, sums_of, total
-from rankstone.measure.values import extreme_for, view_for, weights_of
+from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
 
 Weights = Mapping[Any, float] | None
@@ -122,6 +122,7 @@ class Part:
     nothing_relevant: int = 0
     dropped_rows: int = 0
     tied: int = 0
+    no_pairs: int = 0
     some_missing: list[Any] = field(default_factory=list)
     some_extra: list[Any] = field(default_factory=list)
     sums: dict[str, list[list[Sums]]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
@@ -133,7 +134,7 @@ class Part:
     def add(self, part: Part) -> None:
         """Take in another part."""
         self.error = self.error or part.error
-        for name in ("judged", "missing", "extra", "nothing_relevant", "dropped_rows", "tied"):
+        for name in ("judged", "missing", "extra", "nothing_relevant", "dropped_rows", "tied", "no_pairs"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for name in ("some_missing", "some_extra"):
             setattr(self, name, [*getattr(self, name), *getattr(part, name)][: SOME + 1])
@@ -222,8 +223,9 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
         some_missing=[aligned.queries[int(at)] for at in lost[: SOME + 1]],
         some_extra=list(aligned.extra)[: SOME + 1] if aligned.extra_count else [],
     )
-    tied = np.zeros(len(ranked), dtype=bool)
+    tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
     for share in shares:
+        no_pairs |= without_pairs(share.plan, share.aligned, share.found.ratio)
         label, ends, moved = share.plan.label, None, np.zeros(len(ranked), dtype=bool)
         if pooled(share.plan):
             part.pools[label] = [share.aligned]
@@ -236,5 +238,5 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
         part.moved[label] = int(moved.sum())
         part.finish[label] = share.found.ratio.finish
         tied |= moved
-    part.tied = int(tied.sum())
+    part.tied, part.no_pairs = int(tied.sum()), int(no_pairs[:truths].sum())
     return part

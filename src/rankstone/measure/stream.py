@@ -183,7 +183,7 @@ def evaluate_file(
     """Measure a run in a file of any size, batch by batch.
 
     One pass is enough if each query's rows lie together in the file; if not, this is noticed and there are two, as
-    `Stream` does them. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON lines or TREC text.
+    `Stream` does them. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON or TREC text.
     progress: called with how much is done and how much there is in all, in rows or bytes.
     """
     if weights is not None:

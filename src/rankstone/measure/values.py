@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ranked
+from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.ranking import Ranking, Ratio, Values
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
@@ -106,6 +106,9 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     choices, where = plan.choices, ranking.where
     earned, possible = ratio.numerator, ratio.denominator
     defined = possible != 0
+    earns = plan.metric.declaration.earns
+    if earns is not None and choices["undefined"] != 0 and choices["no_relevant"] is None:
+        defined = defined & (earns(ranking, plan.arguments) != 0)
     every = ranking.every(defined)
     values = earned / possible if every else where(defined, earned / where(defined, possible, 1.0), math.nan)
     if ratio.finish is not None:
@@ -132,9 +135,19 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
         ranking.refuse(_both(counted, _nothing_relevant(plan, ranking)), "there is no relevant item")
     elif choices["no_relevant"] not in (None, "skip"):
         values = where(_nothing_relevant(plan, ranking), float(choices["no_relevant"]), values)
+    if choices["empty_list"] == "nan":
+        values = where(ranking.retrieved == 0, math.nan, values)
     if choices["query_digits"] is not None:
         values = ranking.round(values, choices["query_digits"])
     return values if counted is None else where(counted, values, math.nan), counted
+
+
+def without_pairs(plan: Plan, aligned: Ranked, ratio: Ratio) -> Bools:
+    """Queries that have relevant items but none that is not, where a metric asks for both."""
+    if not plan.metric.declaration.two_sided:
+        return np.zeros(len(aligned), dtype=bool)
+    found: Bools = (ratio.denominator == 0) & (aligned.judged_by(plan.relevance).relevant > 0)
+    return found
 
 
 def weights_of(weights: Weights, aligned: Aligned) -> Floats:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.metrics.gains import DISCOUNTS, DiscountName
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
 
 StopChance = Annotated[
     Literal["exp2", "grade"],
@@ -61,6 +61,11 @@ def _stops(ranking: Ranking, parameters: ByName) -> Values:
     return _stop(ranking, parameters["max_grade"], parameters["stop_chance"])
 
 
+def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
+    truth = ranking.ideal("given")
+    return truth.highest(_stops(truth, parameters))
+
+
 @metric(
     "err",
     aliases=("expected_reciprocal_rank",),
@@ -72,6 +77,7 @@ def _stops(ranking: Ranking, parameters: ByName) -> Values:
     all_queries=_takes_highest,
     ends_at_k=True,
     best_first=_stops,
+    earns=_satisfies,
 )
 def err(
     ranking: Ranking,
@@ -172,6 +178,7 @@ def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
     zeros=False,
     ends_at_k=True,
     best_first=lambda ranking, parameters: _weighed(ranking, parameters["gain"]),
+    earns=by_relevant,
 )
 def rbp(
     ranking: Ranking,

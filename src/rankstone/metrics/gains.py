@@ -174,6 +174,11 @@ def _gains(ranking: Ranking, parameters: ByName) -> Values:
     return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
 
 
+def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
+    truth = ranking.ideal("given")
+    return truth.highest(truth.abs(_gains(truth, parameters)))
+
+
 @metric(
     "cg",
     formula="sum of <gain>",
@@ -185,6 +190,7 @@ def _gains(ranking: Ranking, parameters: ByName) -> Values:
     bounds=(0, math.inf),
     ends_at_k=True,
     best_first=_gains,
+    earns=_any_gain,
 )
 def cg(
     ranking: Ranking,
@@ -218,6 +224,7 @@ def cg(
     bounds=(0, math.inf),
     ends_at_k=True,
     best_first=_gains,
+    earns=_any_gain,
 )
 def dcg(
     ranking: Ranking,

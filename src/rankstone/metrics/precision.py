@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
 
 ApDivisor = Annotated[
     Literal[
@@ -104,6 +104,7 @@ def _first(ranking: Ranking, parameters: ByName) -> Values:
     zeros=False,
     ends_at_k=True,
     best_first=_found,
+    earns=by_relevant,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
@@ -130,6 +131,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     zeros=False,
     ends_at_k=True,
     best_first=_found,
+    earns=by_relevant,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -184,6 +186,7 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     zeros=False,
     ends_at_k=True,
     best_first=_first,
+    earns=by_relevant,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
@@ -207,6 +210,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     use="Drawing a precision-recall curve.",
     beware="It is interpolated: the highest precision from there on.",
     zeros=False,
+    earns=by_relevant,
 )
 def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
@@ -231,6 +235,7 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
     use="Comparing with figures from the time when this was the usual summary.",
     beware="Average precision says nearly the same without interpolation.",
     zeros=False,
+    earns=by_relevant,
 )
 def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.

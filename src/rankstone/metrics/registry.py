@@ -50,6 +50,14 @@ def by_grade(ranking: Ranking, parameters: ByName) -> Values:
     return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
 
 
+def by_hits(ranking: Ranking, parameters: ByName) -> Values:
+    """An item is worth what it counts as a hit."""
+    return ranking.counted(parameters.get("k"))
+
+
+Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a query where nothing could be earned
+
+
 @dataclass(frozen=True, eq=False)
 class Declaration:
     """One metric's declaration."""
@@ -75,6 +83,7 @@ class Declaration:
     whole: Whole | None  # what the means of its two parts make
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
+    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
 
     @property
     def summary(self) -> str:
@@ -197,7 +206,7 @@ def metric(
     choices: ByName | None = None,
     expected: bool = False,
     zeros: bool | Callable[[ByName], bool] = True,
-    best_first: BestFirst = by_grade,
+    best_first: BestFirst | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
@@ -206,6 +215,7 @@ def metric(
     whole: Whole | None = None,
     counts_hits: bool = False,
     ends_at_k: bool = False,
+    earns: Earns | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
@@ -213,7 +223,8 @@ def metric(
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
-    cluster compute an error of predicted ratings without bringing all of them together.
+    cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
+    that is not divided by what could be earned: without a relevant item there is nothing to earn.
     """
     names = (name, *aliases)
     for alias in names:
@@ -224,7 +235,8 @@ def metric(
         declaration = Declaration(
             name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
-            best_first, bounds, better, additive, two_sided, all_queries, whole, counts_hits, ends_at_k,
+            best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
+            all_queries, whole, counts_hits, ends_at_k, earns,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -240,6 +252,11 @@ def metric(
         return Metric(name)
 
     return declare
+
+
+def by_relevant(ranking: Ranking, parameters: ByName) -> Values:
+    """Something can be earned where there is a relevant item."""
+    return ranking.relevant
 
 
 def is_built_in(declaration: Declaration) -> bool:

@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, by_hits, by_relevant, metric
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],
@@ -63,15 +63,10 @@ _COUNT: dict[str, Any] = {
 }
 
 
-def _counted(ranking: Ranking, parameters: ByName) -> Values:
-    """What an item counts as a hit."""
-    return ranking.counted(parameters.get("k"))
-
-
 def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     """What fallout counts: items judged not relevant, or all that are not hits."""
     if parameters["catalogue"] is not None or parameters["nonrelevant"] == "list" or ranking.listed:
-        return _counted(ranking, parameters)
+        return by_hits(ranking, parameters)
     return -ranking.judged_bad
 
 
@@ -87,7 +82,7 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
-    best_first=_counted,
+    earns=by_relevant,
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Share of the first k places that hold a relevant item.
@@ -114,7 +109,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
-    best_first=_counted,
+    earns=by_relevant,
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
@@ -152,7 +147,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
-    best_first=_counted,
+    earns=by_relevant,
 )
 def f(
     ranking: Ranking,
@@ -190,7 +185,7 @@ def f(
     whole=harmonic,
     ends_at_k=True,
     counts_hits=True,
-    best_first=_counted,
+    earns=by_relevant,
 )
 def f1(
     ranking: Ranking,
@@ -223,7 +218,7 @@ def f1(
     zeros=False,
     ends_at_k=True,
     counts_hits=True,
-    best_first=_counted,
+    earns=by_relevant,
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
@@ -245,6 +240,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     zeros=False,
     counts_hits=True,
     best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
+    earns=by_relevant,
 )
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
@@ -336,9 +332,8 @@ def num_rel(ranking: Ranking) -> Ratio:
     use="Counting hits over all queries.",
     beware="It grows with the number of queries.",
     ends_at_k=True,
-    counts_hits=True,
-    best_first=_counted,
     **_COUNT,
+    counts_hits=True,
 )
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.

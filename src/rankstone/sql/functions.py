@@ -155,7 +155,8 @@ class Mean:
     """How a convention makes the mean of a measure's rows, as far as SQL can say it."""
 
     averaging: str = "macro"
-    empty: bool = False  # 0 if no row counts
+    of_none: float | None = None  # if no row counts
+    of_zeros: float | None = None  # if rows count, but nothing could be earned in any; of one division for all rows
     root: bool = False  # of the quotient
     problem: str = ""  # what it cannot say
 
@@ -168,14 +169,18 @@ class Mean:
         """The mean as an expression: of what each row adds to its sums."""
         if self.problem:
             return to.refuse(f"{name}: {self.problem}")
-        top = to.call(f"{name}_top", *arguments)
+        top, other = to.call(f"{name}_top", *arguments), to.constant(self.of_none)
         if self.averaging == "micro":
-            mean = to.operator("/", to.call("sum", top), to.call("sum", to.call(f"{name}_bottom", *arguments)))
+            bottom = to.call("sum", to.call(f"{name}_bottom", *arguments))
+            mean = to.operator("/", to.call("sum", top), to.call("nullif", bottom, to.constant(0.0)))
+            if self.of_zeros != self.of_none:
+                none = to.operator("=", to.call("count", top), to.constant(0.0))
+                other = to.call("if", none, other, to.constant(self.of_zeros))
         else:
             mean = to.call("sum" if self.averaging == "sum" else "avg", top)
         mean = to.call("exp", mean) if self.averaging == "geometric" else mean
         mean = to.call("sqrt", mean) if self.root else mean
-        return to.call("coalesce", mean, to.constant(0.0)) if self.empty else mean
+        return mean if self.of_none is self.of_zeros is None else to.call("coalesce", mean, other)
 
 
 # What an aggregate cannot know.
@@ -205,8 +210,17 @@ def _mean_of(plan: Plan) -> Mean:
     if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, sqrt):
         problem = problem or "SQL has no such mean; use rs.evaluate"
     summed = by_query(plan).choices["averaging"]
+    none, zeros = (choice if isinstance(choice, (int, float)) else None for choice in _without_a_mean(plan))
     rooted = finish is sqrt and summed == "micro"
-    return Mean("macro" if summed == "weighted" else summed, choices["no_queries"] == 0, rooted, problem)
+    return Mean("macro" if summed == "weighted" else summed, none, zeros, rooted, problem)
+
+
+def _without_a_mean(plan: Plan) -> tuple[object, object]:
+    """What stands for the mean of no rows, and of rows in which nothing could be earned."""
+    none, zeros = plan.choices["no_queries"], plan.choices["undefined"]
+    if plan.choices["averaging"] == "one_list":
+        return zeros, zeros
+    return none, zeros if plan.choices["averaging"] == "micro" else none
 
 
 def ends_at_k(plan: Plan) -> bool:
