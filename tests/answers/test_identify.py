@@ -217,3 +217,11 @@ def test_thresholds_are_grades_that_occur(grades, tried):
     assert value != rs.evaluate(truth, run, "rr")["rr"]
     found = rs.identify(truth, run, "rr", f"{value:.6f}")
     assert {"threshold": tried} in [match.changes for match in found.matches]
+
+
+def test_data_that_every_definition_refuses():
+    """It is an error, as it is for `evaluate`, and not a number that nobody makes."""
+    with pytest.raises(ValueError, match="no query in common"):
+        rs.identify({"q": ["a"]}, {"r": ["a"]}, "rr = 0.5")
+    with pytest.raises(ValueError, match="'a' and 'A' are not the same id"):
+        rs.identify({"q": ["a"]}, {"q": ["A"]}, "rr = 0.5")

@@ -128,6 +128,8 @@ def identify(
             search.see(match, lowest, highest)
         if search.matches and level != search.conventions:
             break
+    if not search.values and search.refused is not None:
+        raise search.refused
     return Identified(
         str(name), lowest, highest, reported, search.matches, search.tried, len(search.values),
         None if search.matches else search.nearest,
@@ -177,6 +179,7 @@ class _Search:
         self.nearest: Match | None = None
         self.values: set[float] = set()
         self.tried = 0
+        self.refused: ValueError | None = None  # why the first of those that have no number has none
         self._away = math.inf
         self._seen: set[Any] = set()  # plans
         self._matter: set[Any] = set()  # choices with the values that made another number
@@ -266,7 +269,8 @@ class _Search:
     def _value(self, plan: Plan) -> float:
         try:
             return self.sweep.outcome(plan).mean
-        except ValueError:  # it refuses this data
+        except ValueError as error:  # it refuses this data
+            self.refused = self.refused or error
             return math.nan
 
     def _changed(self, name: str, base: Plan, before: float, changes: ByName) -> Iterator[Match]:

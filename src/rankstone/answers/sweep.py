@@ -15,7 +15,7 @@ from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
-from rankstone.measure.match import refuse, refuse_strangers
+from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import Outcome, measured, outcome_of
 from rankstone.measure.values import ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
@@ -81,6 +81,7 @@ class Sweep:
 
         def average(plan: Plan) -> Outcome:
             refuse_strangers(plan, aligned)
+            warn_unjudged(self._source, plan.align, aligned)
             refuse(plan, aligned)
             with aligned.naming(plan.label):
                 return outcome_of(plan, measured(plan, ranked, ratio), None)
