@@ -32,7 +32,7 @@ def queried(side: object) -> Any:
         import duckdb
     except ImportError:
         raise ImportError(
-            f"{side!r} is a query, and DuckDB is not installed: pip install 'rankstone[duckdb]'"
+            f"{side!r} is a query, and DuckDB is not installed: pip install duckdb"
         ) from None
     connection = duckdb.default_connection().cursor()
     connection.execute("set python_scan_all_frames = true")  # a frame is a table by its variable's name

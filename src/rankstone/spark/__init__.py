@@ -3,7 +3,7 @@
 try:
     import pyspark  # noqa: F401
 except ImportError:
-    raise ImportError("rs.spark needs Spark: pip install 'rankstone[spark]'") from None
+    raise ImportError("rs.spark needs Spark: pip install pyspark sqlglot") from None
 
 from rankstone.spark.dialect import sql
 from rankstone.spark.evaluate import evaluate

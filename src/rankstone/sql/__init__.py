@@ -106,7 +106,7 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ImportError("rs.sql needs DuckDB: pip install 'rankstone[duckdb]'") from None
+        raise ImportError("rs.sql needs DuckDB: pip install duckdb sqlglot") from None
     return duckdb
 
 
