@@ -9,3 +9,7 @@ from rankstone.split.cut import at_time, folds, leave_last_out, leave_one_out, p
 from rankstone.split.report import Report, Split
 
 __all__ = ["Report", "Split", "at_time", "folds", "leave_last_out", "leave_one_out", "per_user", "random"]
+
+
+def __dir__() -> list[str]:
+    return __all__
