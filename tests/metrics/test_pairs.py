@@ -89,3 +89,11 @@ def test_infap_of_pooled_and_unpooled_items():
     truth = {"a": 1, "c": 1, "p": -1}
     below = 1 / 4 + 3 / 4 * (2 / 3) * (1 + EPSILON) / (1 + 2 * EPSILON)
     assert rs.metrics.infap(["a", "p", "x", "c"], truth=truth) == pytest.approx((1 + below) / 2)
+
+
+def test_auc_within_the_list_as_hivemalls_manual_prints_it():
+    """Of the list 1, 3, 2, 6 the items 1 and 2 are relevant; a truth without others has no pairs of judged items."""
+    given = {"truth": [1, 2, 4], "convention": "hivemall"}
+    assert (rs.auc([1, 3, 2, 6], **given), rs.auc([1, 3, 2, 6], k=2, **given)) == (0.75, 1.0)
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], pairs="list") == 3 / 4
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4]) == 1 / 2
