@@ -7,7 +7,9 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PEERS := .venv-peers
 SANITIZE := build/sanitize
-CORE := $(wildcard core/*.cpp core/*.hpp)
+FUZZ := build/fuzz
+CLANG := build/clang/usr/bin/clang++
+CORE := $(wildcard core/*.cpp core/*.hpp tests/fuzz/*.cpp)
 CODE := src tests examples docs/handbook.py $(wildcard benchmarks)
 
 # Folders are listed with their files, so that a deleted file counts as a change.
@@ -33,8 +35,9 @@ test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg
 peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
 	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks tests/arrays
 
-fuzz: $(VENV)/.extras ## Fuzz the file readers for a few minutes
-	RANKSTONE_FUZZ_SECONDS=60 $(BIN)/python -m pytest -m "" tests/fuzz
+fuzz: $(FUZZ)/core $(VENV)/.extras ## Fuzz the doors of the core and the file readers; SECONDS=600 goes on for so long in each
+	$(FUZZ)/core -max_total_time=$(or $(SECONDS),60) -max_len=512 -artifact_prefix=$(FUZZ)/ -print_final_stats=1 $(FUZZ)/corpus
+	RANKSTONE_FUZZ_SECONDS=$(or $(SECONDS),60) $(BIN)/python -m pytest -m "" tests/fuzz
 
 lint: $(VENV)/.extras ## Check code style
 	$(BIN)/ruff check $(CODE)
@@ -46,11 +49,16 @@ types: $(VENV)/.extras ## Check types
 
 # The preloaded libstdc++ lets the sanitizer see C++ exceptions. CPython does not free everything
 # at exit, so leaks are not reported. With --capture=sys a report of the sanitizer reaches the terminal.
-sanitize: $(SANITIZE)/.package $(VENV)/.extras ## Run the tests of the C++ core under sanitizers
+# Of threads it can only judge what it was built into, so it looks at nothing else; and it needs addresses to be where
+# it expects them, which setarch -R sees to.
+sanitize: $(SANITIZE)/address/.package $(SANITIZE)/thread/.package $(VENV)/.extras ## Run the tests of the C++ core under sanitizers
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) \
+	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/address \
 	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table/test_definition.py tests/table/test_properties.py
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 PYTHONPATH=$(SANITIZE)/thread \
+	setarch -R $(BIN)/python -m pytest --capture=sys tests/core/test_threads.py
 
 docs: $(VENV)/.extras ## Build the handbook into build/site; a broken link or page is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -85,14 +93,32 @@ $(VENV)/.extras: $(VENV)/.package
 	@$(BIN)/python $(INSTALL) "rankstone[test,dev,docs]"
 	@touch $@
 
-$(SANITIZE)/.package: $(SOURCES) | $(VENV)/bin/pip
-	@echo "building rankstone with sanitizers into $(SANITIZE)"
-	@rm -rf $(SANITIZE)
-	@$(BIN)/python $(INSTALL) --no-deps --target $(SANITIZE) \
-		--config-settings=build-dir=build/cmake-sanitize --config-settings=install.strip=false \
-		--config-settings=cmake.define.RANKSTONE_SANITIZE=ON \
+$(SANITIZE)/%/.package: $(SOURCES) | $(VENV)/bin/pip
+	@echo "building rankstone with the sanitizer of $* into $(@D)"
+	@rm -rf $(@D)
+	@$(BIN)/python $(INSTALL) --no-deps --target $(@D) \
+		--config-settings=build-dir=build/cmake-$* --config-settings=install.strip=false \
+		--config-settings=cmake.define.RANKSTONE_SANITIZE=$* \
 		--config-settings=cmake.define.RANKSTONE_WERROR=ON .
 	@touch $@
+
+# What of the core needs no Python, with libFuzzer.
+$(FUZZ)/core: tests/fuzz/core.cpp $(CORE) | $(CLANG)
+	@echo "building the fuzzer of the core"
+	@mkdir -p $(FUZZ)/corpus
+	@$(CLANG) -std=c++20 -O1 -g -pthread -DRANKSTONE_SANITIZE -Icore \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		$< $(filter-out core/bind.cpp core/dicts.cpp core/error.cpp,$(wildcard core/*.cpp)) -o $@
+
+# Debian's clang, unpacked and not installed, which needs no rights; a link to the system's, if it has one.
+$(CLANG):
+	@echo "fetching clang into build/clang"
+	@mkdir -p $(@D) build/clang/debs/partial
+	@if command -v clang++ > /dev/null; then ln -s "$$(command -v clang++)" $@; else \
+		version=$$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/\1/p') && \
+		apt-get install -qq --yes --download-only --no-install-recommends -o Debug::NoLocking=1 \
+			-o Dir::Cache::archives=$(CURDIR)/build/clang/debs clang clang-$$version libclang-rt-$$version-dev && \
+		for deb in build/clang/debs/*.deb; do dpkg-deb -x "$$deb" build/clang; done; fi
 
 # torch comes first, at a fixed version, so that the peers that need it do not choose one.
 $(BENCH)/.package: $(SOURCES) | $(BENCH)/bin/pip

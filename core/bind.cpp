@@ -181,6 +181,8 @@ public:
         const auto* schema_at = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(schema.ptr(), "arrow_schema"));
         const auto* array_at = static_cast<const ArrowArray*>(PyCapsule_GetPointer(array.ptr(), "arrow_array"));
         if (!schema_at || !array_at) throw nb::python_error();
+        if (!schema_at->release || !array_at->release)
+            throw nb::value_error((std::string(name) + ": this Arrow array was handed over before").c_str());
         return read_arrow(*schema_at, *array_at, name);
     }
 
@@ -469,15 +471,19 @@ public:
                               number_array(all.repeated_scores), all.rows, all.unjudged);
     }
     void set_finds(const nb::tuple& state) {
-        Finds& all = stream_->finds;
-        read_vector(state[0], all.scores, all.scores.size());
-        read_vector(state[1], all.retrieved, all.retrieved.size());
-        read_vector(state[2], all.repeated, nb::len(nb::object(state[2])));
-        read_vector(state[3], all.repeated_scores, all.repeated.size());
+        check_fields(state, 6);
+        const Finds& now = stream_->finds;
+        const nb::object again = state[2];
+        Finds all{.scores = read_vector<double>(state[0], now.scores.size()),
+                  .retrieved = read_counts(state[1], now.retrieved.size()),
+                  .repeated = read_vector<int64_t>(again, nb::len(again)),
+                  .repeated_scores = {},
+                  .rows = read_count(state[4]),
+                  .unjudged = read_count(state[5])};
+        all.repeated_scores = read_vector<double>(state[3], all.repeated.size());
         for (int64_t item : all.repeated)
-            if (item < 0 || item >= std::ssize(all.scores)) throw nb::value_error("a stream's state is out of range");
-        all.rows = nb::cast<int64_t>(state[4]);
-        all.unjudged = nb::cast<int64_t>(state[5]);
+            if (item < 0 || item >= std::ssize(all.scores)) fail_range();
+        stream_->finds = std::move(all);
         stream_->sealed = false;
     }
 
@@ -487,11 +493,12 @@ public:
         return nb::make_tuple(index_array(all.levels), index_array(all.before), all.rows);
     }
     void set_counts(const nb::tuple& state) {
+        check_fields(state, 3);
         if (!stream_->sealed) open(0, [&](Team& team) { stream_->seal(team); });
-        Counts& all = stream_->counts;
-        read_vector(state[0], all.levels, all.levels.size());
-        read_vector(state[1], all.before, all.before.size());
-        all.rows = nb::cast<int64_t>(state[2]);
+        const Counts& now = stream_->counts;
+        stream_->counts = {.levels = read_counts(state[0], now.levels.size()),
+                           .before = read_counts(state[1], now.before.size()),
+                           .rows = read_count(state[2])};
     }
 
 private:
@@ -519,13 +526,33 @@ private:
         broken_ = false;
     }
 
+    static void fail_size() { throw nb::value_error("a stream's state has the wrong size"); }
+    static void fail_range() { throw nb::value_error("a stream's state is out of range"); }
+
+    static void check_fields(const nb::tuple& state, size_t size) {
+        if (state.size() != size) fail_size();
+    }
+
     template <class T>
-    static void read_vector(nb::handle object, std::vector<T>& out, size_t size) {
+    static std::vector<T> read_vector(nb::handle object, size_t size) {
         const nb::object array = checked(PyArray_FROM_OTF(object.ptr(), numpy_type<T>, NPY_ARRAY_CARRAY_RO));
         if (PyArray_NDIM(as_array(array)) != 1 || static_cast<size_t>(PyArray_DIM(as_array(array), 0)) != size)
-            throw nb::value_error("a stream's state has the wrong size");
+            fail_size();
         const auto* data = static_cast<const T*>(PyArray_DATA(as_array(array)));
-        out.assign(data, data + size);
+        return {data, data + size};
+    }
+
+    // Counts of rows, which are added up later: so must they be here, without overflow.
+    static std::vector<int64_t> read_counts(nb::handle object, size_t size) {
+        std::vector<int64_t> counts = read_vector<int64_t>(object, size);
+        int64_t rows = 0;
+        for (int64_t count : counts) rows += checked_count(count), checked_count(rows);
+        return counts;
+    }
+    static int64_t read_count(nb::handle object) { return checked_count(nb::cast<int64_t>(object)); }
+    static int64_t checked_count(int64_t count) {
+        if (count < 0 || count > 1LL << 53) fail_range();
+        return count;
     }
 
     Inputs inputs_;

@@ -54,7 +54,7 @@ enum class Type {
     none
 };
 
-uint64_t hash_text(std::string_view text);
+uint64_t hash_text(std::string_view text, const Seed& with);
 bool same_text(std::string_view a, std::string_view b);
 
 // The distinct values of a dictionary-encoded column, made quick to reach.
@@ -195,9 +195,9 @@ struct TextKeys {
                 });
             });
         return with_values(column, [&](auto get) {
-            return use([get](int64_t row) {
+            return use([get, with = seed](int64_t row) {  // a copy, which stays in registers
                 const Value text = get(row);
-                return Key{text, hash_text(text)};
+                return Key{text, hash_text(text, with)};
             });
         });
     }
@@ -241,8 +241,8 @@ inline uint64_t load(const char* from, size_t bytes) {
     return value;
 }
 
-inline uint64_t hash_text(std::string_view text) {
-    constexpr uint64_t k0 = 0xA0761D6478BD642Fu, k1 = 0xE7037ED1A0B428DBu;
+inline uint64_t hash_text(std::string_view text, const Seed& with) {
+    const uint64_t k0 = with.length, k1 = with.text;
     const char* p = text.data();
     size_t size = text.size();
     uint64_t state = size * k0;

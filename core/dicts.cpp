@@ -1,10 +1,12 @@
-// Walks the dicts where they are: no score object is made, no string is copied. Ids may be any Python object, so their
-// own __eq__, __hash__ and __lt__ may run here, and may change the very dicts being walked. Hence every object is held
-// by a reference while such code can run, and a dict that changed is an error.
+// Walks the dicts where they are: no score object is made, no string is copied. Ids and numbers may be any Python
+// object, so their own __eq__, __hash__, __lt__, __float__, __repr__ and __del__ may run here, and may change the very
+// dicts being walked. Hence every object is held by a reference before such code can run, nothing is read twice as if
+// it were the same, and a dict that changed is an error.
 #include "dicts.hpp"
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "error.hpp"
 #include "table.hpp"
@@ -83,6 +85,7 @@ Number read_number_slowly(PyObject* object, double& value) {
         return Number::ok;
     }
     if (PyLong_Check(object)) return read_int(object, value);
+    const Ref hold_type = borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));  // its own methods can change it
     const PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
     if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) || !methods)
         return Number::not_a_number;
@@ -100,6 +103,9 @@ Number read_number_slowly(PyObject* object, double& value) {
     }
     return Number::ok;
 }
+
+// Copied, as whatever runs next may give the type another name.
+std::string type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
 
 bool is_list(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
 bool is_text(PyObject* object) { return PyUnicode_CheckExact(object); }
@@ -120,25 +126,44 @@ bool holds(PyObject* a, PyObject* b, int relation) {
     return answer > 0;
 }
 
+[[noreturn]] void fail_changed(const char* what) { fail(PyExc_RuntimeError, "%s changed while it was read", what); }
+
+void check_size(PyObject* dict, Py_ssize_t size, const char* what) {
+    if (PyDict_GET_SIZE(dict) != size) fail_changed(what);
+}
+
+// Calls `use(key, value)` for each entry of a dict, as many as it had at the start: one that loses an entry for each
+// that it gets would never end. Both are borrowed.
+template <class Use>
+void walk(PyObject* dict, const char* what, Use use) {
+    const Py_ssize_t size = PyDict_GET_SIZE(dict);
+    Py_ssize_t position = 0, seen = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &position, &key, &value)) {
+        if (seen++ == size) fail_changed(what);
+        use(key, value);
+        check_size(dict, size, what);
+    }
+    if (seen != size) fail_changed(what);
+}
+
 class Aligner {
 public:
     Aligner(PyObject* truth, PyObject* run, const Options& options)
         : truth_(truth), run_(run), options_(options), queries_(PyList_New(0)), extra_(PyList_New(0)) {}
 
     DictResult align() {
-        const Py_ssize_t count = PyDict_GET_SIZE(truth_);
-        output_.reserve_queries(count);
-        Py_ssize_t position = 0, present = 0;
-        PyObject *query, *judged;
-        while (PyDict_Next(truth_, &position, &query, &judged)) {
+        output_.reserve_queries(PyDict_GET_SIZE(truth_));
+        Py_ssize_t present = 0;
+        walk(truth_, "the truth", [&](PyObject* query, PyObject* judged) {
             const Ref hold_query = borrow(query), hold_judged = borrow(judged);
             PyObject* ranked = PyDict_GetItemWithError(run_, query);
             if (!ranked && PyErr_Occurred()) throw PythonError();
+            const Ref hold_ranked = borrow(ranked ? ranked : Py_None);
             if (PyList_Append(queries_.get(), query)) throw PythonError();
             present += ranked != nullptr;
             align_query(query, judged, ranked);
-            check_size(truth_, count, "the truth");
-        }
+        });
         if (present < PyDict_GET_SIZE(run_)) find_extra();
         chunk_.last = at_;
         output_.finish({&chunk_, 1});
@@ -155,15 +180,8 @@ private:
         throw PythonError();
     }
 
-    static void check_size(PyObject* dict, Py_ssize_t size, const char* what) {
-        if (PyDict_GET_SIZE(dict) != size) fail(PyExc_RuntimeError, "%s changed while it was read", what);
-    }
-
     void find_extra() {
-        const Py_ssize_t count = PyDict_GET_SIZE(run_);
-        Py_ssize_t position = 0;
-        PyObject *query, *ranked;
-        while (PyDict_Next(run_, &position, &query, &ranked)) {
+        walk(run_, "the run", [&](PyObject* query, PyObject* ranked) {
             const Ref hold_query = borrow(query), hold_ranked = borrow(ranked);
             const int known = PyDict_Contains(truth_, query);
             if (known < 0 || (!known && PyList_Append(extra_.get(), query))) throw PythonError();
@@ -171,17 +189,16 @@ private:
                 output_.reserve_queries(at_ + 1);
                 align_query(query, nullptr, ranked);
             }
-            check_size(run_, count, "the run");
-        }
+        });
     }
 
-    // `judged` and `ranked` may be null: nothing judged, nothing returned.
+    // `judged` and `ranked` may be null: nothing judged, nothing returned. The caller holds all three.
     void align_query(PyObject* query, PyObject* judged, PyObject* ranked) {
         query_ = query;
         if (judged && !PyDict_Check(judged) && !is_list(judged) && !PyAnySet_Check(judged) && !PyDictKeys_Check(judged))
             fail_data({.kind = "shape", .side = "truth", .is_type_error = true},
                       "query %R: the truth must be a dict {item: grade}, or a list or set of items, not %s", query,
-                      Py_TYPE(judged)->tp_name);
+                      type_name(judged).c_str());
         may_repeat_ = judged && is_list(judged);
         // Immutable from here on, unless it is a dict, whose size is watched.
         const Ref hold_judged =
@@ -195,7 +212,6 @@ private:
         placements_.clear();
         int64_t retrieved = 0;
         if (ranked) {
-            const Ref hold = borrow(ranked);
             if (PyDict_Check(ranked))
                 retrieved = align_scores(judged, ranked);
             else if (is_list(ranked))
@@ -203,7 +219,7 @@ private:
             else
                 fail_data({.kind = "shape", .side = "run", .is_type_error = true},
                           "query %R: the run must be a dict {item: score} or a list of items, not %s", query,
-                          Py_TYPE(ranked)->tp_name);
+                          type_name(ranked).c_str());
         } else if (judged) {
             read_truth(judged, nullptr, 0);
         }
@@ -223,15 +239,10 @@ private:
     template <class Use>
     void walk_truth(PyObject* judged, Use use) {
         if (PyDict_Check(judged)) {
-            const Py_ssize_t count = PyDict_GET_SIZE(judged);
-            Py_ssize_t position = 0;
-            PyObject *item, *grade;
-            while (PyDict_Next(judged, &position, &item, &grade)) {
+            return walk(judged, "the truth", [&](PyObject* item, PyObject* grade) {
                 const Ref hold = borrow(item);
                 use(item, grade);
-                check_size(judged, count, "the truth");
-            }
-            return;
+            });
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(judged); ++i) use(PyTuple_GET_ITEM(judged, i), nullptr);
     }
@@ -240,7 +251,11 @@ private:
     // each row. Otherwise the items go into the table, which gets room for the rows of the run as well.
     void read_truth(PyObject* judged, PyObject* scores, int64_t table_rows) {
         const bool in_table = may_repeat_ || !scores;
-        if (in_table) table_.start(table_rows + (judged ? PyObject_Size(judged) : 0));
+        // Not len(), which a dict of the user's own may answer as it likes.
+        const int64_t judged_rows = !judged                ? 0
+                                    : PyDict_Check(judged) ? PyDict_GET_SIZE(judged)
+                                                           : PyTuple_GET_SIZE(judged);
+        if (in_table) table_.start(table_rows + judged_rows);
         if (!judged) return;
         walk_truth(judged, [&](PyObject* item, PyObject* graded) {
             const double grade = graded ? read_number(graded, Value::grade, item) : 1.0;
@@ -278,7 +293,7 @@ private:
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
         PyErr_Clear();
         fail_data({.kind = "id", .side = side, .item = item, .is_type_error = true},
-                  "query %R: item %R of type %s cannot be hashed", query_, item, Py_TYPE(item)->tp_name);
+                  "query %R: item %R of type %s cannot be hashed", query_, item, type_name(item).c_str());
     }
 
     enum class Value { grade, score };
@@ -318,20 +333,18 @@ private:
     int64_t align_scores(PyObject* judged, PyObject* ranked) {
         const Py_ssize_t rows = PyDict_GET_SIZE(ranked);
         scores_.resize(static_cast<size_t>(rows));
-        Py_ssize_t position = 0, row = 0;
-        PyObject *item, *value;
-        while (PyDict_Next(ranked, &position, &item, &value)) {
-            const double score = read_number(value, Value::score, item);
-            check_size(ranked, rows, "the run");
-            if (row == rows) break;
-            scores_[static_cast<size_t>(row++)] = rounded(score);
+        size_t row = 0;
+        walk(ranked, "the run", [&](PyObject* item, PyObject* value) {
+            scores_[row++] = rounded(read_number(value, Value::score, item));
             check_signals(1);
-        }
-        if (row != rows || PyDict_GET_SIZE(ranked) != rows)
-            fail(PyExc_RuntimeError, "the run changed while it was read");
+        });
         read_truth(judged, ranked, 0);
         check_size(ranked, rows, "the run");
-        if (Ranker::count(scores_.data(), rows, placements_)) break_ties(ranked);
+        const bool tied = Ranker::count(scores_.data(), rows, placements_);
+        // The look-up has read the score again, and whoever made it may say another number each time.
+        for (const Placement& placement : placements_)
+            if (placement.tied == 0) fail_changed("the run");
+        if (tied) break_ties(ranked);
         ranker_.sort(placements_, rows);
         return rows;
     }
@@ -353,7 +366,7 @@ private:
         PyObject *item, *value;
         for (size_t row = 0; row < scores_.size() && PyDict_Next(ranked, &position, &item, &value); ++row)
             keys_.push(is_tied_[row] ? item : nullptr);
-        if (keys_.size() != std::ssize(scores_)) fail(PyExc_RuntimeError, "the run changed while it was read");
+        if (keys_.size() != std::ssize(scores_)) fail_changed("the run");
 
         table_.start(std::ssize(placements_));
         for (int64_t i = 0; i < std::ssize(placements_); ++i) {
@@ -373,7 +386,8 @@ private:
         }
         found_items_.clear();
         for (const Placement& placement : placements_)
-            if (placement.tied > 1 && placement.row < 0)
+            if (placement.tied > 1 &&
+                (placement.row < 0 || scores_[static_cast<size_t>(placement.row)] != placement.score))
                 fail(PyExc_RuntimeError, "query %R: the items' __eq__ contradicts itself, or the run changed", query_);
     }
 

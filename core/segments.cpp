@@ -169,17 +169,21 @@ private:
             case Duplicates::error:
                 fail(Problem::twice, true, in_run_.first + row);
             case Duplicates::count:
-            case Duplicates::once:
                 return;
             case Duplicates::first:
                 drop(row);
                 return;
+            case Duplicates::once:
             case Duplicates::best:
                 break;
         }
+        const bool dropping = options_.duplicates == Duplicates::best;  // else all rows keep their places
         const bool judged = number < judged_;
         const int64_t kept = judged ? first_row_[static_cast<size_t>(number)] : number - judged_;
-        if (!scores_ || scores_[row] <= scores_[kept]) return drop(row);
+        if (!scores_ || scores_[row] <= scores_[kept]) {
+            if (dropping) drop(row);
+            return;
+        }
         if (judged) {
             first_row_[static_cast<size_t>(number)] = row;
             const int64_t placement = placement_at_[static_cast<size_t>(number)];
@@ -189,7 +193,7 @@ private:
         } else {
             table_.view().renumber(slot, judged_ + row);
         }
-        drop(kept);
+        if (dropping) drop(kept);
     }
 
     // A score that is NaN is neither above nor tied with anything, so the row is gone.

@@ -16,8 +16,6 @@ void add(int64_t& counter, int64_t amount) {
     std::atomic_ref<int64_t>(counter).fetch_add(amount, std::memory_order_relaxed);
 }
 
-uint64_t spread(uint64_t tag) { return mix(tag, 0x9E3779B97F4A7C15u); }
-
 template <class Keys>
 void gather_keys(const Column& column, int64_t first, int64_t count, typename Keys::Key* keys) {
     Keys::with_keys(column, [&](auto get) {

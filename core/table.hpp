@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 
 #include "memory.hpp"
 
@@ -14,6 +15,20 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
     const uint128 product = static_cast<uint128>(a) * b;
     return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
 }
+
+// Drawn anew by each process, so that nobody can write ids that all meet in the same slot. It decides where a key lies
+// in a table, and nothing that anybody sees.
+struct Seed {
+    uint64_t tag, text, length;
+};
+inline const Seed seed = [] {
+    std::random_device device;
+    const auto draw = [&] { return uint64_t{device()} << 32 | device(); };
+    return Seed{draw(), draw(), draw()};
+}();
+
+// A tag's bits, mixed: each one of the answer depends on all of the tag's.
+inline uint64_t spread(uint64_t tag, uint64_t with = seed.tag) { return mix(tag ^ with, 0x9E3779B97F4A7C15u); }
 
 // Maps keys to small numbers. A key is known by its 64-bit tag (the integer itself, or a hash); where different keys
 // can have the same tag, `same(number)` decides.
@@ -29,6 +44,7 @@ public:
         Slot* slots = nullptr;
         uint64_t size = 0;
         int64_t base = 1;  // numbers below it are forgotten
+        uint64_t with = seed.tag;
 
         // Finds the key, or adds it with this number. `number` of the slot tells which it was.
         template <class Same>
@@ -61,7 +77,7 @@ public:
 
     private:
         uint64_t home(uint64_t tag) const {
-            return static_cast<uint64_t>((static_cast<uint128>(mix(tag, 0x9E3779B97F4A7C15u)) * size) >> 64);
+            return static_cast<uint64_t>((static_cast<uint128>(spread(tag, with)) * size) >> 64);
         }
     };
 

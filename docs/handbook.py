@@ -6,31 +6,48 @@ mkdocs calls the two `on_` functions while it builds the site; the tests call `p
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import rankstone as rs
 from rankstone.answers.definition import Definition
+from rankstone.answers.explain import Explanation
+from rankstone.answers.identify import Identified
+from rankstone.answers.result import Account, Comparison, Saved, TieRange
 from rankstone.conventions.choices import Choice
+from rankstone.measure.online import Window
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
+
+sys.path.append(str(Path(__file__).parent))
+import recorded
 
 K = 3
 EXAMPLE = """\
 truth = {"u1": {"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}}
 run = {"u1": {"a": 0.9, "d": 0.8, "x": 0.6, "b": 0.5}, "u2": {"x": 0.7, "b": 0.4, "a": 0.1}}
 """
-# The lists of the comparison: relevant items, and items in ranked order.
+RATED = EXAMPLE.replace(
+    '"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}', '"a": 5, "b": 4, "c": 3, "d": 1}, "u2": {"b": 4}'
+)
+# The lists of the comparison, by their names in the record of what other tools gave.
 LISTS = {
-    "three relevant items, two found": (["1", "2", "4"], ["1", "3", "2", "6"]),
-    "one relevant item, at rank 2": (["2"], ["1", "2", "3", "4", "5"]),
-    "more relevant items than places": (["1", "2", "3", "4", "5", "6", "7"], ["1", "2", "8", "9"]),
-    "no relevant item found": (["7"], ["1", "2", "3"]),
+    "a_seed": "three relevant items, two found",
+    "h_few_rel": "one relevant item, at rank 2",
+    "h_many_rel": "more relevant items than places",
+    "n_no_hit": "no relevant item found",
 }
-COMPARED = ("precision@2", "recall@2", "ap@2", "ndcg@2", "precision@5", "ap@5", "ndcg@5")
+COMPARED = ("precision", "recall", "ap", "ndcg")
+DASH = "\N{EN DASH}"
+GRADED = "b_graded"  # the list of the pages on metrics
 
 
 def pages() -> dict[str, str]:
@@ -42,6 +59,7 @@ def pages() -> dict[str, str]:
         "conventions/index.md": _conventions_index(),
         **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions.items()},
         "same-name.md": _same_name(),
+        "reference.md": _reference(),
     }
 
 
@@ -122,25 +140,30 @@ def _words(about: Parameter | Choice) -> str:
 
 
 def _who(row: Declaration, named: str) -> list[str]:
-    """Conventions by what they make of the example, with the choices that set them apart."""
+    """What the tools that have the metric gave for one list, with the choices that set them apart."""
+    found = recorded.answers(GRADED, row.name, K if row.takes_k else None)
+    if not found:
+        return ["No number of another tool is on record.", ""]
+    data = recorded.case(GRADED)
     ours = rs.define(named)
-    namespace: dict[str, Any] = {}
-    exec(EXAMPLE, namespace)
     groups: dict[tuple[str, str], list[str]] = {}
-    for name, one in rs.conventions.items():
-        try:
-            theirs = rs.define(named, convention=one)
-            value = f"{rs.evaluate(namespace['truth'], namespace['run'], named, convention=one)[named]:.4f}"
-        except (ValueError, TypeError) as error:
-            groups.setdefault((f"error: {error}", ""), []).append(name)
-            continue
-        groups.setdefault((value, _apart(ours, theirs)), []).append(name)
-    head = [f"The mean of `{named}` over the two users above:", "", "| value | convention | choices |", "|---|---|---|"]
-    lines = [
-        f"| {value} | {', '.join(f'[{one}](../conventions/{one}.md)' for one in names)} | {apart} |"
-        for (value, apart), names in groups.items()
+    for answer in found:
+        apart = _apart(ours, rs.define(named, convention=answer.convention))
+        link = f"{answer.tool} ([{answer.convention}](../conventions/{answer.convention}.md))"
+        groups.setdefault((answer.number, apart), []).append(link)
+    own = rs.metrics[row.name](data.run, truth=data.truth, **({"k": K} if row.takes_k else {}))
+    lines = [f"| {number} | {', '.join(links)} | {apart} |" for (number, apart), links in groups.items()]
+    grades = ", ".join(f"{item}: {grade}" for item, grade in data.truth.items())
+    return [
+        f"What the tools themselves gave for `{named}`, where the grades are {grades} and {', '.join(data.run)} are "
+        f"returned in this order. `rankstone` gives {own:.4f}. A tool that is not here has no such metric, or its "
+        "number was not recorded.",
+        "",
+        "| number | tool (convention) | choices |",
+        "|---|---|---|",
+        *map(_cell_safe, lines),
+        "",
     ]
-    return [*head, *map(_cell_safe, lines), ""]
 
 
 def _apart(ours: Definition, theirs: Definition) -> str:
@@ -181,7 +204,8 @@ def _conventions_index() -> str:
 
 def _convention(one: rs.Convention) -> str:
     metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
-    code = f'import rankstone as rs\n\n{EXAMPLE}print(rs.evaluate(truth, run, {metrics}, convention="{one.name}"))'
+    example = RATED if one.choices.get("threshold") == ">3" else EXAMPLE  # else nothing would be relevant
+    code = f'import rankstone as rs\n\n{example}print(rs.evaluate(truth, run, {metrics}, convention="{one.name}"))'
     said = [f"| `{name}` | `{value!r}` | {_meaning(name)} |" for name, value in one.choices.items()]
     table = ["| choice | here | about |", "|---|---|---|", *map(_cell_safe, said), ""]
     return "\n".join(
@@ -232,29 +256,16 @@ def _same_name() -> str:
     out = [
         "# Same name, different number",
         "",
-        "The same lists, under each convention. A number in bold differs from that of `rankstone`. The conventions are",
-        "checked against the tools themselves, on these lists and on many others.",
+        "The same lists, and what each tool gave for them when it was run. A number in bold differs from that of",
+        f"`rankstone`; {DASH} means that the tool has no such metric, or none with a cutoff. The convention of each",
+        "tool gives the same number, but for what its page says is not reproduced.",
         "",
     ]
-    for title, (truth, run) in LISTS.items():
-        out += [
-            f"## {title[0].upper()}{title[1:]}",
-            "",
-            f"Relevant: {', '.join(truth)}. Returned: {', '.join(run)}.",
-            "",
-        ]
-        out += ["| convention | " + " | ".join(COMPARED) + " |", "|---" * (len(COMPARED) + 1) + "|"]
-        usual = [_value(truth, run, metric, "rankstone") for metric in COMPARED]
-        alike: dict[tuple[str, ...], list[str]] = {}
-        for name in rs.conventions:
-            alike.setdefault(tuple(_value(truth, run, metric, name) for metric in COMPARED), []).append(name)
-        for found, names in alike.items():
-            cells = [one if one == two else f"**{one}**" for one, two in zip(found, usual, strict=True)]
-            links = ", ".join(f"[{name}](conventions/{name}.md)" for name in names)
-            out.append(f"| {links} | {' | '.join(cells)} |")
-        out.append("")
-    truth, run = LISTS["three relevant items, two found"]
-    code = f'import rankstone as rs\n\ntruth, run = {{"q": {json.dumps(truth)}}}, {{"q": {json.dumps(run)}}}'
+    for name, title in LISTS.items():
+        out += _compared(name, title)
+    data = recorded.case("a_seed")
+    lists = f'truth, run = {{"q": {json.dumps([*data.truth])}}}, {{"q": {json.dumps(data.run)}}}'
+    code = f"import rankstone as rs\n\n{lists}"
     code += '\nprint(rs.explain(truth, run, "ap@2", convention=("rankstone", "spark")))'
     out += [
         "## Why",
@@ -269,12 +280,78 @@ def _same_name() -> str:
     return "\n".join(out)
 
 
-def _value(truth: Sequence[str], run: Sequence[str], metric: str, convention: str) -> str:
-    try:
-        value = rs.evaluate({"q": truth}, {"q": run}, metric, convention=convention)[metric]
-    except ValueError:
-        return "error"
-    return "none" if math.isnan(value) else f"{value:.3f}"
+def _compared(name: str, title: str) -> list[str]:
+    """The tools' numbers for one list."""
+    data = recorded.case(name)
+    asked = [(metric, k) for k in data.cutoffs for metric in COMPARED]
+    usual = [f"{rs.metrics[metric](data.run, truth=data.truth, k=k):.4f}" for metric, k in asked]
+    tools: dict[str, dict[tuple[str, int], str]] = {}
+    for metric, k in asked:
+        for answer in recorded.answers(name, metric, k):
+            link = f"{answer.tool} ([{answer.convention}](conventions/{answer.convention}.md))"
+            tools.setdefault(link, {})[metric, k] = answer.number
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for link, numbers in tools.items():
+        alike.setdefault(tuple(numbers.get(cell, DASH) for cell in asked), []).append(link)
+    rows = [("[rankstone](conventions/rankstone.md)", usual)]
+    for found, links in alike.items():
+        marked = [one if one in (two, DASH) else f"**{one}**" for one, two in zip(found, usual, strict=True)]
+        rows.append((", ".join(links), marked))
+    return [
+        f"## {title[0].upper()}{title[1:]}",
+        "",
+        f"Relevant: {', '.join(data.truth)}. Returned: {', '.join(data.run)}.",
+        "",
+        "| tool | " + " | ".join(f"{metric}@{k}" for metric, k in asked) + " |",
+        "|---" * (len(asked) + 1) + "|",
+        *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows),
+        "",
+    ]
+
+
+# -- the reference -------------------------------------------------------------------------------------------
+
+ANSWERS = (Saved, Comparison, Account, TieRange, Explanation, Identified, Window)  # what a call may return
+
+
+def _reference() -> str:
+    """The functions and classes, with what their own words say of them."""
+    public = [getattr(rs, name) for name in rs.__all__]
+    functions = [entry for entry in public if inspect.isfunction(entry)]
+    out = ["# Reference", "", "What `import rankstone as rs` has besides the [metrics](metrics/index.md).", ""]
+    for function in functions:
+        out += [f"## rs.{function.__name__}", "", *_signed(f"rs.{function.__name__}", function), *_said(function)]
+    for kind in dict.fromkeys([*(entry for entry in public if inspect.isclass(entry)), *ANSWERS]):
+        out += [f"## {kind.__name__}", "", *_said(kind), *_members(kind)]
+    return "\n".join(out)
+
+
+def _signed(name: str, function: Any) -> list[str]:
+    parameters = ", ".join(
+        ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+    )
+    return [f"`{name}({parameters})`", ""]
+
+
+def _said(entry: Any) -> list[str]:
+    text = (inspect.getdoc(entry) or "").split(">>>", 1)[0].strip()
+    return [line for part in text.split("\n\n") for line in (re.sub(r"\s+", " ", part), "")]
+
+
+def _members(kind: type) -> list[str]:
+    """What an object of a class has."""
+    rows = []
+    for name, member in inspect.getmembers(kind):
+        text = inspect.getdoc(member)
+        if (
+            name.startswith("_")
+            or not text
+            or not (callable(member) or isinstance(member, (property, cached_property)))
+        ):
+            continue
+        rows.append(f"| `{name}{'()' if callable(member) else ''}` | {text.splitlines()[0]} |")
+    return ["| it has | |", "|---|---|", *map(_cell_safe, rows), ""] if rows else []
 
 
 # -- Markdown ------------------------------------------------------------------------------------------------
@@ -292,8 +369,12 @@ def _printed(code: str) -> list[str]:
 
 
 def _cell_safe(line: str) -> str:
-    """A table's line whose code may hold a bar."""
-    return re.sub(r"`[^`]*`", lambda code: code.group().replace("|", r"\|"), line)
+    """A table's line whose code may hold a bar, which only HTML can say there."""
+
+    def marked(code: re.Match[str]) -> str:
+        return f"<code>{escape(code[1]).replace('|', '&#124;')}</code>" if "|" in code[1] else code[0]
+
+    return re.sub(r"`([^`]*)`", marked, line)
 
 
 def _mathml(latex: str) -> str:

@@ -17,6 +17,8 @@ import rankstone as rs
 warnings.filterwarnings("ignore", module="lightning")
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 
+STOP = "rs.ndcg@10 (torchmetrics)"
+
 
 class Ranker(lightning.LightningModule):
     """A small network that gives each row a score."""
@@ -35,10 +37,7 @@ class Ranker(lightning.LightningModule):
     def validation_step(self, batch, _):
         rows, labels, query = batch
         self.ranking.update(self.net(rows).squeeze(-1), labels, indexes=query)
-
-    def on_validation_epoch_end(self):
-        self.log_dict(self.ranking.compute(), prog_bar=True)
-        self.ranking.reset()
+        self.log_dict(self.ranking, prog_bar=True)  # Lightning computes and resets it when the epoch ends
 
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters(), lr=0.001)
@@ -57,11 +56,11 @@ train, valid = load()
 trainer = lightning.Trainer(
     max_epochs=15,
     accelerator="cpu",
-    callbacks=[EarlyStopping("ndcg@10", mode="max", patience=3)],
+    callbacks=[EarlyStopping(STOP, mode="max", patience=3)],
     logger=False,
     enable_checkpointing=False,
     enable_progress_bar=False,
     enable_model_summary=False,
 )
 trainer.fit(Ranker(train.rows.shape[1]), queries(train), queries(valid))
-print(f"epoch {trainer.current_epoch}: ndcg@10 {trainer.callback_metrics['ndcg@10']:.4f}")
+print(f"epoch {trainer.current_epoch}: {STOP} {trainer.callback_metrics[STOP]:.4f}")

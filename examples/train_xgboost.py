@@ -15,11 +15,11 @@ model = xgb.train(
     evals=[(check, "valid")],
     custom_metric=rs.integrations.xgboost(["ndcg@10", "rr"]),
     callbacks=[
-        xgb.callback.EarlyStopping(rounds=20, metric_name="rs.ndcg@10 (xgboost)", data_name="valid", maximize=True)
+        xgb.callback.EarlyStopping(rounds=20, metric_name="rs.ndcg@10(xgboost)", data_name="valid", maximize=True)
     ],
     evals_result=record,
     verbose_eval=10,
 )
 best = model.best_iteration
-ours, theirs = record["valid"]["rs.ndcg@10 (xgboost)"][best], record["valid"]["ndcg@10"][best]
+ours, theirs = record["valid"]["rs.ndcg@10(xgboost)"][best], record["valid"]["ndcg@10"][best]
 print(f"iteration {best}: rankstone {ours:.6f}, XGBoost {theirs:.6f}")

@@ -21,6 +21,8 @@ if _typing.TYPE_CHECKING:
     from rankstone import spark as spark
     from rankstone import split as split
     from rankstone import sql as sql
+    from rankstone.answers.confusion import Confusion, confusion
+    from rankstone.answers.curve import roc_curve
     from rankstone.answers.definition import Definition, define
     from rankstone.answers.explain import explain
     from rankstone.answers.identify import identify
@@ -39,11 +41,13 @@ choices = _CHOICES
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
     "Accumulator": "measure.accumulate",
+    "Confusion": "answers.confusion",
     "Definition": "answers.definition",
     "Online": "measure.online",
     "Result": "answers.result",
     "Stream": "measure.stream",
     "columns": "inputs.columns",
+    "confusion": "answers.confusion",
     "define": "answers.definition",
     "evaluate": "measure.evaluate",
     "explain": "answers.explain",
@@ -52,6 +56,7 @@ _LATER = {
     "read_result": "answers.write",
     "read_run": "inputs.files",
     "read_truth": "inputs.files",
+    "roc_curve": "answers.curve",
 }
 _DOORS = ("arrays", "integrations", "spark", "split", "sql")  # some need a library of their own
 
@@ -72,6 +77,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Accumulator",
+    "Confusion",
     "Convention",
     "Definition",
     "Metric",
@@ -86,6 +92,7 @@ __all__ = [
     "bpref",
     "choices",
     "columns",
+    "confusion",
     "conventions",
     "dcg",
     "define",
@@ -109,5 +116,6 @@ __all__ = [
     "read_truth",
     "recall",
     "rmse",
+    "roc_curve",
     "rr",
 ]

@@ -1,4 +1,4 @@
-"""What a user may catch. All of them are ValueErrors."""
+"""What a user may catch. All errors are ValueErrors."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class FileError(ValueError):
     def __init__(self, path: str, problem: str, line: int | None = None) -> None:
         super().__init__(path, problem, line)  # so that it can be pickled
         self.path, self.problem, self.line = path, problem, line
+        self.__suppress_context__ = True  # which way of reading it was tried before tells nobody anything
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.problem}" if self.line else f"{self.path}: {self.problem}"
@@ -48,6 +49,10 @@ class NoRowsError(FileError):
 
     def __init__(self, path: str, problem: str = "has no rows", line: int | None = None) -> None:
         super().__init__(path, problem, line)
+
+
+class UnmatchedWarning(UserWarning):
+    """No returned item is judged: every value that follows is honest, and perhaps not what was meant."""
 
 
 class QueryError(ValueError):

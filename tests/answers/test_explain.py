@@ -313,6 +313,16 @@ def test_shares_that_depend_on_the_order():
     assert "order matters" in repr(told)
 
 
+def test_order_does_not_matter_below_the_digits_shown():
+    """gdeval rounds each query's value to five digits: an order makes it another fifth digit, which nobody sees."""
+    truth = {"q": {"a": 3, "b": 1, "c": 2}, "r": {"a": 1, "b": 3}}
+    run = {"q": {"a": 4.0, "x": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 2.0, "b": 1.0}}
+    told = rs.explain(truth, run, "ndcg", convention=("rankstone", "gdeval"))
+    assert any(share.lowest != share.highest for share in told.shares)
+    assert "order matters" not in repr(told)
+    assert "lowest" not in repr(told)
+
+
 def test_on_the_whole_set():
     truth = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 0}}
     run = {"a": {"x": 1.0, "y": 1.0}, "c": {"x": 1.0}}

@@ -198,3 +198,22 @@ def test_a_published_number(shared):
     found = rs.identify(truth, run, "nDCG@10 = 49.73 %")
     assert found.matches[0].conventions[:2] == ("rankstone", "trec_eval")
     assert "lightgbm" not in names(found)
+
+
+def test_a_published_number_with_a_threshold(shared):
+    """The same run's best-known MAP, 0.2903, takes grades from 2 for relevant."""
+    truth, run = shared("data/dl19/2019qrels-pass.txt"), shared("data/dl19/run.trec2019-bm25.res")
+    found = rs.identify(truth, run, "map=0.2903")
+    assert found.matches[0].conventions[0] == "rankstone"
+    assert found.matches[0].changes == {"threshold": 2}
+
+
+@pytest.mark.parametrize(("grades", "tried"), [((1, 2, 3), 3), ((0, 0.5, 1), 0.5), ((-1, 1, 4), 4)])
+def test_thresholds_are_grades_that_occur(grades, tried):
+    """Of three items, the last is relevant by the highest threshold only; or the middle one by a half."""
+    truth = {"q": dict(zip("abc", grades, strict=True))}
+    run = {"q": ["a", "b", "c"]}
+    value = rs.evaluate(truth, run, "rr", threshold=tried)["rr"]
+    assert value != rs.evaluate(truth, run, "rr")["rr"]
+    found = rs.identify(truth, run, "rr", f"{value:.6f}")
+    assert {"threshold": tried} in [match.changes for match in found.matches]

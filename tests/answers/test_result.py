@@ -246,6 +246,24 @@ def test_html(result):
     assert "4 judged queries" in html
 
 
+def test_html_has_no_line_breaks_of_a_terminal(result):
+    notes = result._repr_html_().partition("<small>")[2].split("<br>")
+    assert len(notes) == len(result.notes())
+    assert not any(note.startswith(" ") for note in notes)
+
+
+def test_definitions_are_readable(result):
+    """Not a wall of fields."""
+    assert repr(result.definitions).splitlines()[0].startswith("ndcg(gain='exp2')@10: sum of (2^grade - 1)")
+    assert result.definitions._repr_html_().count("<ul>") == len(result)
+
+
+def test_latex_escapes_what_it_reads():
+    from rankstone.answers.table import render
+
+    assert r"a\_b\textbackslash{}\{\}\%" in render([["m"], ["a_b\\{}%"]], "latex")
+
+
 def test_html_escapes_names():
     html = rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "ap(threshold='>0')")._repr_html_()
     assert "<0" not in html.replace("&lt;", "")
@@ -278,7 +296,7 @@ def test_pickled(result):
     assert again.by(["one", "two", "one", "two"]) == result.by(["one", "two", "one", "two"])
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.parquet"])
 def test_saved_and_read(tmp_path, name):
     result = rs.evaluate(TRUTH, RUN, ["ndcg(gain={0: 0, 1: 2})@10", "ap", "recall"], missing="skip", undefined="skip")
     result.write(tmp_path / name)
@@ -291,16 +309,48 @@ def test_saved_and_read(tmp_path, name):
     assert saved.account == result.account
     assert saved.versions["rankstone"] == rs.__version__
     assert saved["AP"] == result["ap"]
-    assert f"{result['ap']:.4f}" in repr(saved)
-    assert "rankstone with missing='skip', undefined='skip'" in repr(saved)
+    assert repr(saved) == repr(result)
+    assert saved._repr_html_() == result._repr_html_()
+    assert saved.remarks() == result.remarks()
+    assert saved.ties == result.ties
+    assert saved.to_pandas().equals(result.to_pandas())
+    assert saved.per_query["map"] is saved.per_query["ap"]
+    assert ("map" in saved, "rr" in saved, "qqq" in saved) == (True, False, False)
+    assert saved.by(["one", "two", "one", "two"])["one"] == pytest.approx(
+        result.by(["one", "two", "one", "two"])["one"]
+    )
     assert saved.compare(result)["ap"] == result.compare(saved)["ap"] == 0
+    saved.write(tmp_path / "again.json")
+    again = rs.read_result(tmp_path / "again.json")
+    assert repr(again) == repr(saved)
+    assert again.to_pandas().equals(saved.to_pandas())
 
 
 def test_what_is_no_result(tmp_path):
     for text in ("{}", "[1]", "no json"):
         (tmp_path / "a.json").write_text(text)
-        with pytest.raises(ValueError, match=r"a\.json: is no result that rankstone wrote as json"):
+        with pytest.raises(ValueError, match=r"a\.json: is no result that rankstone wrote as json or parquet"):
             rs.read_result(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("metric", "choices"),
+    [("ap", {}), ("ap", {"undefined": "skip"}), ("num_ret", {}), ("gmap", {}), ("ap", {"digits": 2})],
+)
+def test_groups_of_what_was_read(tmp_path, metric, choices):
+    result = rs.evaluate(TRUTH, RUN, metric, **choices)
+    result.write(tmp_path / "a.json")
+    groups = {"q": 1, "r": 1, "s": 2, "t": 2}
+    found = rs.read_result(tmp_path / "a.json").by(groups)
+    for group, means in result.by(groups).items():
+        assert found[group] == pytest.approx(means)
+
+
+@pytest.mark.parametrize("choices", [{"averaging": "micro"}, {"undefined": "nan"}])
+def test_groups_that_a_file_does_not_tell(tmp_path, choices):
+    rs.evaluate(TRUTH, RUN, "ap", **choices).write(tmp_path / "a.json")
+    with pytest.raises(ValueError, match="ap: the file does not hold all that means of groups are made of"):
+        rs.read_result(tmp_path / "a.json").by({"q": 1, "r": 1, "s": 2, "t": 2})
 
 
 def test_compare(result):
@@ -310,6 +360,26 @@ def test_compare(result):
     assert list(found.means) == ["ap"]
     assert "+0.2500" in repr(found)
     assert "relevant from grade 1" in repr(found)
+    assert found["map"] == found[rs.ap] == found["ap"]
+    with pytest.raises(KeyError, match="'rr' was not evaluated; there are ap"):
+        found["rr"]
+
+
+def test_a_comparison_is_data(result):
+    found = result.compare(rs.evaluate(TRUTH, {**RUN, "s": ["d"]}, "ap"), names=("old", "new"))
+    assert found.to_pandas().columns.tolist() == ["metric", "old", "new", "difference"]
+    assert found.to_pandas()["difference"].tolist() == [found["ap"]]
+    assert found.to_arrow()["new"].to_pylist() == [found.means["ap"][1]]
+    assert found.to_dict()["differences"] == {"ap": found["ap"]}
+    assert repr(found).splitlines()[0].split() == ["metric", "old", "new", "difference"]
+    assert "<td style='text-align:right'>+0.2500</td>" in found._repr_html_()
+
+
+def test_compared_by_query_whatever_the_order(result):
+    turned = dict(reversed([(query, dict(reversed(items.items()))) for query, items in TRUTH.items()]))
+    other = rs.evaluate(turned, {**RUN, "s": ["d"]}, "ap")
+    assert list(other.queries) == ["t", "s", "r", "q"]
+    assert result.compare(other)["ap"] == pytest.approx(1 / 4)
 
 
 def test_other_definitions_are_not_compared(result, tmp_path):
@@ -331,7 +401,7 @@ def test_other_truths_are_not_compared(result):
         result.compare(rs.evaluate(less, RUN, "ap"))
     with pytest.raises(ValueError, match="the truths differ: the first lacks 1 query, such as 's'"):
         rs.evaluate(less, RUN, "ap").compare(result)
-    with pytest.raises(ValueError, match="the same queries, but in another order or with other grades"):
+    with pytest.raises(ValueError, match="the truths differ: the same queries, but with other grades"):
         result.compare(rs.evaluate({**TRUTH, "q": {"a": 2}}, RUN, "ap"))
 
 

@@ -503,6 +503,17 @@ def test_arguments_that_do_not_go_together(given, message):
         arrays.recall(**given)
 
 
+def test_arrays_are_of_one_library():
+    with pytest.raises(TypeError, match=r"one library .*; here are labels a builtins\.list, scores a numpy"):
+        rs.arrays.ndcg(scores=SCORED, labels=LABELS.tolist())
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"here are labels a numpy\.ndarray, scores a torch\.Tensor"):
+        rs.arrays.ndcg(scores=torch.from_numpy(SCORED), labels=LABELS)
+    both = rs.evaluate(LABELS, SCORED, "ndcg")["ndcg"]  # which takes them as they come
+    assert rs.evaluate(LABELS, torch.from_numpy(SCORED), "ndcg")["ndcg"] == both
+    assert rs.evaluate(torch.from_numpy(LABELS), SCORED, "ndcg")["ndcg"] == both
+
+
 def test_predictions_need_scores():
     with pytest.raises(TypeError, match="needs scores"):
         arrays.mae(labels_by_rank=LABELS)

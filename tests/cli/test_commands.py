@@ -1,11 +1,14 @@
 """The command, run as people run it."""
 
+import gzip
 import json
 import subprocess
 import sys
+from math import log2
 
 import pytest
 
+import rankstone as rs
 from rankstone.cli.commands import main
 from rankstone.cli.progress import Progress
 
@@ -44,30 +47,42 @@ def test_runs_side_by_side(files, capsys):
         main(["evaluate", str(files / "qrels.txt"), str(files / "good.run"), str(files / "bad.run"), "-m", "rr"]) == 0
     )
     head, _, body, *_ = capsys.readouterr().out.split("\n")
-    assert head.split() == ["metric", "good.run", "bad.run"]
+    assert head.split() == ["metric", "good", "bad"]
     assert body.split() == ["rr", "0.7500", f"{(1 / 2 + 0) / 2:.4f}"]
 
 
 @pytest.mark.parametrize(
     ("form", "expected"),
     [
-        ("csv", "metric,good.run\nrr,0.75\n"),
-        ("markdown", "| metric | good.run |\n| ------ | -------: |\n| rr     |   0.7500 |\n"),
-        (
-            "latex",
-            "\\begin{tabular}{lr}\n\\hline\nmetric & good.run \\\\\n\\hline\n"
-            "rr & 0.7500 \\\\\n\\hline\n\\end{tabular}\n",
-        ),
+        ("csv", "metric,good\nrr,0.75\n"),
+        ("tsv", "metric\tgood\nrr\t0.75\n"),
+        ("jsonl", '{"metric": "rr", "good": 0.75}\n'),
+        ("trec", "rr                    \tq1\t1.0000\nrr                    \tq2\t0.5000\n"
+         "rr                    \tall\t0.7500\n"),
+        ("markdown", "| metric |   good |\n| ------ | -----: |\n| rr     | 0.7500 |\n"),
+        ("latex", "\\begin{tabular}{lr}\n\\hline\nmetric & good \\\\\n\\hline\n"
+         "rr & 0.7500 \\\\\n\\hline\n\\end{tabular}\n"),
+        ("html", "<td style='text-align:right'>0.7500</td>"),
     ],
-)
+)  # fmt: skip
 def test_formats(files, capsys, form, expected):
-    assert main(["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr", "--format", form]) == 0
-    assert capsys.readouterr().out == expected
+    """Printed or written, by --format or by the name, it is the same."""
+    words = ["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr"]
+    assert main([*words, "--format", form]) == 0
+    printed = capsys.readouterr().out
+    assert expected in printed
+    assert ("1 / rank of the first" in printed) == (form in ("markdown", "latex", "html"))  # those have room for it
+    ending = {"markdown": "md", "latex": "tex"}.get(form, form)
+    assert main([*words, "-o", str(files / f"out.{ending}")]) == 0
+    assert (files / f"out.{ending}").read_text() == printed
+    assert main([*words, "-o", str(files / "out"), "--format", form]) == 0
+    assert (files / "out").read_text() == printed
+    assert {path.name for path in files.iterdir()} == {"qrels.txt", "good.run", "bad.run", f"out.{ending}", "out"}
 
 
 def test_json_carries_its_definition(files, capsys):
     assert main(["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)["good.run"]
+    found = json.loads(capsys.readouterr().out)["runs"]["good"]
     assert found["means"] == {"rr": 0.75}
     assert found["convention"] == "rankstone"
     assert "1 / rank of the first relevant item" in found["definitions"]["rr"]["cite"]
@@ -89,7 +104,7 @@ def test_per_query(files, capsys):
         "csv",
     ]
     assert main(words) == 0
-    assert capsys.readouterr().out == "query,rr\nq1,1.0\nq2,0.5\n"
+    assert capsys.readouterr().out == "query,rr\nq1,1\nq2,0.5\n"
 
 
 def test_groups_of_queries(tmp_path, capsys):
@@ -97,25 +112,277 @@ def test_groups_of_queries(tmp_path, capsys):
     truth.write_text("user,item,grade,country\n1,7,1,se\n2,7,1,fi\n3,7,1,fi\n")
     ranked.write_text("user,item,score\n1,7,1\n2,8,2\n2,7,1\n3,7,1\n")
     assert main(["evaluate", str(truth), str(ranked), "-m", "rr", "--by", "country", "--format", "csv"]) == 0
-    assert capsys.readouterr().out == f"country,rr\nfi,{(1 / 2 + 1 / 1) / 2}\nse,1.0\n"
+    assert capsys.readouterr().out == f"country,rr\nfi,{(1 / 2 + 1 / 1) / 2}\nse,1\n"
 
 
 def test_choices_and_conventions(files, capsys):
     words = ["evaluate", str(files / "qrels.txt"), str(files / "bad.run"), "-m", "precision@5", "--format", "csv"]
     assert main([*words, "-s", "precision_divisor=min(k,retrieved)"]) == 0
-    assert capsys.readouterr().out == f"metric,bad.run\nprecision@5,{(1 / 2 + 0) / 2}\n"
+    assert capsys.readouterr().out == f"metric,bad\nprecision@5,{(1 / 2 + 0) / 2}\n"
     assert main([*words, "-c", "hivemall"]) == 0
-    assert capsys.readouterr().out == f"metric,bad.run\nprecision@5,{(1 / 2 + 0) / 2}\n"
+    assert capsys.readouterr().out == f"metric,bad\nprecision@5,{(1 / 2 + 0) / 2}\n"
 
 
-def test_output_file(files, capsys):
-    target = files / "out.json"
-    words = ["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr", "--format", "json"]
-    assert main([*words, "-o", str(target)]) == 0
+@pytest.mark.parametrize("name", ["out.json", "out.json.gz", "out.parquet"])
+@pytest.mark.parametrize("more", [[], ["--per-query"]])
+def test_python_reads_what_the_command_writes(files, capsys, name, more):
+    one, both = [str(files / "good.run")], [str(files / "good.run"), str(files / "bad.run")]
+    words = ["evaluate", str(files / "qrels.txt"), "-m", "rr,ap", *more, "-o", str(files / name)]
+    assert main([*words, *one]) == 0
+    result = rs.evaluate(files / "qrels.txt", files / "good.run", "rr,ap")
+    saved = rs.read_result(files / name)
+    assert repr(saved) == repr(result)
+    assert saved.to_pandas().equals(result.to_pandas())
+    assert saved.name == "good"
+    assert main([*words, *both]) == 0
+    runs = rs.read_result(files / name)
+    assert {name: run["rr"] for name, run in runs.items()} == {"good": 0.75, "bad": 0.25}
+    assert repr(runs["good"].compare(runs["bad"])).split()[:4] == ["metric", "good", "bad", "difference"]
     assert capsys.readouterr().out == ""
-    assert json.loads(target.read_text())["good.run"]["means"] == {"rr": 0.75}
-    assert main([*words[:-1], "csv", "-o", str(files / "out.csv")]) == 0
-    assert json.loads((files / "out.csv.json").read_text()) == json.loads(target.read_text())
+
+
+def test_a_result_has_one_shape(files, capsys):
+    """Of one run or several, from the command or from Python."""
+    rs.evaluate(files / "qrels.txt", files / "good.run", "rr").write(files / "python.json")
+    words = ["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr", "--format", "json"]
+    assert main(words) == 0
+    ours, theirs = json.loads(capsys.readouterr().out), json.loads((files / "python.json").read_text())
+    assert ours["runs"]["good"] == theirs["runs"]["run"]
+    assert main([*words, "--per-query"]) == 0
+    assert json.loads(capsys.readouterr().out) == ours
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-o", "a.csv", "--format", "json"], "a.csv is csv by its name, but json was asked for"),
+        (["-o", "a.xlsx"], "cannot tell the format by the name 'a.xlsx'; end it with .csv"),
+        (["--format", "parquet"], "--format parquet is not for a screen"),
+    ],
+)
+def test_formats_that_cannot_be(files, capsys, words, told):
+    assert main(["evaluate", str(files / "qrels.txt"), str(files / "good.run"), *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_several_metrics_in_one_word(files, capsys):
+    words = ["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "--format", "csv"]
+    assert main([*words, "-m", "recip_rank,P_5", "-m", "AP(rel=2)"]) == 0
+    assert [line.split(",")[0] for line in capsys.readouterr().out.split()] == [
+        "metric", "rr", "precision@5", "ap(threshold=2)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["good.run", "bad.run"], ["good", "bad"]),
+        (["bm25=good.run", "bad.run"], ["bm25", "bad"]),
+        (["good.run", "again=good.run"], ["good", "again"]),
+        (["a/x.run", "b/x.run"], ["a/x", "b/x"]),
+        (["a/c/x.run", "b/c/x.run"], ["a/c/x", "b/c/x"]),
+        (["a/x.run", "a/x.run.gz"], ["x.run", "x.run.gz"]),
+        (["metric.run"], ["metric.run"]),
+        (["v1.2.run"], ["v1.2"]),
+    ],
+)
+def test_names_of_runs(files, monkeypatch, capsys, paths, names):
+    monkeypatch.chdir(files)
+    for path in paths:
+        target = files / path.rpartition("=")[2]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(target, "wt") if path.endswith(".gz") else open(target, "w") as stream:
+            stream.write(RUN)
+    assert main(["evaluate", "qrels.txt", *paths, "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split(",")[1:] == names
+
+
+@pytest.mark.parametrize("words", [["good.run", "good.run"], ["x=good.run", "x=bad.run"], ["bad=good.run", "bad.run"]])
+def test_two_runs_of_one_name(files, monkeypatch, capsys, words):
+    monkeypatch.chdir(files)
+    assert main(["evaluate", "qrels.txt", *words]) == 2
+    assert "NAME=" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["-m", "rr", "good.run", "bad.run"], ["good.run", "-m", "rr", "bad.run"]])
+def test_options_stand_anywhere(files, monkeypatch, capsys, words):
+    monkeypatch.chdir(files)
+    assert main(["evaluate", "qrels.txt", *words, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split()[0] == "metric,good,bad"
+    with pytest.raises(SystemExit):
+        main(["evaluate", "qrels.txt", *words, "--colour"])
+    assert "unrecognized arguments: --colour" in capsys.readouterr().err
+
+
+def test_quiet(files, capsys):
+    words = ["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr"]
+    assert main(words) == 0
+    assert "relevant from grade 1" in capsys.readouterr().out
+    assert main([*words, "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "2 judged queries" in out
+    assert "relevant from grade 1" not in out
+
+
+def test_no_wider_than_the_terminal(files, monkeypatch, capsys):
+    """Runs are rows where they are too many to be columns; where that is too wide too, the table has parts."""
+    runs = [f"a-run-with-number-{n}={files / 'good.run'}" for n in range(5)]
+    words = ["evaluate", str(files / "qrels.txt"), *runs, "-m", "rr,ap", "--quiet"]
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["run", "rr", "ap"]
+    assert lines[2].split() == ["a-run-with-number-0", "0.7500", f"{2 / 3:.4f}"]
+    monkeypatch.setenv("COLUMNS", "33")
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 33
+    assert [line.split() for line in lines if line.startswith("metric")] == [
+        ["metric", f"a-run-with-number-{n}"] for n in range(5)
+    ]
+    monkeypatch.delenv("COLUMNS")
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines()[0].split()[1] == "a-run-with-number-0"
+
+
+# -- columns -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "truth.csv").write_text("question,chunk,stars\n1,a,1\n1,b,2\n")
+    (tmp_path / "run.csv").write_text("question,found,sure\n1,x,3\n1,b,2\n")
+    (tmp_path / "both.csv").write_text("userid,itemid,score,relscore\n1,1,10,5\n1,3,8,2\n1,2,6,4\n1,6,2,1\n1,4,1,3\n")
+    (tmp_path / "bare.tsv").write_text("9\t1\t3\tb\t5\n9\t1\t2\ta\t5\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["truth.csv", "run.csv", "--columns", "query=question", "truth.item=chunk", "grade=stars", "run.item=found",
+         "score=sure"],
+        ["--columns", "truth.query=question", "run.query=question", "truth.item=chunk", "truth.grade=stars",
+         "run.item=found", "run.score=sure", "truth.csv", "run.csv"],
+        ["--columns", "query=question", "--columns", "truth.item=chunk", "--columns", "run.item=found", "truth.csv",
+         "run.csv", "--columns", "grade=stars", "--columns", "score=sure"],
+    ],
+)  # fmt: skip
+def test_columns_by_side(tables, monkeypatch, capsys, words):
+    monkeypatch.chdir(tables)
+    assert main(["evaluate", *words, "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == f"metric,run\nrr,{1 / 2}\n".replace("run", "run.csv", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["truth.csv", "one.run", "--columns", "query=question", "item=chunk", "grade=stars"], 1 / 2),
+        (["truth.csv", "one.run", "--columns", "query=question", "item=chunk", "truth.grade=stars"], 1 / 2),
+        (["one.qrels", "run.csv", "--columns", "query=question", "item=found", "score=sure"], 1 / 2),
+    ],
+)
+def test_columns_beside_a_file_that_has_none(tables, monkeypatch, capsys, words, value):
+    monkeypatch.chdir(tables)
+    (tables / "one.run").write_text("1 Q0 x 1 3 t\n1 Q0 b 2 2 t\n")
+    (tables / "one.qrels").write_text("1 0 b 1\n")
+    assert main(["evaluate", *words, "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.endswith(f"rr,{value}\n")
+    assert main(["explain", *words, "rr", "-q", "1"]) == 0
+    assert f"rr of query '1': {value:.4f}" in capsys.readouterr().out
+    other = "score=x" if words[0] == "truth.csv" else "grade=x"
+    assert main(["evaluate", *words, other]) == 2  # nobody has it
+    assert "--columns goes with csv" in capsys.readouterr().err
+
+
+def test_columns_by_position(tables, monkeypatch, capsys):
+    monkeypatch.chdir(tables)
+    roles = ["query=question", "item=chunk", "grade=stars", "run.query=1", "run.item=3", "run.score=2"]
+    assert main(["evaluate", "truth.csv", "bare.tsv", "--columns", *roles, "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "metric,bare\nrr,1\n"
+
+
+@pytest.mark.parametrize("role", ["colour=x", "truth.score=x", "side.item=x", "item"])
+def test_roles_that_there_are_not(tables, capsys, role):
+    assert main(["evaluate", str(tables / "truth.csv"), str(tables / "run.csv"), "--columns", role]) == 2
+    assert "the roles are " in capsys.readouterr().err or role == "item"
+
+
+def test_one_table_for_both_sides(tables, capsys):
+    """The table of Hivemall's document: 5 and 2 are found first of 5, 4, 3, 2, 1."""
+    assert main(["evaluate", str(tables / "both.csv"), "-m", "ndcg@2", "--format", "csv"]) == 0
+    name, value = capsys.readouterr().out.split()[1].split(",")
+    assert (name, float(value)) == ("ndcg@2", pytest.approx((5 + 2 / log2(3)) / (5 + 4 / log2(3))))
+    words = ["--columns", "query=question", "item=chunk", "grade=stars"]
+    assert main(["evaluate", str(tables / "truth.csv"), *words]) == 2
+    assert "has no score column, so it is not both the truth and the run; give a RUN too" in capsys.readouterr().err
+
+
+def test_what_was_seen_before(tables, monkeypatch, capsys):
+    """Without x, which question 1 has seen, b is first."""
+    monkeypatch.chdir(tables)
+    roles = ["--columns", "query=question", "truth.item=chunk", "grade=stars", "run.item=found", "score=sure"]
+    words = ["evaluate", "truth.csv", "run.csv", *roles, "-m", "rr", "--format", "csv"]
+    (tables / "train.csv").write_text("question,chunk\n1,x\n")
+    assert main(words) == 0
+    assert capsys.readouterr().out.endswith(f"rr,{1 / 2}\n")
+    assert main([*words, "--exclude", "train.csv"]) == 0
+    assert capsys.readouterr().out.endswith("rr,1\n")
+    (tables / "train.csv").write_text("query,item\n1,x\n")
+    plain = ["evaluate", "one.qrels", "one.run", "--exclude", "train.csv", "-m", "rr", "--format", "csv"]
+    (tables / "one.qrels").write_text("1 0 b 1\n")
+    (tables / "one.run").write_text("1 Q0 x 1 3 t\n1 Q0 b 2 2 t\n")
+    assert main(plain) == 0
+    assert capsys.readouterr().out.endswith("rr,1\n")
+
+
+# -- what went wrong -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["evaluate", "truth.csv", "run.csv"], "name it: --columns query=...; or positions, if this is no header line: "
+         "--columns query=0 item=1 ...\n"),
+        (["evaluate", "both.csv", "bare.tsv"], "say which is which: --columns query=0 item=1 score=2\n"),
+        (["evaluate", "qrels.txt", "bad.run", "--by", "country"], "--by goes with csv"),
+        (["evaluate", "qrels.txt", "odd"], "give --from-format, one of trec, csv"),
+        (["explain", "qrels.txt", "bad.run", "ap"], "give --query\n"),
+        (["evaluate", "qrels.txt", "bad.run", "-m", "bpref", "-s", "ties=expected"], "choose -s ties= another of"),
+        (["evaluate", "qrels.txt", "bad.run", "-m", "ap", "-s", "averaging=one_list"],
+         "ap: with -s averaging=one_list, items of all queries cannot be ordered by -s ties=item_desc"),
+    ],
+)  # fmt: skip
+def test_errors_speak_the_commands_language(files, tables, monkeypatch, capsys, words, told):
+    """They name options, not keywords of Python; and as one of them mends it, the usage was bad."""
+    monkeypatch.chdir(files)
+    (files / "odd").write_text("zzz\n")
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert told in err
+    assert err.startswith("rankstone: ")
+    assert err.count("\n") == 1
+
+
+def test_metrics_keep_their_parameters_in_errors(capsys):
+    assert main(["define", "ap(divisor='min(relevant,k)', ties='expected')@5x"]) == 2
+    assert "ap(divisor='min(relevant,k)', ties='expected')@5x" in capsys.readouterr().err
+
+
+def test_a_format_can_be_named(files, capsys):
+    """A run whose name says something else."""
+    (files / "run.csv").write_text(RUN)
+    words = [str(files / "qrels.txt"), str(files / "run.csv")]
+    for form in ("trec", "run=trec"):
+        assert main(["evaluate", *words, "--from-format", form, "-m", "rr", "--format", "csv"]) == 0
+        assert capsys.readouterr().out.endswith("rr,0.75\n")
+        assert main(["identify", *words, "rr=0.75", "--from-format", form]) == 0
+        assert "found" in capsys.readouterr().out
+        assert main(["explain", *words, "rr", "-q", "q2", "--from-format", form]) == 0
+        assert "rr of query 'q2': 0.5000" in capsys.readouterr().out
+    assert main(["evaluate", *words, "--from-format", "left=trec"]) == 2
+    assert "write truth=trec or run=trec" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -129,6 +396,7 @@ def test_output_file(files, capsys):
         (["define", "nothing"], "unknown metric 'nothing'"),
         (["conventions", "nothing"], "unknown convention 'nothing'"),
         (["evaluate"], "required"),
+        (["evaluate", "qrels.txt", "good.run", "-m", "ap", "-s", "averaging=weighted"], "needs weights"),
     ],
 )
 def test_bad_usage(files, words, told):
@@ -170,7 +438,7 @@ def test_standard_input(files):
 def test_convert(files, capsys):
     assert main(["convert", str(files / "good.run"), str(files / "good.parquet"), "--kind", "run"]) == 0
     assert main(["evaluate", str(files / "qrels.txt"), str(files / "good.parquet"), "-m", "rr", "--format", "csv"]) == 0
-    assert capsys.readouterr().out == "metric,good.parquet\nrr,0.75\n"
+    assert capsys.readouterr().out == "metric,good\nrr,0.75\n"
 
 
 def test_words_about_metrics_and_conventions(capsys):
@@ -184,6 +452,7 @@ def test_words_about_metrics_and_conventions(capsys):
     assert "score_precision = 'float32'" in capsys.readouterr().out
     assert main(["define", "ndcg@10", "-c", "hivemall", "-s", "gain=linear"]) == 0
     told = capsys.readouterr().out
+    assert told == f"{rs.define('ndcg@10', convention='hivemall', gain='linear')}\n"
     assert "sum of grade / log2(rank+1)" in told
     assert "convention hivemall with gain='linear'" in told
 
@@ -208,12 +477,42 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
     assert all(word in script for word in ("evaluate", "ndcg", "trec_eval", "per-query", "markdown"))
 
 
-def test_bash_completes(files, capsys):
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["evaluate", "-m", "nd"], ["ndcg"]),
+        (["evaluate", "-c", "trec"], ["trec_eval", "trec_eval-9", "trectools"]),
+        (["evaluate", "-s", "tie"], ["ties=", "tied_pairs="]),
+        (["evaluate", "-o", ""], []),
+        (["evaluate", "q.txt", "--quie"], ["--quiet"]),
+        (["trec_eval", "-m", "ndcg_"], ["ndcg_rel", "ndcg_cut"]),
+        (["trec_eval", "-m", "map"], ["map", "map_cut", "map_avgjg"]),
+        (["trec_eval", "-c", "trec"], []),
+        (["completion", "f"], ["fish"]),
+        (["metrics", "nd"], ["ndcg"]),
+        (["conv"], ["conventions", "convert"]),
+    ],
+)
+def test_bash_completes(capsys, words, offered):
     assert main(["completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    asked = script + '\nCOMP_WORDS=(rankstone evaluate -m nd); COMP_CWORD=3; _rankstone; echo "${COMPREPLY[@]}"'
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["ndcg"]
+    typed = " ".join(f"'{word}'" for word in ("rankstone", *words))
+    asked = f'COMP_WORDS=({typed}); COMP_CWORD={len(words)}; _rankstone; echo "${{COMPREPLY[@]}}"'
+    script = f"{capsys.readouterr().out}\n{asked}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered
+
+
+def test_other_shells_complete_the_same(capsys):
+    assert main(["completion", "zsh"]) == 0
+    assert "compinit" in capsys.readouterr().out  # without it zsh has no completion at all
+    assert main(["completion", "fish"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("from completion'" in line and "-a 'bash zsh fish'" in line for line in lines)
+    measures, flag = (
+        [line for line in lines if "from trec_eval'" in line and option in line] for option in ("-s m", "-s c")
+    )
+    assert " ndcg_cut " in measures[0]
+    assert " -a " not in flag[0]
 
 
 class Terminal:

@@ -1,6 +1,7 @@
 """PT-Ranking's first functions, beside their own code on torch tensors."""
 
 import inspect
+from timeit import repeat
 
 import numpy as np
 import pytest
@@ -43,6 +44,67 @@ def test_each_value_stays_at_its_k():
 def test_binary_labels_are_not_for_err():
     with pytest.raises(NotImplementedError, match="multi-level labels only"):
         ptranking.tor_err_at_ks([1, 0], [1], multi_level_rele=False)
+
+
+@pytest.mark.parametrize(
+    ("labels", "more", "problem"),
+    [
+        ([1, 0], ([0, 1],), r"ks are \[0, 1\]; a list is cut at ranks, whole numbers from 1"),
+        ([1, 0], ([1.5],), "whole numbers from 1"),
+        ([1, 0], ([3, 4],), r"holds 2 labels, fewer than each k of \[3, 4\]"),
+        ([[1, 0], [0, 1]], ([1],), r"shape \(2, 2\); give those of one list, or use rs.arrays.err"),
+        ([3, 0], ([1],), "grade 3 is above max_grade=2"),
+        ([-1, 1], ([2],), "label -1 is negative"),
+        ([1, float("nan")], ([2],), "label nan is no number"),
+    ],
+)
+def test_what_has_no_value_is_refused(labels, more, problem):
+    with pytest.raises(ValueError, match=problem):
+        ptranking.tor_err_at_ks(labels, *more, max_rele_level=2)
+
+
+@pytest.mark.parametrize("base", [2, 1.0, 0.5])
+def test_gains_of_any_base(base, original):
+    """A base of 1 makes every label worth nothing, one below 1 makes gains negative: so the original has it."""
+    levels = np.array([0.0, 1.0, 2.0, -1.0])
+    assert ptranking.rele_gain(levels, base).tolist() == original["rele_gain"](levels, base).tolist()
+
+
+def test_relevant_is_above_zero_and_nan_is_not(original):
+    import torch
+
+    labels = torch.tensor([float("nan"), 1.0, float("inf"), -1.0])
+    for name in ("tor_p_at_ks", "tor_ap_at_ks"):
+        assert getattr(ptranking, name)(labels, [1, 4]).tolist() == original[name](labels, [1, 4]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("tor_discounted_cumu_gain_at_ks", (3,)), ("tor_err_at_ks", ([1, 3], True, 4))]
+)
+def test_gradients(name, more, original):
+    import torch
+
+    found = []
+    for function in (getattr(ptranking, name), original[name]):
+        labels = torch.tensor([3.0, 0.0, 2.0], requires_grad=True)
+        function(labels, *more).sum().backward()
+        found.append(labels.grad.numpy())
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_time(original):
+    """The original's code checks nothing; ours may take a few times as long, not hundreds of times."""
+    import torch
+
+    labels = torch.arange(1000.0) % 5
+    calls = [("tor_p_at_ks", ([1, 5, 10],)), ("tor_err_at_ks", ([1, 5, 10], True, 4)),
+             ("tor_discounted_cumu_gain_at_ks", (1000,))]  # fmt: skip
+    for name, more in calls:
+        ours, theirs = (
+            min(repeat(lambda f=function, more=more: f(labels, *more), number=5, repeat=20))
+            for function in (getattr(ptranking, name), original[name])
+        )
+        assert ours < 20 * theirs, name
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,9 @@
 
 import re
 from statistics import fmean
+from timeit import repeat
+
+import numpy as np
 
 from rankstone.compat import recsys
 
@@ -42,6 +45,17 @@ def test_what_is_loaded_stays_as_it_was():
     assert test == [2.5, 1.0]
 
 
+def test_adding_takes_the_same_time_however_much_is_there():
+    rmse = recsys.RMSE()
+    first, _, last = (min(repeat(lambda: rmse.add(3, 2.5), number=times, repeat=20)) for times in (50, 1_000, 50))
+    assert last < 5 * first  # among 20,000 others
+    assert rmse.compute() == 0.5
+    mae = recsys.MAE()
+    mae.load(np.array([3, 1]), np.array([2.5, 1.0]))
+    mae.add(5, 4)
+    assert mae.compute() == (0.5 + 0 + 1) / 3
+
+
 def test_predicted_values_are_added_one_by_one():
     decision = recsys.PrecisionRecallF1()
     decision.load(["a", "b"], ["a"])
@@ -58,3 +72,15 @@ def test_means_keep_what_was_computed():
     aps = recsys.MeanAveragePrecision()
     aps.load([1, 2], 2)
     assert aps.get_average_precision_results() == [1.0]
+
+
+def test_loading_does_not_measure():
+    """All queries are measured at once, when asked for."""
+    mean = recsys.MeanReciprocalRank()
+    load, measure = (
+        min(repeat(call, number=20, repeat=10))
+        for call in (lambda: mean.load(["a", "b"], "b"), lambda: recsys.ReciprocalRank().compute(["a", "b"], "b"))
+    )
+    assert load < measure / 3
+    assert mean.compute() == 1 / 2
+    assert recsys.MeanAveragePrecision().get_average_precision_results() == []

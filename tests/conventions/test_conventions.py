@@ -180,3 +180,13 @@ def test_an_accumulator_keeps_orders_of_grades_apart():
     batches.update(rs.lists([[3, 1]], grades=[[2, 5]]), rs.lists([[1, 3]]))
     with pytest.raises(ValueError, match="some truths are orders of items and some are not"):
         batches.update(np.array([[0, 1]]), np.array([[2.0, 1.0]]))
+
+
+def test_choices_and_conventions_are_readable():
+    """One line each, in a terminal and in a notebook."""
+    lines = repr(rs.choices).splitlines()
+    assert len(lines) == len(rs.choices)
+    assert lines[0].startswith("ties: who goes first among equal scores; 'item_desc' (default), 'item_asc', 'input'")
+    for listing in (rs.choices, rs.conventions, rs.metrics):
+        assert repr(listing).count("\n") == len(listing) - 1
+        assert listing._repr_html_().count("<tr>") == len(listing)

@@ -137,6 +137,31 @@ class TestHandbook:
         for name, text in pages.items():
             run_page(name, text)
 
+    def test_numbers_of_tools_are_their_own(self, handbook: Any) -> None:
+        pages = handbook.pages()
+        row = re.search(r"^\| lightgbm 4.*$", pages["same-name.md"], re.MULTILINE)
+        assert row is not None
+        cells = [cell.strip() for cell in row[0].strip("|").split("|")]
+        assert cells[1:5] == [
+            "\N{EN DASH}",
+            "\N{EN DASH}",
+            "**0.5000**",
+            "0.6131",
+        ]  # of precision and recall it has none
+        assert "No number of another tool is on record." in pages["metrics/rbo.md"]
+        assert "| 0.8308 | lightgbm 4.7.0" in pages["metrics/ndcg.md"]
+        assert "lightgbm" not in pages["metrics/recall.md"].partition("## Who")[2]
+
+    def test_bars_in_tables(self, handbook: Any) -> None:
+        assert "<code>sum &#124;score - grade&#124; / n</code>" in handbook.pages()["metrics/index.md"]
+
+    def test_the_reference(self, handbook: Any) -> None:
+        page = handbook.pages()["reference.md"]
+        for name in ("rs.evaluate", "Result", "Saved", "Comparison", "Window", "Explanation", "Identified", "Stream"):
+            assert f"\n## {name}\n" in page
+        assert "| `per_query` | Values by metric" in page
+        assert "| `compare()` |" in page
+
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_make_targets_exist(path: Path) -> None:

@@ -1,9 +1,11 @@
 """Every script in examples/ runs as a user would run it, from any folder."""
 
+import re
 import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rankstone as rs
@@ -32,3 +34,39 @@ def test_simulation_is_reproducible_and_ranks_the_recommenders() -> None:
     assert {grade for grades in truth.values() for grade in grades.values()} == {1, 2, 3}
     ndcg = {name: rs.evaluate(truth, run, ["ndcg@10"])["ndcg@10"] for name, run in runs.items()}
     assert 0 < ndcg["popular"] < ndcg["noisy taste"] < ndcg["good taste"] < 1
+
+
+def test_movielens_as_downloaded(shared, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["movielens.py", str(shared("data/ml-latest-small"))])
+    runpy.run_path(str(EXAMPLES / "movielens.py"), run_name="__main__")
+    out = capsys.readouterr().out
+    assert "training                                   80,001  671 users" in out
+    assert "threshold=4; 671 judged queries" in out
+    (line,) = re.findall(r"^ndcg@10 .*[+-].*$", out, re.MULTILINE)
+    _, popular, neighbours, difference = line.split()
+    assert 0 < float(popular) < float(neighbours)
+    assert difference.startswith("+")
+
+
+def test_movielens_recommends_what_was_not_rated() -> None:
+    example = runpy.run_path(str(EXAMPLES / "movielens.py"))
+    ratings = example["simulate"](users=40, items=60)
+    users = set(ratings["user"].to_pylist()[:500])
+    rated = set(zip(ratings["user"].to_pylist(), ratings["item"].to_pylist(), strict=True))
+    for run in example["recommend"](ratings, np.array(sorted(users))).values():
+        assert set(run["query"].tolist()) == users
+        assert not rated & set(zip(run["query"].tolist(), run["item"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ratings.csv", "userId,movieId,rating,timestamp\n1,1193,5.0,978300760\n"),
+        ("ratings.dat", "1::1193::5::978300760\n"),
+        ("u.data", "1\t1193\t5\t978300760\n"),
+    ],
+)
+def test_movielens_forms(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    table = runpy.run_path(str(EXAMPLES / "movielens.py"))["read"](tmp_path)
+    assert table.to_pylist() == [{"user": 1, "item": 1193, "rating": 5, "time": 978300760}]

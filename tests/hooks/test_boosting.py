@@ -1,6 +1,9 @@
 """In training, a hook's number is the library's own, at every iteration and on both sets."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import rankstone as rs
@@ -99,6 +102,53 @@ def test_lightgbm_error_of_predictions(data):
     assert model.best_iteration == 1 + int(np.argmin(record["valid"]["l1"])) > 1
 
 
+def lgbm_ranker(data, hook, weights=False, **params):
+    lgb = pytest.importorskip("lightgbm")
+    ranker = lgb.LGBMRanker(n_estimators=ROUNDS, min_child_samples=3, n_jobs=1, verbose=-1, **params)
+    random = np.random.default_rng(3)
+    shares = [random.random(len(part.labels)) if weights else None for part in data]
+    return ranker.fit(
+        data.train.rows, data.train.labels, group=data.train.sizes, sample_weight=shares[0],
+        eval_set=[(part.rows, part.labels) for part in data], eval_group=[part.sizes for part in data],
+        eval_sample_weight=shares if weights else None, eval_names=["train", "valid"], eval_metric=hook, eval_at=[3, 5],
+        callbacks=[lgb.early_stopping(4, first_metric_only=True, verbose=False)] if params.get("metric") else None,
+    )  # fmt: skip
+
+
+# LightGBM 4.7 has another word for eval_set, that those before it do not know.
+old_words = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+
+
+@old_words
+@with_weights
+def test_lgbm_ranker(data, weights):
+    hook = rs.integrations.lightgbm(["ndcg@{3,5}"])
+    ranker = lgbm_ranker(data.all_with_relevant() if weights else data, hook, weights)
+    for part in ("train", "valid"):
+        for k in (3, 5):
+            same(ranker.evals_result_[part][f"rs.ndcg@{k} (lightgbm)"], ranker.evals_result_[part][f"ndcg@{k}"])
+    assert moves(ranker.evals_result_["valid"]["ndcg@5"])
+
+
+@old_words
+def test_lgbm_ranker_stops_early_on_our_metric(data):
+    ours = lgbm_ranker(data, rs.integrations.lightgbm("ndcg@3"), metric="None")
+    theirs = lgbm_ranker(data, None, metric="ndcg")
+    assert ours.best_iteration_ == theirs.best_iteration_
+    assert len(ours.evals_result_["valid"]["rs.ndcg@3 (lightgbm)"]) < ROUNDS
+
+
+@old_words
+def test_lgbm_without_groups(data):
+    lgb = pytest.importorskip("lightgbm")
+    model = lgb.LGBMRegressor(n_estimators=1, verbose=-1)
+    with pytest.raises(ValueError, match=r"give Dataset\(..., group=\), or fit\(..., group=, eval_group=\)"):
+        model.fit(
+            data.train.rows, data.train.labels, eval_set=[(data.valid.rows, data.valid.labels)],
+            eval_metric=rs.integrations.lightgbm("ndcg"),
+        )  # fmt: skip
+
+
 # -- XGBoost -------------------------------------------------------------------------------------------------
 
 
@@ -139,16 +189,16 @@ def test_xgboost_ndcg(data, weights):
     assert moves(theirs["valid"]["ndcg@10"])
     for part in ("train", "valid"):
         for name in names:
-            same(ours[part][f"rs.{name} (xgboost)"], theirs[part][name])
+            same(ours[part][f"rs.{name}(xgboost)"], theirs[part][name])
             np.testing.assert_allclose(
-                theirs[part][f"rs.{name} (xgboost)"], theirs[part][name], atol=6e-7
+                theirs[part][f"rs.{name}(xgboost)"], theirs[part][name], atol=6e-7
             )  # as it prints them
 
 
 def test_xgboost_ndcg_with_linear_gain(data):
     params = {"objective": "rank:ndcg", "eval_metric": ["ndcg@5"], "ndcg_exp_gain": False}
     _, ours, theirs = xgboost_trained(data, params, rs.integrations.xgboost("ndcg@5", gain="linear"))
-    same(ours["valid"]["rs.ndcg@5 (xgboost)"], theirs["valid"]["ndcg@5"])
+    same(ours["valid"]["rs.ndcg@5(xgboost)"], theirs["valid"]["ndcg@5"])
 
 
 @with_weights
@@ -168,7 +218,7 @@ def test_xgboost_map_and_precision(data, weights):
     assert moves(theirs["valid"]["map"])
     for part in ("train", "valid"):
         for their_name, our_name in names.items():
-            same(ours[part][f"rs.{our_name} (xgboost)"], theirs[part][their_name])
+            same(ours[part][f"rs.{our_name}(xgboost)"], theirs[part][their_name])
 
 
 def test_xgboost_stops_early_on_our_metric(data):
@@ -179,7 +229,7 @@ def test_xgboost_stops_early_on_our_metric(data):
         params = {"objective": "rank:ndcg", "eval_metric": ["ndcg@3"]}
         return xgboost_trained(data, params, rs.integrations.xgboost("ndcg@3"), callbacks=[stop])[0]
 
-    ours, theirs = trained("rs.ndcg@3 (xgboost)"), trained("ndcg@3")
+    ours, theirs = trained("rs.ndcg@3(xgboost)"), trained("ndcg@3")
     assert ours.best_iteration == theirs.best_iteration
     assert ours.num_boosted_rounds() < ROUNDS
 
@@ -191,6 +241,87 @@ def test_xgboost_without_groups(data):
         xgb.train(
             {}, matrix, 1, evals=[(matrix, "train")], custom_metric=rs.integrations.xgboost("ndcg"), verbose_eval=False
         )
+
+
+def xgb_ranker(data, metric, **params):
+    xgb = pytest.importorskip("xgboost")
+    ranker = xgb.XGBRanker(
+        n_estimators=ROUNDS, n_jobs=1, min_child_weight=0.01, objective="rank:ndcg", eval_metric=metric, **params
+    )
+    ranker.fit(
+        data.train.rows, data.train.labels, qid=data.train.queries, verbose=False,
+        eval_set=[(data.valid.rows, data.valid.labels)], eval_qid=[data.valid.queries],
+    )  # fmt: skip
+    return ranker
+
+
+@pytest.fixture
+def of_five(data):
+    """Queries of five rows each: XGBRanker averages by rows."""
+    parts = [part._replace(sizes=np.full(len(part.labels) // 5, 5)) for part in data]
+    return type(data)(*(
+        part._replace(rows=part.rows[: 5 * len(part.sizes)], labels=part.labels[: 5 * len(part.sizes)])
+        for part in parts
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("ours", "theirs", "grade"), [
+    ("ndcg@3", "ndcg@3", None), ("ndcg", "ndcg", None), ("ap@3", "map@3", 2), ("precision@3", "pre@3", 2),
+])  # fmt: skip
+def test_xgb_ranker(of_five, ours, theirs, grade):
+    data = of_five if grade is None else of_five.relevant_from(grade)
+    hook = rs.integrations.xgboost(ours)
+    found = xgb_ranker(data, hook).evals_result()["validation_0"][hook.__name__]
+    expected = xgb_ranker(data, theirs).evals_result()["validation_0"][theirs]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=6e-7)  # it prints 6 decimals
+    assert len(set(found)) > 4
+
+
+def test_xgb_ranker_averages_by_rows(data):
+    """Which is not XGBoost's own number, and the name says so."""
+    hook = rs.integrations.xgboost("ndcg@3")
+    assert hook.__name__ == "ndcg@3(rankstone,xgboost,by-rows)"
+    ranker = xgb_ranker(data, hook)
+    table = pd.DataFrame({
+        "query": data.valid.queries, "label": data.valid.labels, "score": ranker.predict(data.valid.rows),
+    })  # fmt: skip
+    values = rs.evaluate(table, None, "ndcg@3", convention="xgboost").per_query["ndcg@3"]
+    values[data.valid.sizes == 1] = 1
+    expected = np.average(values, weights=data.valid.sizes)
+    assert ranker.evals_result()["validation_0"][hook.__name__][-1] == pytest.approx(expected, abs=6e-7)
+    assert ranker.score(
+        pd.DataFrame(data.valid.rows).assign(qid=data.valid.queries), data.valid.labels
+    ) == pytest.approx(expected, abs=6e-7)
+
+
+def test_xgb_ranker_stops_early_at_the_highest(of_five):
+    ours = xgb_ranker(of_five, rs.integrations.xgboost("ndcg@3"), early_stopping_rounds=4)
+    theirs = xgb_ranker(of_five, "ndcg@3", early_stopping_rounds=4)
+    assert ours.best_iteration == theirs.best_iteration
+    lower = rs.integrations.xgboost("mae", averaging="macro")
+    found = xgb_ranker(of_five, lower, early_stopping_rounds=ROUNDS)
+    assert found.best_iteration == np.argmin(found.evals_result()["validation_0"]["rs.mae(rankstone,xgboost,by-rows)"])
+
+
+@pytest.mark.parametrize(("metrics", "choices", "problem"), [
+    (["ndcg@3", "ap"], {}, "XGBRanker takes one eval_metric, not ndcg@3, ap"),
+    ("rr", {}, "XGBRanker's early stopping would take rr for an error, and look for the lowest"),
+    ("ap", {"averaging": "micro"}, "XGBRanker averages by itself, which is not averaging='micro'"),
+    ("ap", {"undefined": "skip"}, "a query has no value, and XGBRanker leaves no query out"),
+])  # fmt: skip
+def test_what_xgb_ranker_cannot_do(metrics, choices, problem):
+    hook = rs.integrations.xgboost(metrics, **choices)
+    with pytest.raises(ValueError, match=rf"{problem}; xgb.train\(..., custom_metric=\) can do it"):
+        hook(np.zeros(3), np.arange(3))
+
+
+def test_hooks_can_be_pickled(data):
+    labels, scores, sizes = data.valid.labels, np.cos(np.arange(len(data.valid.labels))), data.valid.sizes
+    for hook, given in (
+        (rs.integrations.lightgbm("ndcg@3"), (labels, scores, None, sizes)),
+        (rs.integrations.xgboost("ndcg@3"), (labels[:4], scores[:4])),
+    ):
+        assert pickle.loads(pickle.dumps(hook))(*given) == hook(*given)
 
 
 # -- CatBoost ------------------------------------------------------------------------------------------------
@@ -251,6 +382,24 @@ def test_catboost_weights(data):
     name = next(one for one in record["learn"] if one.startswith("NDCG"))
     for part in ("learn", "validation"):
         same(record[part]["rs.ndcg@5 (catboost)"], record[part][name])
+
+
+def test_catboost_ranker(data):
+    cb = pytest.importorskip("catboost")
+    pools = catboost_pools(data)
+    hook = rs.integrations.catboost("ndcg@5", *pools)
+    ranker = cb.CatBoostRanker(
+        iterations=ROUNDS, depth=3, thread_count=2, random_seed=5, eval_metric=hook, allow_writing_files=False,
+        custom_metric=["NDCG:top=5;type=Base;hints=skip_train~false"], use_best_model=False,
+    )  # fmt: skip
+    ranker.fit(data.train.rows, data.train.labels, group_id=data.train.queries, eval_set=pools[1], verbose=False)
+    record = ranker.get_evals_result()
+    for part in ("learn", "validation"):
+        same(record[part]["rs.ndcg@5 (catboost)"], record[part]["NDCG:top=5;type=Base"])
+    again = pickle.loads(pickle.dumps(hook))
+    scores = ranker.predict(pools[1])
+    assert again.evaluate([scores], data.valid.labels, None) == hook.evaluate([scores], data.valid.labels, None)
+    assert type(again).__name__ == "rs.ndcg@5 (catboost)"
 
 
 def test_catboost_stops_early_on_our_metric(data):

@@ -1,6 +1,7 @@
 """`rs.integrations.TorchMetric`: as torchmetrics' own, in Lightning, and over two processes."""
 
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -30,7 +31,9 @@ def want(preds, labels, metrics=METRICS, **choices):
 
 
 def values(found):
-    return {name: float(value) for name, value in found.items()}
+    """The numbers by metric. Their names say whose definition it is."""
+    whose = re.compile(r"rs\.(.*) \(torchmetrics\)")
+    return {whose.fullmatch(name)[1]: float(value) for name, value in found.items()}
 
 
 @pytest.mark.parametrize("choices", [{}, {"averaging": "micro"}, {"no_relevant": "skip"}], ids=str)
@@ -111,7 +114,25 @@ def test_in_a_collection():
     )
     collection.update(preds, labels)
     expected = want(preds, labels)
-    assert values(collection.compute()) == pytest.approx({"ndcg": expected["ndcg@5"], "rr": expected["rr"]})
+    found = {name: float(value) for name, value in collection.compute().items()}
+    assert found == pytest.approx({"ndcg": expected["ndcg@5"], "rr": expected["rr"]})
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["matrices", "rows"])
+def test_in_a_collection_without_names(rows):
+    """Two metrics that have the same numbers at first are two all the same."""
+    preds = torch.tensor([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    labels = torch.tensor([[1, 0, 0], [0, 1, 0]])  # the first has 1 by either metric, the second 1 and 1/2
+    collection = MetricCollection([rs.integrations.TorchMetric(m) for m in ("hit_rate@5", "rr", "rbp(p=0.8)")])
+    for at in range(2):
+        indexes = torch.full((1, 3), at) if rows else None
+        collection.update(preds[at : at + 1], labels[at : at + 1], indexes=indexes)
+    for found in (collection, pickle.loads(pickle.dumps(collection)), collection.clone()):
+        assert {name: float(value) for name, value in found.compute().items()} == pytest.approx({
+            "rs_hit_rate@5 (torchmetrics)": 1,
+            "rs_rr (torchmetrics)": (1 + 1 / 2) / 2,
+            "rs_rbp(p=0_8) (torchmetrics)": (0.2 + 0.2 * 0.8) / 2,
+        })  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -157,18 +178,18 @@ RANK = """
             for start in range(0, len(part_preds), 10):
                 metric.update(part_preds[start : start + 10], part_labels[start : start + 10])
             for label, value in metric.compute().items():
-                print(f"{averaging} {name} {label} {float(value)!r}")
+                print(f"{averaging} {name}|{label}|{float(value)!r}")
         metric = rs.integrations.TorchMetric(["ndcg@5", "ap", "recall@5"], averaging=averaging)
         mine = torch.arange(len(rows)) % 3 == 0 if rank else torch.arange(len(rows)) % 3 != 0  # queries in pieces
         for part in torch.arange(len(rows))[mine].split(100):
             metric.update(preds.flatten()[part], labels.flatten()[part], indexes=rows[part])
         for label, value in metric.compute().items():
-            print(f"{averaging} rows {label} {float(value)!r}")
+            print(f"{averaging} rows|{label}|{float(value)!r}")
         metric = rs.integrations.TorchMetric(["ndcg@5", "ap", "recall@5"], averaging=averaging)
         if rank == 1:
             metric.update(preds.flatten(), labels.flatten(), indexes=rows)
         for label, value in metric.compute().items():
-            print(f"{averaging} rows of one {label} {float(value)!r}")
+            print(f"{averaging} rows of one|{label}|{float(value)!r}")
     dist.destroy_process_group()
 """
 
@@ -187,15 +208,37 @@ def test_two_processes(tmp_path):
     printed = [rank.communicate(timeout=240) for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], printed
     for out, _ in printed:
-        lines = [line.rsplit(" ", 2) for line in out.splitlines() if line.startswith(("macro", "micro"))]
+        lines = [line.split("|") for line in out.splitlines() if line.startswith(("macro", "micro"))]
         assert len(lines) == 2 * 4 * 3
         for how, label, value in lines:
             expected = want(preds, labels, ["ndcg@5", "ap", "recall@5"], averaging=how.split()[0])
-            assert float(value) == pytest.approx(expected[label], rel=1e-12), how
+            assert values({label: value}) == pytest.approx({m: expected[m] for m in values({label: 0})}, rel=1e-12), how
+
+
+def at_the_end(module, *batch):
+    module.ranking.update(*batch)
+
+
+def as_an_object(module, *batch):
+    module.ranking.update(*batch)
+    module.log_dict(module.ranking)
+
+
+def one_by_one(module, *batch):
+    for metric in (module.first, module.second):
+        metric.update(*batch)
+    module.log("rs.ndcg@5 (torchmetrics)", module.first)
+    module.log("rs.rr (torchmetrics)", module.second)
+
+
+def each_batch(module, *batch):
+    module.ranking(*batch)
+    module.log_dict(module.ranking, on_step=True, on_epoch=True)
 
 
 @pytest.mark.filterwarnings("ignore")  # Lightning has warnings of its own
-def test_lightning_logs_it():
+@pytest.mark.parametrize("step", [at_the_end, as_an_object, one_by_one, each_batch])
+def test_lightning_logs_it(step):
     lightning = pytest.importorskip("lightning")
     preds, labels = batches()
 
@@ -204,23 +247,30 @@ def test_lightning_logs_it():
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(()))
             self.ranking = rs.integrations.TorchMetric(["ndcg@5", "rr"])
+            self.first, self.second = rs.integrations.TorchMetric("ndcg@5"), rs.integrations.TorchMetric("rr")
 
         def validation_step(self, batch, _):
-            self.ranking.update(self.weight * batch[0], batch[1])
+            step(self, self.weight * batch[0], batch[1])
 
         def on_validation_epoch_end(self):
-            self.log_dict(self.ranking.compute())
-            self.ranking.reset()
+            if step is at_the_end:
+                self.log_dict(self.ranking.compute())
+                self.ranking.reset()
 
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(preds, labels), batch_size=16)
     trainer = lightning.Trainer(
         accelerator="cpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False,
         enable_model_summary=False,
     )  # fmt: skip
+    model = Model()
     for _ in range(2):  # the second time from the start
-        (found,) = trainer.validate(Model(), data, verbose=False)
+        (found,) = trainer.validate(model, data, verbose=False)
+        found = {name.replace("_epoch", ""): value for name, value in found.items()}
         expected = want(preds, labels, ["ndcg@5", "rr"])
-        assert found == pytest.approx(expected, rel=1e-6)  # Lightning logs float32
+        assert values(found) == pytest.approx(expected, rel=1e-6)  # Lightning logs float32
+    if step is each_batch:
+        last = want(preds[32:], labels[32:], ["ndcg@5", "rr"])
+        assert float(model.ranking(preds[32:], labels[32:])["rs.rr (torchmetrics)"]) == pytest.approx(last["rr"])
 
 
 LIGHTNING = """
@@ -243,7 +293,7 @@ LIGHTNING = """
 
         def on_validation_epoch_end(self):
             for label, value in self.ranking.compute().items():
-                print(f"{label} {float(value)!r}\\n", end="", flush=True)
+                print(f"{label}|{float(value)!r}\\n", end="", flush=True)
 
     dataset = torch.utils.data.TensorDataset(*(torch.from_numpy(data[name]) for name in ("preds", "labels")))
     trainer = lightning.Trainer(
@@ -264,8 +314,8 @@ def test_lightning_over_two_processes(tmp_path, averaging):
     script.write_text(textwrap.dedent(LIGHTNING))
     done = subprocess.run([sys.executable, script, tmp_path, averaging], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    found = [line.split() for line in done.stdout.splitlines() if line.startswith(("ndcg@5", "recall@5"))]
+    found = [line.split("|") for line in done.stdout.splitlines() if line.startswith("rs.")]
     assert len(found) == 2 * 2
     expected = want(preds, labels, ["ndcg@5", "recall@5"], averaging=averaging)
-    for label, value in found:
-        assert float(value) == pytest.approx(expected[label], rel=1e-12)
+    for process in (found[:2], found[2:]):
+        assert values(dict(sorted(process))) == pytest.approx(expected, rel=1e-12)

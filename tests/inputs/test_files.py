@@ -7,17 +7,22 @@ import lzma
 import os
 import pickle
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import rankstone as rs
 from rankstone.errors import FileError, NoRowsError
+from rankstone.inputs import batches
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import FORMATS, read_run, read_truth, same_ids
+from rankstone.measure.stream import evaluate_file
 
 Row = tuple[Any, Any, Any]
 
@@ -247,8 +252,10 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         (CSV_RUN.encode() + b"q,\xff,1\n", "run.csv:5: item '?' is not valid UTF-8"),
         ("query,item,score\n", "run.csv: has a header line but no rows"),
         ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
-        ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, user, "
-         "user_id, userid, qid, query_id, q_id, topic; or name it: columns={'query': ...}"),
+        ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, "
+         "query_id, qid, topic, topic_id, user, user_id, customer, customer_id, session, session_id, question_id; "
+         "or name it: columns={'query': ...}; or positions, if this is no header line: "
+         "columns={'query': 0, 'item': 1, ...}"),
         ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: the run has 2 columns called 'item'"),
         ("user,qid,item,score\nq,q,d,1\n", "run.csv:1: the run's query could be 'user' or 'qid'; rename one, "
          "or name it: columns={'query': ...}"),
@@ -488,6 +495,37 @@ def test_qrels_with_tabs_are_trec_but_other_tables_of_four_are_not_guessed(file:
     assert rows(read_truth(ratings, columns={"query": 0, "item": 1, "grade": 2})) == [(196, 242, 3.0)]
 
 
+@pytest.mark.parametrize("second", ["Q0", "0", "1", "Exp", "q0", "run"])
+@pytest.mark.parametrize("name", ["input.bm25", "run", "a.tsv"])
+def test_any_second_field_of_a_run(file: Any, second: str, name: str) -> None:
+    """trec_eval does not read it. `.tsv` is what some call a run with tabs."""
+    text = TREC_RUN.replace("Q0", second)
+    assert rows(read_run(file(name, text.replace(" ", "\t") if name.endswith("tsv") else text))) == RUN
+
+
+def test_qrels_with_any_iteration(file: Any) -> None:
+    assert rows(read_truth(file("judgments", "q1 3 d1 1\nq1 4 d2 0\nq2 x d1 2\n"))) == TRUTH
+
+
+def test_positions_are_of_a_table(file: Any) -> None:
+    path = file("a.tsv", "9\tq1\td2\t1\t3.5\tx\n")
+    assert rows(read_run(path)) == [("9", "d2", 3.5)]
+    assert rows(read_run(path, columns={"query": 1, "item": 2, "score": 4})) == [("q1", "d2", 3.5)]
+
+
+def test_fields_between_two_colons(file: Any) -> None:
+    """MovieLens 1M: `UserID::MovieID::Rating::Timestamp`."""
+    path = file("ratings.dat", "1::1193::5::978300760\n1::661::3::978302109\n")
+    assert problem(read_truth, path) == (
+        "ratings.dat:1: expected 3 columns (query item grade) or 2 in a file without a header line, found 4; "
+        "say which is which: columns={'query': 0, 'item': 1, 'grade': 2}"
+    )
+    columns = {"query": 0, "item": 1, "grade": 2}
+    assert rows(read_truth(path, columns=columns)) == [(1, 1193, 5.0), (1, 661, 3.0)]
+    bad = file("ratings.dat", "1::1193::5::978300760\n1::661::x::978302109\n")
+    assert problem(read_truth, bad, columns=columns) == "ratings.dat:2: grade 'x' is not a number"
+
+
 def test_a_format_that_cannot_be_told(file: Any) -> None:
     said = problem(read_run, file("notes.txt", "hello world\n"))
     assert said == (
@@ -527,9 +565,128 @@ def test_columns_are_checked(file: Any) -> None:
         read_run(path, columns={"grade": "score"})
     with pytest.raises(ValueError, match="columns mixes names and positions"):
         read_run(path, columns={"query": 0, "item": "item"})
-    with pytest.raises(ValueError, match=r"columns= goes with csv, tsv, jsonl and parquet; .* is trec"):
+    with pytest.raises(ValueError, match=r"columns= goes with csv, tsv, dat, jsonl and parquet; .* is trec"):
         read_run(file("a.run", TREC_RUN), columns={"query": "q"})
     assert "no position 5 for the item" in problem(read_run, path, columns={"query": 0, "item": 5})
+
+
+def test_no_such_column(file: Any) -> None:
+    """None is an answer too: the ratings are not grades, the scores do not order the rows."""
+    path = file("a.csv", "user,item,rating\n1,7,3\n")
+    assert rows(read_truth(path)) == [(1, 7, 3.0)]
+    assert rows(read_truth(path, columns={"grade": None})) == [(1, 7, None)]
+    assert rows(read_truth(file("b.csv", "1,7,3\n"), columns={"grade": None})) == [(1, 7, None)]
+    assert rows(read_truth(path, columns={"query": "user", "item": "item", "grade": None})) == [(1, 7, None)]
+    two = file("c.csv", "query,item,score,rank\nq,d,0.5,3\n")
+    assert rows(read_run(two, columns={"score": None})) == [("q", "d", -3.0)]
+    assert rows(read_run(two, columns={"score": None, "rank": None})) == [("q", "d", None)]
+
+
+def test_a_truth_has_no_scores(file: Any) -> None:
+    """BEIR's qrels call the grade a score."""
+    path = file("test.tsv", "query-id\tcorpus-id\tscore\n1\td1\t2\n1\td9\t0\n")
+    assert rows(read_truth(path)) == [(1, "d1", 2.0), (1, "d9", 0.0)]
+    assert read_truth(path).score is None
+    assert read_run(path).grade is None
+    line = '{"query-id": "1", "corpus-id": "d1", "score": 2}\n'
+    assert rows(read_truth(file("qrels.jsonl", line))) == [("1", "d1", 2.0)]
+
+
+def test_numbers_that_nobody_knows(file: Any) -> None:
+    """Not in ranked order without a word."""
+    said = problem(read_run, file("a.csv", "query,item,bm25\nq,d,0.5\nq,e,0.75\n"))
+    assert said.startswith("a.csv:1: the run has no score column, and 'bm25' could be it; name it: columns={'score': ")
+    assert "'bm25' could be it" in problem(read_run, file("a.jsonl", '{"query":"q","item":"d","bm25":0.5}\n'))
+    pq.write_table(pa.table({"query": ["q"], "item": ["d"], "bm25": [0.5]}), file("a.parquet", ""))
+    assert "'bm25' could be it" in problem(read_run, file("a.csv", "").parent / "a.parquet")
+    assert rows(read_run(file("a.csv", "query,item,year\nq,d,1999\n"))) == [("q", "d", None)]
+
+
+# -- scores or ranks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("1\td1\t1\n1\td9\t2\n2\td3\t1\n", True),  # as MS MARCO has it
+        ("1\td1\t0\n1\td9\t1\n2\td3\t0\n", True),
+        ("2\td3\t1\n1\td1\t1\n1\td9\t2\n", True),
+        ("1\td1\t1\n2\td3\t1\n1\td9\t2\n2\td4\t2\n", True),
+        ("1\td1\t2\n1\td9\t1\n2\td3\t1\n", False),  # best first
+        ("1\td1\t0.5\n1\td9\t1.5\n", False),
+        ("1\td1\t1\n1\td9\t1\n2\td3\t1\n2\td4\t2\n", False),
+        ("1\td1\t1\n2\td9\t1\n", False),  # the same either way
+        ("1\td1\t3\n2\td9\tinf\n", False),
+    ],
+)
+def test_a_third_column_that_counts_is_a_rank(file: Any, text: str, ranks: bool) -> None:
+    path = file("run.tsv", text)
+    read = read_run(path)
+    given = [float(line.split("\t")[2]) for line in text.splitlines()]
+    assert np.asarray(read.score).tolist() == [-value if ranks else value for value in given]
+    said = (f"{path}: the third column counts 1, 2, 3 in each query: read as ranks",) if ranks else ()
+    assert read.remarks == said
+    truth = {1: {"d1": 1}}
+    assert set(said) <= set(rs.evaluate(truth, path, "rr").remarks())
+    named = {"query": 0, "item": 1, "score": 2}
+    assert np.asarray(read_run(path, columns=named).score).tolist() == given
+
+
+def test_a_count_that_breaks_off_is_not_guessed(file: Any) -> None:
+    said = problem(read_run, file("run.tsv", "1\td1\t1\n1\td9\t2\n2\td3\t7\n"))
+    assert said == (
+        "run.tsv: its third column counts 1, 2, 3 as ranks do, but is 7 for query 2, item 'd3'; "
+        "say which: columns={'query': 0, 'item': 1, 'rank': 2}, or 'score': 2"
+    )
+
+
+@pytest.mark.parametrize("size", [6, 7, 20, 1000])
+def test_scores_or_ranks_in_batches(file: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first piece decides, and the others must agree."""
+    monkeypatch.setattr(batches, "BYTES", size)
+    truth = {query: {"d2": 1} for query in range(1, 5)}
+    text = "".join(f"{query}\td{rank}\t{rank}\n" for query in range(1, 5) for rank in range(1, 4))
+    path = file("run.tsv", text)
+    said = f"{path}: the third column counts 1, 2, 3 in each query: read as ranks"
+    if size < 14:  # one row: neither
+        with pytest.raises(FileError, match="cannot tell whether its third column is a score or a rank; say which"):
+            evaluate_file(truth, path, "rr")
+        return
+    result = evaluate_file(truth, path, "rr")
+    assert (result["rr"], result.remarks()[-1]) == (1 / 2, said)
+    for bad in ("5\td1\t1\n5\td2\t9\n", "5\td1\t0.5\n"):
+        with pytest.raises(FileError, match="its third column counts 1, 2, 3 as ranks do, but is"):
+            evaluate_file(truth, file("run.tsv", text + bad), "rr")
+    scores = file("run.tsv", text.replace("\t1\n", "\t9\n"))
+    assert evaluate_file(truth, scores, "rr")["rr"] == 1 / 3
+
+
+# -- two sides -------------------------------------------------------------------------------------------------
+
+
+def test_roles_for_both_sides_are_for_those_that_have_columns(file: Any) -> None:
+    truth = file("gold.csv", "question,chunk\nq1,d1\nq2,d3\n")
+    run = file("a.run", TREC_RUN)
+    roles = {"query": "question", "item": "chunk"}
+    assert rs.evaluate(truth, run, "rr", columns=roles)["rr"] == (1 / 2 + 1) / 2
+    assert evaluate_file(truth, run, "rr", columns=roles)["rr"] == (1 / 2 + 1) / 2
+    nested = file("run.json", '{"q1": ["d2", "d1"], "q2": ["d3"]}')
+    assert rs.evaluate(truth, nested, "rr", columns=roles)["rr"] == (1 / 2 + 1) / 2
+    qrels = file("qrels.txt", TREC_TRUTH)
+    for judged, columns in ((qrels, roles), (truth, {"truth": roles, "run": roles})):
+        with pytest.raises(ValueError, match=r"columns= goes with csv, .* is trec"):
+            rs.evaluate(judged, run, "rr", columns=columns)
+        with pytest.raises(ValueError, match=r"columns= goes with csv, .* is trec"):
+            evaluate_file(judged, run, "rr", columns=columns)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, lambda values: np.array(values, np.float32)])
+def test_scores_for_the_rows_of_a_file(file: Any, kind: Any) -> None:
+    path = file("test.svm", "1 qid:1 1:0.5\n0 qid:1 1:0.25\n1 qid:2 1:1\n")
+    scores = kind([0.25, 0.5, 0.125])
+    assert rs.evaluate(path, scores, "rr").per_query["rr"].tolist() == [1 / 2, 1]
+    with pytest.raises(ValueError, match=r"there are 2 scores, but .*test.svm has 3 rows"):
+        rs.evaluate(path, scores[:2], "rr")
 
 
 # -- bad lines left out ----------------------------------------------------------------------------------------
@@ -611,6 +768,15 @@ def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.M
     read = read_run(file("a.csv", text))
     assert read.query.type == pa.large_string()
     assert rows(read)[-1] == ("q1999", "d1999", 1999.0)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.run", "a.jsonl", "a.json"])
+def test_one_error_is_told_once(file: Any, name: str) -> None:
+    """And not how many ways of reading were tried."""
+    text = {"a.csv": CSV_RUN + "q\n", "a.run": TREC_RUN + "q\n", "a.jsonl": JSON_RUN + "{\n", "a.json": '{"q": 1}'}
+    with pytest.raises(FileError) as caught:
+        read_run(file(name, text[name]))
+    assert "another exception" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_errors_can_be_sent_to_another_process():

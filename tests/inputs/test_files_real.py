@@ -126,7 +126,7 @@ def dcg(grades: list[float]) -> float:
 
 
 def test_movie_ratings(shared: Shared) -> None:
-    truth = read_truth(shared("data/ml-latest-small/ratings.csv"), columns={"query": "userId", "item": "movieId"})
+    truth = read_truth(shared("data/ml-latest-small/ratings.csv"))
     assert len(truth.query) == 100_004
     assert len(np.unique(truth.query)) == 671
     assert set(np.asarray(truth.grade).tolist()) == {half / 2 for half in range(1, 11)}

@@ -52,21 +52,34 @@ def test_parquet(result: rs.Result, tmp_path: Path) -> None:
     write(result, tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
     assert table.equals(result.to_arrow())
-    assert json.loads(table.schema.metadata[b"rankstone"])["definitions"]["rr"]["cite"] == result.define("rr").cite
+    assert (
+        json.loads(table.schema.metadata[b"rankstone"])["runs"]["run"]["definitions"]["rr"]["cite"]
+        == result.define("rr").cite
+    )
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.txt"])
-def test_definitions_go_beside_what_has_no_room_for_them(result: rs.Result, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.trec", "a.md", "a.json"])
+def test_one_file_and_nothing_beside_it(result: rs.Result, tmp_path: Path, name: str) -> None:
     write(result, tmp_path / name)
-    beside = json.loads((tmp_path / f"{name}.json").read_text())
-    assert beside["definitions"]["rr"]["cite"] == result.define("rr").cite
-    assert beside["inputs"] == result.inputs
-    assert "per_query" not in beside
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_for_people(result: rs.Result, tmp_path: Path) -> None:
+    """The table that is printed, with the definitions under it."""
+    for ending, end in {"txt": "", "md": "\\_", "tex": "% ", "html": "<table>"}.items():
+        write(result, tmp_path / f"a.{ending}")
+        text = (tmp_path / f"a.{ending}").read_text()
+        assert "0.7500" in text
+        assert "rank of the first relevant item" in text
+        assert end in text
+    assert (tmp_path / "a.txt").read_text() == f"{result}\n"
+    assert (tmp_path / "a.md").read_text().splitlines()[0] == "| metric  |   mean |"
+    assert (tmp_path / "a.tex").read_text() == f"{result.to_latex()}\n"
 
 
 def test_trec(result: rs.Result, tmp_path: Path) -> None:
-    write(result, tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == (
+    write(result, tmp_path / "a.trec")
+    assert (tmp_path / "a.trec").read_text() == (
         "rr                    \tq1\t1.0000\nnum_ret               \tq1\t2\n"
         "rr                    \tq2\t0.5000\nnum_ret               \tq2\t2\n"
         "rr                    \tall\t0.7500\nnum_ret               \tall\t4\n"
@@ -79,9 +92,9 @@ def test_a_query_that_does_not_count_has_no_value(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == "query,rr\nq1,1\nq2,\n"
     write(result, tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text().splitlines()[1] == '{"query": "q2", "rr": null}'
-    write(result, tmp_path / "a.txt")
+    write(result, tmp_path / "a.trec")
     assert (
-        tmp_path / "a.txt"
+        tmp_path / "a.trec"
     ).read_text() == "rr                    \tq1\t1.0000\nrr                    \tall\t1.0000\n"
 
 
@@ -103,18 +116,19 @@ def test_ids_and_names_with_separators_in_them(tmp_path: Path) -> None:
     options = pa.csv.ParseOptions(newlines_in_values=True)
     assert pa.csv.read_csv(tmp_path / "a.csv", parse_options=options)["query"].to_pylist() == list(truth)
     with pytest.raises(ValueError, match="has white space in it and cannot be written as trec"):
-        write(result, tmp_path / "a.txt")
-    assert not (tmp_path / "a.txt").exists()
+        write(result, tmp_path / "a.trec")
+    assert not (tmp_path / "a.trec").exists()
 
 
 def test_unknown_endings_and_formats(result: rs.Result, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot tell the format by the name .*; end it with \.csv, \.tsv"):
         write(result, tmp_path / "a.doc")
-    with pytest.raises(ValueError, match="unknown format 'doc'; choose from csv, json, jsonl, parquet, trec, tsv"):
+    with pytest.raises(ValueError, match="unknown format 'doc'; choose from csv, html, json, jsonl, latex, markdown"):
         write(result, tmp_path / "a.csv", "doc")
     write(result, tmp_path / "a.doc", "csv")
     assert (tmp_path / "a.doc").read_text().startswith("query,rr")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.doc", "a.doc.json"]
+    with pytest.raises(ValueError, match=r"a\.csv is csv by its name, but json was asked for"):
+        write(result, tmp_path / "a.csv", "json")
 
 
 # -- whole or not at all ---------------------------------------------------------------------------------------
@@ -149,7 +163,7 @@ def test_a_writer_that_fails_midway(result: rs.Result, tmp_path: Path, monkeypat
         with pytest.raises(OSError, match="no space left"):
             write(result, target)
     assert path.read_bytes() == before
-    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "a.csv.json"]
+    assert sorted(tmp_path.iterdir()) == [path]
 
 
 def test_it_is_on_the_disk_before_it_takes_the_name(

@@ -6,6 +6,7 @@ import pickle
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def tell(online, number, name, at, what):
 
 
 def make(**choices):
-    return rs.Online(METRICS, window=WINDOW, horizon=HORIZON, by="country", **choices)
+    return rs.Online(METRICS, window=WINDOW, horizon=HORIZON, ahead=math.inf, by="country", **choices)
 
 
 def want(log, end, metrics=METRICS, country=None, **choices):
@@ -210,6 +211,11 @@ def broken(change):
         lambda state: state.update(lists=None),
         lambda state: state["lists"].append(state["lists"][0]),
         lambda state: state["lists"][0].pop(),
+        lambda state: state["lists"][0].__setitem__(5, [0.5]),
+        lambda state: state["lists"][0].__setitem__(5, [0.5, "x"]),
+        lambda state: state.update(times="noon"),
+        lambda state: state.update(times=None),
+        lambda state: state.update(scored=2),
         lambda state: state["lists"][0].__setitem__(1, "noon"),
         lambda state: state["lists"][0].__setitem__(1, 99),
         lambda state: state["lists"][0].__setitem__(2, "ab"),
@@ -298,9 +304,10 @@ def test_what_is_too_late_or_unknown_is_counted():
     online = rs.Online("rr", window=100, horizon=10)
     online.served("l1", ["a", "b"], time=0)
     online.outcome("nobody's", "a", time=3)
-    online.outcome("l1", "a", time=10)  # at the horizon: settled
+    online.outcome("l1", "a", time=10)  # at the horizon
     assert online.account["late outcomes"] == 1
-    online.served("l2", ["a"], time=0)  # the clock is at 10
+    online.advance(10)
+    online.served("l2", ["a"], time=0)
     assert online.account["late lists"] == 1
     online.served("l3", ["a"], time=5)  # not yet
     online.outcome("l3", "a", time=4)
@@ -308,14 +315,18 @@ def test_what_is_too_late_or_unknown_is_counted():
     online.outcome("l4", "a", time=0)
     assert online.account["late outcomes"] == 2
     assert online.account["outcomes that wait"] == 1
+    online.outcome("l5", "a", time=1_700_000_000_000)
+    assert online.account["outcomes that wait"] == 1
     online.advance(13)
     assert online.account["outcomes without a list"] == 1
     assert online.account == {
         "lists": 1, "late lists": 1, "outcomes": 0, "late outcomes": 2, "outcomes before their list": 1,
-        "outcomes without a list": 1, "lists that wait": 1, "outcomes that wait": 0,
+        "outcomes without a list": 1, "outcomes far ahead": 1, "lists taken back": 0,
+        "lists that wait": 1, "outcomes that wait": 0,
     }  # fmt: skip
     online.advance(15)
     assert online.compute()["rr"].mean == 0
+    assert "\nnot used: late lists: 1; late outcomes: 2; outcomes before their list: 1;" in str(online.compute())
     assert repr(online) == "Online(rr; 2 lists settled)"
 
 
@@ -333,11 +344,227 @@ def test_datetimes():
     online = rs.Online("rr", window=timedelta(hours=1), horizon=timedelta(minutes=1))
     online.served("l1", ["a"], time=noon)
     online.outcome("l1", "a", time=(noon + timedelta(seconds=59)).astimezone(timezone(timedelta(hours=3))))
-    online.served("l2", ["a"], time=noon.replace(tzinfo=None))  # UTC
-    online.advance(noon + timedelta(minutes=1))
+    online.served("l2", ["a"], time="2024-05-01T12:00:00Z")
+    online.advance("2024-05-01 15:01:00+03:00")
     found = online.compute()
     assert found["rr"].mean == 1 / 2
     assert found.end == noon.timestamp()
+    assert str(found).startswith("lists served after 2024-05-01 11:00:00 UTC and up to 2024-05-01 12:00:00 UTC; ")
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["2024-05-01T12:00:00", datetime(2024, 5, 1, 12), np.datetime64("2024-05-01T12:00"), pd.Timestamp("2024-05-01 12")],
+    ids=lambda time: type(time).__name__,
+)
+def test_a_time_without_a_zone_is_in_utc(time):
+    online = rs.Online("rr", window="1h")
+    online.advance(time)
+    assert online.compute().end == 1_714_564_800  # date -u -d 2024-05-01T12:00 +%s
+
+
+ONE_OF_EACH_KIND = [1_714_564_801, "2024-05-01T12:00:01", datetime(2024, 5, 1, 12, 0, 1, tzinfo=timezone.utc)]
+
+
+@pytest.mark.parametrize("call", [
+    lambda online, time: online.served("l2", ["a"], time=time),
+    lambda online, time: online.outcome("l1", "a", time=time),
+    lambda online, time: online.advance(time),
+    lambda online, time: online.merge(told(time)),
+    lambda online, time: restored(online).advance(time),
+], ids=["served", "outcome", "advance", "merge", "restored"])  # fmt: skip
+@pytest.mark.parametrize("first", ONE_OF_EACH_KIND, ids=["number", "text", "zone"])
+@pytest.mark.parametrize("time", ONE_OF_EACH_KIND, ids=["number", "text", "zone"])
+def test_all_times_are_of_one_kind(call, first, time):
+    online = told(first)
+    before = online.state_dict()
+    if time == first:
+        call(online, time)
+        return
+    with pytest.raises(ValueError, match=r"times .* were .*; give all in one way"):
+        call(online, time)
+    assert online.state_dict() == before
+
+
+def told(time):
+    online = rs.Online("rr", window="1h", horizon="1min")
+    online.advance(time)
+    return online
+
+
+def restored(online):
+    again = rs.Online("rr", window="1h", horizon="1min")
+    again.load_state_dict(json.loads(json.dumps(online.state_dict())))
+    return again
+
+
+@pytest.mark.parametrize(
+    ("span", "seconds"),
+    [("1h", 3600), ("30min", 1800), ("90s", 90), ("5m", 300), ("1d 12h", 129_600), ("1.5h", 5400), ("2w", 1_209_600)],
+)
+def test_spans_in_words(span, seconds):
+    online = rs.Online("rr", window=span, horizon=span, ahead=span)
+    assert (online.window, online.horizon, online.ahead) == (seconds, seconds, seconds)
+    assert rs.Online("rr", half_life=span).half_life == seconds
+
+
+# -- times that are wrong ------------------------------------------------------------------------------------
+
+
+def test_an_outcome_does_not_move_the_clock():
+    online = rs.Online("rr", window=3600, horizon=10)
+    online.served(1, [1], time=1.0)
+    online.outcome(1, 1, time=2)
+    online.outcome(1, 1, time=1_700_000_000_000)  # a client's milliseconds
+    online.served(2, [1], time=3.0)
+    online.advance(13)
+    assert online.compute()["rr"][::3] == (1 / 2, 2)
+    assert online.account["late outcomes"] == 1
+
+
+@pytest.mark.parametrize(("horizon", "ahead"), [(10, None), (None, None), (10, 50)])
+def test_a_list_far_ahead_is_an_error_and_nothing_is_lost(horizon, ahead):
+    online = rs.Online("rr", window=100, horizon=horizon, ahead=ahead)
+    limit = ahead or 100 + (horizon or 0)
+    online.served("l1", ["a"], time=1)
+    before = online.state_dict()
+    with pytest.raises(
+        ValueError, match=rf"list 'l2' is served at .* past the clock, which is 1; a list may be {limit}"
+    ):
+        online.served("l2", ["a"], time=1 + limit + 1)
+    assert online.state_dict() == before
+    online.served("l2", ["a"], time=1 + limit)
+    online.advance(9_999_999)  # said on purpose
+    online.served("l3", ["a"], time=9_999_999)
+    assert online.account["late lists"] == 0
+
+
+def test_milliseconds_beside_hours():
+    online = rs.Online("rr", window="1h")
+    with pytest.raises(
+        ValueError, match=r"time 1700000000000 would be after the year 5000: .* divide milliseconds by 1000"
+    ):
+        online.served("l1", ["a"], time=1_700_000_000_000)
+    rs.Online("rr", window=3_600_000).served("l1", ["a"], time=1_700_000_000_000)  # all in milliseconds
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_the_way_back(computed):
+    online = rs.Online("rr", window=100, horizon=10)
+    for number, time in enumerate((1, 8, 20)):
+        online.served(number, ["a", "b"], time=time)
+        online.outcome(number, "b", time=time + 1)
+    online.advance(95)  # by mistake
+    online.served("wrong", ["a"], time=95)
+    online.outcome("nobody's", "a", time=95)
+    if computed:  # then the list of time 20 has been settled
+        online.compute()
+    with pytest.raises(ValueError, match="time 96 is after the clock, which is 95"):
+        online.rewind(96)
+    online.rewind(22)
+    assert online.account["lists taken back"] == 1 + computed
+    assert online.account["outcomes without a list"] == 1
+    online.served("right", ["b"], time=22)
+    online.outcome("right", "b", time=23)
+    again = rs.Online("rr", window=100, horizon=10)
+    again.load_state_dict(json.loads(json.dumps(online.state_dict())))
+    for both in (online, again):
+        both.advance(32)
+        assert both.compute()["rr"][::3] == ((near(2 / 3), 3) if computed else (near(2.5 / 4), 4))
+
+
+def test_servers_whose_clocks_are_far_apart():
+    here, there = (rs.Online("rr", window=100, horizon=10) for _ in range(2))
+    here.served("l1", ["a"], time=1)
+    there.served("l2", ["a"], time=5_000)
+    for one, other in ((here, there), (there, here)):
+        with pytest.raises(ValueError, match="the clocks are 4,999 apart"):
+            one.merge(other)
+    here.advance(4_995)
+    here.merge(there)
+
+
+@pytest.mark.parametrize("window", [None, math.inf])
+@pytest.mark.parametrize("horizon", [None, 10])
+def test_no_window(window, horizon):
+    online = rs.Online("rr", window=window, horizon=horizon)
+    for time in (0, 1_000, 1_000_000):
+        online.served(time, ["a", "b"], time=time)
+    online.outcome(1_000_000, "b", time=1_000_009)
+    online.advance(1_000_010)
+    again = rs.Online("rr", horizon=horizon)
+    again.load_state_dict(json.loads(json.dumps(online.state_dict(), allow_nan=False)))
+    for both in (online, again):
+        assert both.compute()["rr"][::3] == (near(1 / 6), 3)
+    assert str(online.compute()).startswith(f"lists served up to {1_000_010 - (horizon or 0)}; ")
+
+
+# -- lists with scores ---------------------------------------------------------------------------------------
+
+SCORED = {"a": 0.1, "b": 0.9, "c": 0.5, "d": 0.9}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        SCORED,
+        list(SCORED.items()),
+        list(map(list, SCORED.items())),
+        [(item, np.float32(score)) for item, score in SCORED.items()],
+    ],
+    ids=["dict", "pairs", "JSON", "NumPy"],
+)
+@pytest.mark.parametrize("ties", ["item_desc", "item_asc", "input", "expected"])
+@pytest.mark.parametrize("clicked", ["b", "c"])
+def test_a_scored_list_stands_by_score(items, ties, clicked):
+    online = rs.Online("rr", window=100, horizon=10, ties=ties)
+    online.served("l1", items, time=0)
+    online.outcome("l1", clicked, time=1)
+    again = rs.Online("rr", window=100, horizon=10, ties=ties)
+    again.load_state_dict(json.loads(json.dumps(online.state_dict())))
+    # Two have 0.9; d has the higher id, b came first.
+    first = {"item_desc": 1 / 2, "item_asc": 1, "input": 1, "expected": (1 + 1 / 2) / 2}[ties]
+    for both in (online, again):
+        both.advance(10)
+        assert both.compute()["rr"].mean == (first if clicked == "b" else 1 / 3)
+
+
+def test_definitions_speak_of_what_served_lists_have():
+    online = rs.Online("rr", window=100)
+    online.served("l1", ["a"], time=0)
+    assert "missing" not in str(online.definitions["rr"])
+    assert "queries nobody judged" not in str(online.definitions["rr"])
+    assert "equal scores" not in str(online.definitions["rr"])
+    assert online.definitions["rr"].choices == rs.define("rr").choices
+    online.served("l2", {"a": 1}, time=0)
+    assert "equal scores in descending order of item id" in str(online.compute())
+
+
+def test_segments_of_several_words():
+    def fresh():
+        return rs.Online("rr", window=100, horizon=10, by=["variant", "country"])
+
+    online = fresh()
+    for number, (variant, country) in enumerate([("A", "FI"), ("A", "SE"), ("B", "FI"), ("A", "FI")]):
+        online.served(number, ["a", "b"], time=number, variant=variant, country=country)
+    online.outcome(0, "b", time=3)
+    online.outcome(2, "a", time=3)
+    online.advance(12)
+    again = fresh()
+    again.load_state_dict(json.loads(json.dumps(online.state_dict())))
+    for both in (online, again, pickle.loads(pickle.dumps(online))):
+        both.advance(13)
+        found = both.compute()
+        means = {segment: found.by[segment]["rr"].mean for segment in found.by}
+        assert means == {("A", "FI"): 1 / 4, ("A", "SE"): 0, ("B", "FI"): 1}
+    table = found.to_pandas()
+    assert table.columns.tolist() == ["variant", "country", "metric", "mean", "low", "high", "lists"]
+    assert table[["variant", "country"]].fillna("-").agg("".join, axis=1).tolist() == ["--", "AFI", "ASE", "BFI"]
+    assert table["mean"].tolist() == [3 / 8, 1 / 4, 0, 1]
+    assert found.to_arrow()["lists"].to_pylist() == found.to_dict()["estimates"]["lists"] == [4, 2, 1, 1]
+    assert str(found).splitlines()[4].split()[:4] == ["A", "FI", "rr", "0.2500"]
+    assert "<td style='text-align:left'>SE</td>" in found._repr_html_()
+    assert "country" in rs.Online("rr", by=["country"]).compute().to_dict()["estimates"]
 
 
 @pytest.mark.parametrize(
@@ -345,13 +572,28 @@ def test_datetimes():
     [
         (lambda: rs.Online("rr", window=0, horizon=1), "window=0; give a time above 0"),
         (lambda: rs.Online("rr", window=1, horizon=timedelta(0)), "horizon=.*; give a time above 0"),
-        (lambda: rs.Online("rr", horizon=1), "give a window or a half_life"),
+        (lambda: rs.Online("rr", window=1, horizon=math.inf), "horizon=inf; give a time above 0"),
+        (lambda: rs.Online("rr", window="an hour"), "window='an hour'; write it as '1h', '30min' or '1d 12h'"),
+        (lambda: rs.Online("rr", by=["a", "a"]), "name words that are told of each list, each once"),
+        (lambda: rs.Online("rr", by=[]), "name words that are told of each list"),
+        (lambda: rs.Online("rr", by="time"), "'time' means something else there"),
         (lambda: rs.Online("rr", window=1, horizon=1, confidence=95), "confidence=95; give a share between 0 and 1"),
         (lambda: rs.Online("rr", window=1, horizon=1, averaging="geometric"), "averaging='geometric' is not one sum"),
         (lambda: rs.Online("mae", window=1, horizon=1), "mae measures predicted ratings; choose metrics of lists"),
         (lambda: rs.Online("err", window=1, horizon=1), "err takes the highest grade of all queries"),
-        (lambda: make().served(1, ["a"], time=0), "list 1 comes with nothing; it takes country=, and no other word"),
-        (lambda: make().served(1, ["a"], time=0, country="FI", age=3), "list 1 comes with country, age; it takes"),
+        (lambda: make().served(1, ["a"], time=0), "list 1: it comes with nothing; it takes country=, and no other"),
+        (lambda: make().served(1, ["a"], time=0, country="FI", age=3), "list 1: it comes with country, age; it takes"),
+        (lambda: make().served(1, ["a"], time=0, country=["FI"]), "list 1: .*unhashable"),
+        (lambda: make().served(1, "ab", time=0, country="FI"), "list 1: its items are 'ab'; give them in a list"),
+        (lambda: make().served(1, {"a", "b"}, time=0, country="FI"), "list 1: its items are {.*; give them in a"),
+        (lambda: make().served(1, {"a": math.nan}, time=0, country="FI"), "list 1: item 'a': score nan is not a"),
+        (lambda: make().served(1, {"a": "2"}, time=0, country="FI"), "list 1: item 'a': score '2' is not a number"),
+        (lambda: make().served(1, [("a", 1), ("a", 2)], time=0, country="FI"), "list 1: item 'a' appears twice"),
+        (lambda: make().served(1, [("a", 1), "b"], time=0, country="FI"), "item 'b' has no score, but .'a', 1. seems"),
+        (lambda: make().outcome(1, ("a", 1), time=0), "list 1, item .*: this reads as an item with its score"),
+        (lambda: make().advance("noon"), "time 'noon' is no time; give a number, a datetime, or text such as"),
+        (lambda: make().advance("20240501"), "time '20240501' is no time; give a number"),
+        (lambda: make().advance(None), "time None is no time"),
         (lambda: make().served(1, ["a", "b", "a"], time=0, country="FI"), "list 1: item 'a' appears twice"),
         (lambda: make().served(1, ["a"], time=math.nan, country="FI"), "time nan is not a finite number"),
         (lambda: make().outcome(1, "a", time=0, grade=math.inf), "list 1, item 'a': grade inf is not a finite number"),
@@ -466,16 +708,34 @@ def test_a_decaying_window_forgets():
     assert found["rr"].lists == 5
 
 
-def test_an_interval_stays_within_the_bounds():
-    online = rs.Online(["hit_rate@1"], window=100, horizon=1)
-    for number in range(4):
-        online.served(number, ["a"], time=0)
-    for number in range(3):
-        online.outcome(number, "a", time=0)
+def clicked(metric, ranks, **options):
+    """Lists whose item of a rank was clicked."""
+    online = rs.Online(metric, window=100, horizon=1, **options)
+    for number, rank in enumerate(ranks):
+        online.served(number, ["a", "b", "c"], time=0)
+        online.outcome(number, " abcd"[rank], time=0)
     online.advance(1)
-    found = online.compute()["hit_rate@1"]
-    assert found.mean == 3 / 4
+    return online.compute()[metric]
+
+
+def test_an_interval_stays_within_the_bounds():
+    found = clicked("rr", [1, 1, 1, 2])
+    assert found.mean == 7 / 8
     assert 0 <= found.low < found.mean < found.high == 1
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize(("hits", "lists"), [(2, 2), (0, 3), (3, 4), (17, 40)])
+@pytest.mark.parametrize("averaging", ["macro", "micro"])
+def test_the_interval_of_a_share_is_wilsons(averaging, hits, lists, confidence):
+    found = clicked("hit_rate@1", [1] * hits + [2] * (lists - hits), confidence=confidence, averaging=averaging)
+    low, high = stats.binomtest(hits, lists).proportion_ci(confidence, method="wilson")
+    assert found == (hits / lists, near(low), near(high), lists)
+
+
+def test_lists_that_are_worth_more_than_a_share_have_students_interval():
+    found = clicked("dcg", [1, 1])  # 0 and 1 are not all it can be
+    assert found == (1, 1, 1, 2)
 
 
 def test_it_prints_a_table():
@@ -483,11 +743,12 @@ def test_it_prints_a_table():
     online.served(1, ["a"], time=0, country="FI")
     online.outcome(1, "a", time=0)
     online.advance(10)
-    lines = str(online.compute()).splitlines()
-    assert lines[0].split() == ["segment", "metric", "mean", "low", "high", "lists"]
+    title, *lines = str(online.compute()).splitlines()
+    assert title == "lists served after -30 and up to 0; low and high: 95 % intervals"
+    assert lines[0].split() == ["country", "metric", "mean", "low", "high", "lists"]
     assert lines[2].split() == ["all", "hit_rate@2", "1.0000", "nan", "nan", "1"]
     assert lines[6].split() == ["FI", "hit_rate@2", "1.0000", "nan", "nan", "1"]
-    assert online.compute().definitions["rr"] == rs.define("rr")
+    assert lines[-1] == "rankstone 0.1.0, convention rankstone"
     assert online.compute()[rs.rr].mean == 1
     assert list(online.compute()) == METRICS
 
@@ -499,7 +760,8 @@ def test_without_a_horizon_lists_count_as_they_stand():
     online.outcome("l1", "b", time=5)
     online.served("l2", ["c"], time=50)
     assert online.compute()["hit_rate@2"].mean == 1 / 2
-    online.outcome("l2", "c", time=100)  # l1 has left the window
+    online.outcome("l2", "c", time=100)
+    online.advance(100)  # l1 has left the window
     assert online.compute()["hit_rate@2"][::3] == (1, 1)
     online.outcome("l1", "a", time=101)
     assert online.account["outcomes that wait"] == 1  # its list is forgotten

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import time
 from math import isnan, log, sqrt
 
 import pytest
@@ -149,7 +150,54 @@ def test_share_of_the_first_ranks():
     assert rs.metrics.rbo([*same, *one], truth=[*same, *other], p=p) == pytest.approx(weight, abs=1e-6)
 
 
-def test_rbo_needs_an_order_without_gaps():
+def test_rbo_of_a_truth_with_an_item_twice():
+    """Of which the first row counts, so that the order is 6, 5."""
     truth = rs.columns(query=[1, 1, 1], item=[5, 5, 6], grade=[2, 1, 3])
-    with pytest.raises(ValueError, match="an item is there twice"):
-        rs.evaluate(truth, {1: {6: 2.0, 5: 1.0}}, "rbo", truth_duplicates="first")
+    assert rs.evaluate(truth, {1: {6: 2.0, 5: 1.0}}, "rbo", truth_duplicates="first")["rbo"] == pytest.approx(1)
+
+
+def test_rbo_of_equal_grades_is_the_mean_over_their_orders():
+    """c, b or b, c behind a: each order as a truth of its own. Corsi and Urbano, 2024, call this RBO-a."""
+    orders = (["a", "b", "c"], ["a", "c", "b"])
+    for run in itertools.permutations(("a", "b", "c", "x"), 3):
+        expected = sum(rs.metrics.rbo(list(run), truth=order) for order in orders) / 2
+        for rows in ({"a": 2, "b": 1, "c": 1}, {"c": 1, "b": 1, "a": 2}):
+            assert rs.metrics.rbo(list(run), truth=rows) == pytest.approx(expected, rel=1e-12)
+
+
+# -- long lists ----------------------------------------------------------------------------------------------
+
+LONG = 100_000
+NEIGHBOURS_SWAPPED = [at ^ 1 for at in range(LONG)]  # 1, 0, 3, 2 ...
+
+
+def test_kendall_of_a_long_list():
+    """One pair of each two neighbours is opposed. All pairs, compared one by one, would take minutes."""
+    pairs, opposed = LONG * (LONG - 1) / 2, LONG / 2
+    started = time.perf_counter()
+    found = rs.metrics.kendall(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
+    assert found == pytest.approx((pairs - 2 * opposed) / pairs, rel=1e-15)
+    assert time.perf_counter() - started < 20
+
+
+def test_tau_ap_of_a_long_list():
+    """At every second rank i one of the i - 1 items above is wrong."""
+    wrong = sum(1 / (i - 1) for i in range(2, LONG + 1, 2))
+    started = time.perf_counter()
+    found = rs.metrics.tau_ap(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
+    assert found == pytest.approx(2 / (LONG - 1) * (LONG - 1 - wrong) - 1, rel=1e-12)
+    assert time.perf_counter() - started < 20
+
+
+@pytest.mark.parametrize("values", [3, 10**6])
+def test_many_queries_as_scipy_has_them(values):
+    """Of different lengths, some of them empty, with many ties and with few."""
+    stats = pytest.importorskip("scipy.stats")
+    rng = random.Random(values)
+    lists = {q: [[rng.randrange(values) for _ in range(q)] for _ in "xy"] for q in range(40)}
+    truth, run = ({q: dict(enumerate(lists[q][side])) for q in lists} for side in (0, 1))
+    result = rs.evaluate(truth, run, ["kendall", "spearman"], undefined="nan")
+    for q, kendall, spearman in zip(result.queries, *result.per_query.values(), strict=True):
+        if len({*lists[q][0]}) > 1 and len({*lists[q][1]}) > 1:
+            assert kendall == pytest.approx(stats.kendalltau(*lists[q]).statistic, rel=1e-12)
+            assert spearman == pytest.approx(stats.spearmanr(*lists[q]).statistic, rel=1e-12)

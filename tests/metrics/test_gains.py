@@ -1,7 +1,9 @@
 """Hand-worked: metrics of graded relevance."""
 
-from math import log, log2, sqrt
+import time
+from math import fsum, log, log2, sqrt
 
+import numpy as np
 import pytest
 
 import rankstone as rs
@@ -142,3 +144,44 @@ def test_grade_too_large_for_the_gain():
 def test_unknown_gain(gain):
     with pytest.raises((ValueError, TypeError), match="gain"):
         rs.ndcg(labels=[1], gain=gain)
+
+
+def over_k_ones(discount, k):
+    """What k relevant items would earn, from a list whose first item is the only relevant one."""
+    return 1 / rs.ndcg(["a"], truth=["a"], k=k, ideal="ones", discount=discount)
+
+
+@pytest.mark.parametrize("k", [1, 2**20, 2**20 + 1, 3 * 10**6])
+@pytest.mark.parametrize(
+    ("discount", "by"),
+    [
+        ("log2(rank+1)", lambda rank: np.log2(rank + 1)),
+        ("ln(rank+1)", lambda rank: np.log(rank + 1)),
+        ("log2(max(rank,2))", lambda rank: np.log2(np.maximum(rank, 2))),
+        ("rank", lambda rank: rank),
+    ],
+)
+def test_an_ideal_list_of_millions(discount, by, k):
+    """As the discounts add up one by one."""
+    summed = fsum(1 / by(np.arange(1.0, k + 1)))
+    assert over_k_ones(discount, k) * (1 / by(1.0)) == pytest.approx(summed, rel=1e-14)
+
+
+@pytest.mark.parametrize("k", [10**9, 10**18])
+def test_an_ideal_list_far_longer_than_memory(k):
+    """The sum of 1 / rank is that of Euler: ln k + gamma + 1 / 2k."""
+    started = time.perf_counter()
+    assert over_k_ones("rank", k) == pytest.approx(log(k) + np.euler_gamma + 1 / (2 * k), rel=1e-14)
+    assert time.perf_counter() - started < 20  # one by one it takes a minute and a half, or thousands of years
+
+
+def test_a_gain_for_what_nobody_judged():
+    """known="returned" gives x grade 0, for which the table has a gain; where x stands is not kept."""
+    truth, run = {"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}
+    for table in ({0: 0.5, 1: 1}, {1: 1}):
+        with pytest.raises(ValueError, match=r"ndcg: known='returned' .* gain table .* 0: 0, .* in query 'q'"):
+            rs.evaluate(truth, run, "ndcg", gain=table, known="returned")
+    assert rs.evaluate(truth, run, "dcg", gain={0: 0, 1: 1}, known="returned")["dcg"] == pytest.approx(1 / log2(3))
+    judged = {"q": {"a": 1, "x": 0}}
+    found = rs.evaluate(judged, run, "dcg", gain={0: 0.5, 1: 1}, known="returned")["dcg"]
+    assert found == pytest.approx(0.5 / log2(2) + 1 / log2(3))

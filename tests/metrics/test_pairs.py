@@ -97,3 +97,10 @@ def test_auc_within_the_list_as_hivemalls_manual_prints_it():
     assert (rs.auc([1, 3, 2, 6], **given), rs.auc([1, 3, 2, 6], k=2, **given)) == (0.75, 1.0)
     assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], pairs="list") == 3 / 4
     assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4]) == 1 / 2
+
+
+@pytest.mark.parametrize("choice", [{"pairs": "list"}, {"known": "returned"}])
+def test_auc_of_k_places_needs_ranks_of_their_own(choice):
+    """Two items at rank 2 are three items at ranks up to 2."""
+    with pytest.raises(rs.errors.NoExpectedValue, match="no pairs of k places where items share a rank"):
+        rs.auc({"a": 2.0, "b": 1.0, "c": 1.0}, truth={"a": 1, "b": 0, "c": 0}, k=2, ties="group_mean", **choice)

@@ -147,3 +147,10 @@ def test_nothing_to_divide():
     assert rs.precision([], truth=["a"]) == 0
     assert rs.precision([], truth=[], both_empty=1) == 1
     assert rs.precision([], truth=["a"], both_empty=1) == 0
+
+
+@pytest.mark.parametrize(("given", "expected"), [({"nonrelevant": "list"}, 1 / 3), ({"catalogue": 10}, 1 / (10 - 2))])
+def test_fallout_of_a_truth_cut_at_k(given, expected):
+    """At 2 only a and b can be relevant: of c, x and y, which are not, the first two places hold c."""
+    found = rs.metrics.fallout(["c", "a", "b", "x", "y"], truth=["a", "b", "c"], k=2, truth_depth="k", **given)
+    assert found == pytest.approx(expected)

@@ -2,10 +2,12 @@
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -140,6 +142,75 @@ def test_it_prints_defines_and_groups_as_evaluate_does(spark: Any) -> None:
         assert found.by(groups)[group] == pytest.approx(means, rel=1e-12)
 
 
+@pytest.mark.parametrize("side", ["truth", "run"])
+def test_one_side_may_be_here(spark: Any, tmp_path: Path, side: str) -> None:
+    """A dict, a frame of any library, columns, lists or a file beside a table of Spark."""
+    metrics = ["ndcg@5", "ap", "kendall", "judged@5"]
+    expected = rs.evaluate(TRUTH, RUN, metrics)
+    local, value = (TRUTH, "grade") if side == "truth" else (RUN, "score")
+    tables = dict(zip(("truth", "run"), frames(spark, TRUTH, RUN), strict=True))
+    content = dict(zip(("query", "item", value), map(list, zip(*flat(local), strict=True)), strict=True))
+    arrow = pa.table(content)
+    (tmp_path / "side.tsv").write_text(
+        "\n".join(["\t".join(content), *("\t".join(map(str, row)) for row in flat(local))])
+    )
+    given = {
+        "dict": local,
+        "arrow": arrow,
+        "pandas": arrow.to_pandas(),
+        "lazy polars": pl.from_arrow(arrow).lazy(),
+        "columns": rs.columns(**content),
+        "file": tmp_path / "side.tsv",
+    }
+    for form in given.values():
+        same(rs.spark.evaluate(**{**tables, side: form}, metrics=metrics), expected)
+    renamed = arrow.rename_columns(["who", "what", "worth"])
+    roles = {side: {"query": "who", "item": "what", value: "worth"}}
+    same(rs.spark.evaluate(**{**tables, side: renamed}, metrics=metrics, columns=roles), expected)
+
+
+def test_a_local_order_is_an_order(spark: Any) -> None:
+    """`rbo` of a truth that is a list, and a run that is one."""
+    judged, returned = {1: [3, 1, 2], 2: [5, 4]}, {1: {1: 3.0, 3: 2.0, 2: 1.0}, 2: {5: 2.0, 4: 1.0}}
+    rows = [(query, item, score) for query, content in returned.items() for item, score in content.items()]
+    table = spark.createDataFrame(rows, "query int, item int, score double")
+    same(rs.spark.evaluate(judged, table, ["rbo", "rr"]), rs.evaluate(judged, returned, ["rbo", "rr"]))
+    truth = spark.createDataFrame([(1, 3), (2, 4)], "query int, item int")
+    found = rs.spark.evaluate(truth, {1: [1, 3], 2: [4, 5]}, "rr")
+    assert found["rr"] == (1 / 2 + 1) / 2
+
+
+def test_ids_of_a_file_are_text(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "some.qrels").write_text("1 0 7 1\nx 0 8 1\n")
+    (tmp_path / "whole.qrels").write_text("1 0 7 1\n")
+    run = spark.createDataFrame([(1, 8, 0.9), (1, 7, 0.5)], "query int, item int, score double")
+    assert rs.spark.evaluate(tmp_path / "whole.qrels", run, "rr")["rr"] == 1 / 2
+    assert rs.spark.evaluate(tmp_path / "some.qrels", run, "rr")["rr"] == (1 / 2 + 0) / 2
+
+
+def test_what_does_not_go_with_a_table_is_refused(spark: Any) -> None:
+    _, run = frames(spark, TRUTH, RUN)
+    for sides in ((TRUTH, RUN), (TRUTH, None)):
+        with pytest.raises(TypeError, match=r"neither the truth nor the run is a Spark table; use rs\.evaluate"):
+            rs.spark.evaluate(*sides, "ap")
+    with pytest.raises(TypeError, match="the truth is a list; beside a Spark table, give a dict"):
+        rs.spark.evaluate([1], run, "ap")
+    with pytest.raises(TypeError, match="the truth's query column holds bigint but the run's holds string"):
+        rs.spark.evaluate({1: ["a"]}, run, "ap")
+
+
+def test_no_other_door_collects_a_table(spark: Any) -> None:
+    truth, run = frames(spark, TRUTH, RUN)
+    calls = [
+        lambda: rs.explain(truth, run, "ap"),
+        lambda: rs.Accumulator("ap").update(truth, run),
+        lambda: rs.split.leave_last_out(run),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"this is a Spark table, .* rs\.spark\.evaluate .* table\.toPandas\(\)"):
+            call()
+
+
 def test_a_metric_of_ones_own(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_DECLARED", "_NAMES"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
@@ -235,3 +306,12 @@ def test_rows_are_spread_evenly(spark: Any) -> None:
     assert spark_hash(np.array(numbers, dtype=np.uint32)).tolist() == [one[0] for one in own]
     for count in (1, 4, 200, 2000):
         assert (spark_hash(_keys(count).astype(np.uint32)) % count).tolist() == list(range(count))
+
+
+def test_evaluate_hands_over(spark: Any) -> None:
+    """`rs.evaluate` measures a table of Spark's on the cluster; a truth may be here."""
+    run = spark.createDataFrame([(1, 8, 2.0), (1, 7, 1.0), (2, 9, 1.0)], "query int, item int, score double")
+    result = rs.evaluate({1: [7], 2: [9]}, run, "rr")
+    assert (type(result).__name__, result["rr"]) == ("SparkResult", 3 / 4)
+    with pytest.raises(TypeError, match="exclude= does not go with a Spark table"):
+        rs.evaluate({1: [7]}, run, "rr", exclude={1: [8]})

@@ -86,8 +86,43 @@ def test_errors_of_rows_and_options(run: Run) -> None:
     ap = "select average_precision(array(1, 3, 2, 6), array(1, 2, 4), 2{})"
     assert run(ap.format("")).first()[0] == 1 / 3
     assert run(ap.format(", '-convention hivemall-0.5'")).first()[0] == 1.0
-    with pytest.raises(Exception, match="k must be a whole number from 1, not 0 as beside the list"):
-        run("select ndcg(array(1), array(1), 0)").collect()
+
+
+def test_a_bad_k_shows_the_first_items_of_the_list(run: Run) -> None:
+    with pytest.raises(Exception, match=r"beside the list \[1, 2, 3, 4, 5, \.\.\.\] of 500 items it is 0"):
+        run("select ndcg(sequence(1, 500), array(1), 0)").collect()
+
+
+def test_maps(run: Run) -> None:
+    """A map has no order: the ideal list is sorted, and a map of scores is not cut."""
+    expected = (1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3))
+    assert run("select ndcg(array(1, 2), map(1, 1, 2, 3), 2)").first()[0] == pytest.approx(expected)
+    assert run("select ndcg(map(1, 0.9D, 2, 0.5D, 3, 0.1D), map(1, 1, 2, 3), 2)").first()[0] == pytest.approx(expected)
+    with pytest.raises(Exception, match="rs_err takes the highest grade of all queries; say it: max_grade="):
+        run("select rs_err(array(1), map(1, 3), 2)").collect()
+
+
+def test_a_map_keeps_the_order_of_its_keys_in_sql(run: Run) -> None:
+    rows = "values (1, 'a'), (3, 'c'), (2, 'b') as t(k, v)"
+    assert run(f"select map_keys(to_ordered_map(k, v, true)) from {rows}").first()[0] == [3, 2, 1]
+    assert run(f"select map_values(to_ordered_map(k, v, 2)) from {rows}").first()[0] == ["c", "b"]
+    assert run(f"select map_keys(to_ordered_list(k, v, '-vk_map')) from {rows}").first()[0] == [1, 2, 3]
+
+
+def test_columns_are_named_as_they_are_written(run: Run) -> None:
+    lists = "values (1, array(1, 2), array(2)), (2, array(2), array(2)) as t(g, rec, truth)"
+    found = run(f"select g, mrr(rec, truth, 5), to_ordered_list(g, g, '-reverse') from {lists} group by g order by g")
+    assert found.columns == ["g", "mrr(rec, truth, 5)", "to_ordered_list(g, g, '-reverse')"]
+    assert [tuple(row) for row in found.collect()] == [(1, 1 / 2, [1]), (2, 1.0, [2])]
+    found = run(f"select g, round(2 * mrr(rec, truth), 1) as r from {lists} group by g having mrr(rec, truth) < 1")
+    assert [tuple(row) for row in found.collect()] == [(1, 1.0)]
+
+
+def test_several_statements(session: Any) -> None:
+    text = "set hivevar:k=2; -- a ; in a comment\nselect /*+ broadcast(t) */ ${k} + a, 'x;y' from values (1) as t(a);"
+    assert tuple(rs.spark.sql(session, text).first()) == (3, "x;y")
+    with pytest.raises(ValueError, match="there is no statement to run"):
+        rs.spark.sql(session, "-- nothing")
 
 
 def test_every_metric_is_a_function(session: Any) -> None:
@@ -165,7 +200,7 @@ def test_recorded_cases_of_the_helpers(run: Run) -> None:
         expected = kind.ours.get(case["id"], case["expected"]) if kind else case["expected"]
         if case["metric"] == "each_top_k":
             assert same([list(row) for row in found], expected, 0), case["id"]
-        elif isinstance(found[0][0], dict):  # in no order
+        elif isinstance(found[0][0], dict):  # Spark hands a map over in no order
             assert same(sorted(map(list, found[0][0].items()), key=str), sorted(expected, key=str), 0), case["id"]
         else:
             assert same(found[0][0], expected, 0), case["id"]

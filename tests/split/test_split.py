@@ -458,6 +458,23 @@ def test_report_is_printed():
         assert "after" not in str(untimed)
 
 
+def test_shares_are_told_in_percent():
+    rows = frame([(1, item, item) for item in range(10)])
+    for split, told in [
+        (rs.split.per_user(rows, share=0.2, by="time"), "the last 20% of each user's rows by time, then by item; 10"),
+        (rs.split.per_user(rows, share=0.2), "20% of each user's rows at random, seed 0; 10"),
+        (rs.split.random(rows, 0.2), "20% of all rows at random, seed 0; 10"),
+    ]:
+        assert str(split.report).startswith(told)
+
+
+def test_a_table_of_spark_is_refused():
+    """It would be collected without a word."""
+    table = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe", "__arrow_c_stream__": None})()
+    with pytest.raises(TypeError, match=r"a table of Spark is not split where it is; frame\.toPandas\(\)"):
+        rs.split.leave_last_out(table)
+
+
 # -- real data -----------------------------------------------------------------------------------------------
 
 MOVIES = {"query": "userId", "item": "movieId", "time": "timestamp"}

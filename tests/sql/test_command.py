@@ -1,6 +1,7 @@
 """`rankstone sql`, as people run it."""
 
 import json
+import sys
 
 import pytest
 
@@ -43,14 +44,74 @@ def test_output_file(folder, capsys):
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("out.csv", "one\n1\n"),
+        ("out.json", '[\n  {\n    "one": 1\n  }\n]\n'),
+        ("out.md", "| one |\n|--:|\n| 1 |\n"),
+        ("out.txt", "one\n---\n  1\n---\n"),
+    ],
+)
+def test_a_files_name_tells_its_format(folder, name, text):
+    assert main(["sql", "select 1 as one", "-o", name]) == 0
+    assert (folder / name).read_text().replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_query_in_a_file(folder, capsys):
+    (folder / "query.sql").write_text("-- all of them\nselect count(*) as n from rec;", encoding="utf-8-sig")
+    assert main(["sql", "query.sql", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "n\n3\n"
+
+
+def test_two_files_of_one_name(folder, capsys):
+    (folder / "both.csv").write_text("a\n1\n")
+    (folder / "both.jsonl").write_text('{"a": 2}\n')
+    assert main(["sql", "select a from 'both.jsonl'", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "a\n2\n"
+    assert main(["sql", "select a from both"]) == 1
+    assert "both could be 'both.csv' or 'both.jsonl': write from 'both.csv'" in capsys.readouterr().err
+
+
+def test_a_table_may_have_the_name_of_a_file(capsys):
+    text = "create table truth as select 7 as itemid; select itemid from truth"
+    assert main(["sql", text, "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "itemid\n7\n"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        """select to_ordered_list(itemid, score, "-reverse") from rec group by userid""",
+        "set hivevar:k=2; select ${k}",
+        "select u, x from (select 1 as u, array(3) as a) t lateral view explode(a) e as x",
+    ],
+)
+def test_what_is_written_for_hive(capsys, query):
+    assert main(["sql", query]) == 1
+    assert "it is written for Hive: add --hive" in capsys.readouterr().err
+    assert main(["sql", "--hive", query]) == 0
+
+
+def test_without_duckdb(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert main(["sql", "select 1"]) == 2
+    assert "rs.sql needs DuckDB: pip install" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("words", "code", "told"),
     [
         (["select * from broken"], 1, "broken.parquet"),
         (["select nope(1)"], 1, "nope"),
         (["-c", "nobody", "select 1"], 2, "unknown convention 'nobody'"),
         (["select ndcg([1], [1], 0)"], 1, "k must be a whole number from 1"),
+        (["missing.sql"], 1, "missing.sql: No such file"),
+        (["select 1", "-o", "out.xyz"], 2, "end it with .csv, .tsv"),
+        (["select 1", "-o", "out.csv", "--format", "json"], 2, "out.csv is csv by its name, but json was asked for"),
     ],
 )
 def test_errors(capsys, words, code, told):
     assert main(["sql", *words]) == code
-    assert told in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert told in error
+    assert "--hive" not in error

@@ -48,6 +48,20 @@ def fails(connection, text, told):
         connection.sql(text).fetchall()
 
 
+def asked(connection, text):
+    try:
+        return ask(connection, text)
+    except duckdb.Error as error:
+        return error
+
+
+def evaluated(truth, run, metric, convention):
+    try:
+        return rs.evaluate(truth, run, metric, convention=convention)[metric]
+    except ValueError as error:
+        return error
+
+
 class TestPage:
     """Both queries of the page, letter by letter, and the numbers it prints."""
 
@@ -114,11 +128,39 @@ class TestMeasures:
         found = ask(connection, "select ndcg([1, 2], map {1: 1, 2: 3}, 2)")  # a map has no order
         assert found == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
 
+    def test_a_map_of_scores_with_a_cutoff(self, connection):
+        """Cutting a list is no business of SQL: a map has no first items."""
+        found = ask(connection, "select recall_at(map {'a': 0.5, 'b': 0.9, 'c': 0.7}, ['a', 'c'], 2)")
+        assert found == 1 / 2
+
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            ("-duplicates first", 1),  # without the second 7, 8 stands at rank 2
+            ("-duplicates count", 0),
+            ("-duplicates count -known returned", 0),
+        ],
+    )
+    def test_below_the_cutoff(self, connection, options, expected):
+        connection.execute("create table t as select [7, 7, 8, 9, 9, 9] as rec, [8, 5] as truth")
+        assert ask(connection, f"select hitrate(rec, truth, 2, '{options}') from t") == expected
+        convention = rs.conventions["hivemall"].with_choices(duplicates="first")
+        rs.sql.register(connection, convention)
+        assert ask(connection, "select hitrate(rec, truth, 2) from t") == 1
+
+    def test_a_divisor_that_is_the_lists_length(self, connection):
+        """1/2 at rank 2, over min(3 relevant items, 6 returned ones)."""
+        ap = "select average_precision([7, 8, 1, 2, 3, 4], [8, 5, 6], 2, '-divisor min(relevant,retrieved)')"
+        assert ask(connection, ap) == pytest.approx((1 / 2) / 3)
+
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("ndcg([1], [1], -1)", r"k must be a whole number from 1, not -1 as beside the list \[1\]"),
-            ("ndcg([1], [1], 0)", "k must be a whole number from 1, not 0"),
+            ("ndcg([1], [1], -1)", r"k must be a whole number from 1; beside the list \[1\] it is -1$"),
+            ("recall_at([1, 2], [1], 0)", r"beside the list \[1, 2\] it is 0$"),
+            ("recall_at(range(500), [1], 0)", r"beside the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items it is 0$"),
+            ("ndcg(range(500), [1], null::int)", r"k is null beside the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items;"),
+            ("rs_recall([1], range(100, 105)[:0], 1, '-undefined error')", r"rs_recall: .* with the truth \[\]$"),
             ("ndcg([1], [1], null::int)", r"k is null beside the list \[1\]"),
             ("ndcg([1], [1], 1.5)", "k must be a whole number, not decimal"),
             ("ndcg(1, [1])", "rec is int32; it must be a list of items"),
@@ -129,7 +171,10 @@ class TestMeasures:
             ("ndcg([1, 1], [1], 2, '-duplicates error')", "twice"),
             ("rs_r_precision([1], [1], 2)", "r_precision has no place for a cutoff"),
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
-            ("rs_err([1], map {1: 3})", "the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'"),
+            (
+                "rs_err([1], map {1: 3}, 2)",
+                "rs_err takes the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'",
+            ),
         ],
     )
     def test_errors(self, connection, text, told):
@@ -178,6 +223,40 @@ class TestRegistry:
             mean = rs.evaluate(truth, run, label, convention=convention)[label]
             assert ask(connection, call) == pytest.approx(mean, abs=1e-12, nan_ok=True), name
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("convention", rs.conventions)
+    @pytest.mark.parametrize("first", [4, 12], ids=["found", "nothing found"])
+    def test_a_mean_is_the_conventions_or_refused(self, connection, convention, first):
+        """Every metric there is, with grades and scores: what `evaluate` says, or an error that says what to do."""
+        rng = np.random.default_rng(7)
+        items = [rng.permutation(30).tolist() for _ in range(25)]
+        truth = {q: {i: float(rng.integers(0, 4)) for i in some[: 2 + q % 9]} for q, some in enumerate(items)}
+        run = {q: {i: 1 / n for n, i in enumerate(some[first:], 1)} for q, some in enumerate(items)}
+        connection.execute("create table t(rec map(int, double), truth map(int, double))")
+        connection.executemany("insert into t values (?, ?)", [(run[q], truth[q]) for q in truth])
+        rs.sql.register(connection, convention)
+        for name, row in declared().items():
+            label, cut = (f"{name}@6", ", 6") if row.takes_k else (name, "")
+            mean = evaluated(truth, run, label, convention)
+            found = asked(connection, f"select rs_{name}(rec, truth{cut}) from t")
+            if isinstance(found, duckdb.Error):
+                told = re.search(r"use rs\.evaluate|-max_grade 4", str(found))
+                assert told or isinstance(mean, ValueError), (label, found)
+            elif found is None:  # no row counts
+                assert isinstance(mean, ValueError) or math.isnan(mean), label
+            else:
+                assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), label
+
+    def test_the_mean_where_nothing_could_be_earned(self, connection):
+        """What the convention says of no rows, and of rows without a relevant item, where it divides once for all."""
+        connection.execute("create table t as select [1, 2] as rec, [3][:0] as truth")
+        for none, zeros in ((0, 1), (0, 0), ("nan", 1), ("nan", "nan")):
+            choices = {"averaging": "micro", "no_queries": none, "undefined": zeros}
+            rs.sql.register(connection, rs.conventions["rankstone"].with_choices(**choices))
+            for rows, expected in (("t", zeros), ("t where false", none)):
+                found = ask(connection, f"select rs_recall(rec, truth) from {rows}")
+                assert found == (None if expected == "nan" else expected), (choices, rows)
+
     def test_one_name_is_one_number(self, connection):
         """`rs_<metric>` follows rankstone as `rs.evaluate` does, its own mean too: rmse is over all rows."""
         truth = {q: {i: float((q * i) % 3) for i in range(5)} for q in range(6)}
@@ -210,6 +289,14 @@ class TestRegistry:
             from rankstone.metrics import registry
 
             del registry._DECLARED["last_rank"], registry._NAMES["last_rank"]
+
+    def test_what_arguments_are_called(self, connection):
+        """As DuckDB shows it to who looks for a function."""
+        listed = "select parameters from duckdb_functions() where function_name = '{}' order by len(parameters)"
+        forms = [["rec", "truth"], ["rec", "truth", "k_or_options"], ["rec", "truth", "k", "options"]]
+        for name in ("ndcg", "ndcg_score", "rs_err"):
+            assert [row[0] for row in connection.sql(listed.format(name)).fetchall()] == forms
+        assert ask(connection, listed.format("f1score")) == ["actual", "predicted"]
 
     def test_names(self):
         assert {"ndcg", "recall_at", "rs_err", "rs_rbp"} <= measures().keys()

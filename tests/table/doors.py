@@ -205,8 +205,8 @@ def goes_by_rows(convention):
 
 
 def goes_by_the_truths_rows(metric, convention):
-    """Does the order of the truth's rows matter. To rbo it does only by mistake, see test_doors."""
-    return metric.name == "rbo" or rs.conventions[convention].choices.get("truth_depth") == "k"
+    """Does the order of the truth's rows matter: a convention says so."""
+    return rs.conventions[convention].choices.get("truth_depth") == "k"
 
 
 def goes_by_lists_of_grades(metric, convention):

@@ -83,13 +83,12 @@ class List:
 
     def hits(self, depth=None):
         """Relevant items among the first `depth`."""
-        found = 0.0
-        for item in self.first(depth):
-            beyond = (
-                self["truth_depth"] == "k" and depth is not None and item in self.truth and self.place(item) > depth
-            )
-            found += 0.0 if beyond else self.credit(item)
-        return found
+        return sum(self.counted(item, depth) for item in self.first(depth))
+
+    def counted(self, item, depth):
+        """Its credit; none where only the first `depth` items of the truth can be relevant."""
+        beyond = self["truth_depth"] == "k" and depth is not None and item in self.truth and self.place(item) > depth
+        return 0.0 if beyond else self.credit(item)
 
     def places(self, divisor):
         if self.k is None:
@@ -145,9 +144,11 @@ def r_precision(one):
 
 def fallout(one):
     if one["catalogue"] is not None:
-        return _places_shown(one) - one.hits(one.k), one["catalogue"] - one.relevant
+        relevant = sum(one.counted(item, one.k) for item in one.truth)
+        return _places_shown(one) - one.hits(one.k), one["catalogue"] - relevant
     if one["nonrelevant"] == "list" or one["known"] == "returned":
-        return _places_shown(one) - one.hits(one.k), one.retrieved - one.hits()
+        relevant = sum(one.counted(item, one.k) for item in one.items)
+        return _places_shown(one) - one.hits(one.k), one.retrieved - relevant
     return sum(one.is_bad(item) for item in one.shown), one.nonrelevant
 
 
@@ -439,7 +440,8 @@ def _correlation(x, y):
 def _opinions(one):
     """What the run and the truth think of each item they share, in the run's order."""
     common = [item for item in one.items if item in one.truth]
-    run = [one.scores[item] if one.scores else -one.rank(item) for item in common]
+    by_score = one.scores and one["ties"] != "expected"  # then it is the mean over orders without ties
+    run = [one.scores[item] if by_score else -one.rank(item) for item in common]
     truth = [-one.place(item) if one.ordered_truth else one.truth[item] for item in common]
     return run, truth
 
@@ -477,17 +479,34 @@ def tau_ap(one):
 
 
 def rbo(one):
-    """Webber, Moffat and Zobel, 2010, equation 32, with the overlaps counted from the lists themselves."""
+    """Webber, Moffat and Zobel, 2010, equation 32, with the overlaps counted from the lists themselves.
+
+    Of equal grades any may be the first: the mean over all sets that can be the truth's first items.
+    """
     p = one["p"]
-    by_grade = list(one.truth) if one.ordered_truth else sorted(one.truth, key=lambda item: -one.truth[item])
-    short, long = sorted((one.shown, by_grade[: one.k]), key=len)
-    s, n = len(short), len(long)
+    s, n = sorted((len(one.shown), len(list(one.truth)[: one.k])))
     if s == 0:
         return float(n == 0), 1
-    overlap = [len(set(short[:d]) & set(long[:d])) for d in range(n + 1)]
+    overlap = [_mean(len(set(one.shown[:d]) & first) for first in _first_sets(one, d)) for d in range(n + 1)]
     first = sum(overlap[d] / d * p**d for d in range(1, n + 1))
     second = sum(overlap[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
     return (1 - p) / p * (first + second) + ((overlap[n] - overlap[s]) / n + overlap[s] / s) * p**n, 1
+
+
+def _first_sets(one, depth):
+    """Every set of items that can be the truth's first ones."""
+    depth = min(depth, len(one.truth))
+    if one.ordered_truth:
+        return [set(list(one.truth)[:depth])]
+    last = sorted(one.truth.values(), reverse=True)[depth - 1] if depth else math.inf
+    above = {item for item, grade in one.truth.items() if grade > last}
+    level = [item for item, grade in one.truth.items() if grade == last]
+    return [above | set(some) for some in itertools.combinations(level, depth - len(above))]
+
+
+def _mean(values):
+    values = list(values)
+    return sum(values) / len(values)
 
 
 # -- the list of them ----------------------------------------------------------------------------------------
@@ -634,6 +653,9 @@ def evaluate(name, k, params, truth, run, choices):
         queries += [query for query in run if query not in truth]
     graded = {query: as_grades(truth.get(query, {})) for query in queries}
     if options["known"] == "returned" and name not in AGREEMENT:
+        unjudged = any(item not in graded[query] for query in queries for item in run.get(query, ()))
+        if unjudged and isinstance(options.get("gain"), dict) and options["gain"].get(0) != 0:
+            raise RefusedError  # a list is computed from what was judged
         graded = {query: _known_of(graded[query], run.get(query, ())) for query in queries}
         seen = graded
     else:
@@ -678,7 +700,7 @@ def evaluate(name, k, params, truth, run, choices):
     if options["averaging"] == "parts" and any(counted):
         mean = _mean_of_parts(k, options, truth, run, counted)
     else:
-        mean = _mean(name, function, options, lists, ratios, values, counted)
+        mean = _mean_of_all(name, function, options, lists, ratios, values, counted)
     if options["digits"] is not None:
         mean = round(mean, options["digits"])
     return Outcome(values, mean, queries)
@@ -722,7 +744,7 @@ def _lists(run, truth, k, options, top):
         run = {item: rounded(score, options["score_precision"]) for item, score in run.items()}
     grades, ties = as_grades(truth), options["ties"]
     scores = run if isinstance(run, dict) else {}
-    by_score = ties not in ("optimistic", "pessimistic")
+    by_score = ties not in ("optimistic", "pessimistic", "expected")
     ordered = isinstance(truth, (list, tuple))
 
     def as_list(items):
@@ -744,7 +766,8 @@ def _shared(run, ties):
 
 def _mean_ratio(function, lists):
     ratios = [function(one) for one in lists]
-    assert len({possible for _, possible in ratios}) == 1, "what could be earned depends on the order of tied items"
+    same = all(math.isclose(possible, ratios[0][1], rel_tol=1e-12) for _, possible in ratios)
+    assert same, "what could be earned depends on the order of tied items"
     return math.fsum(earned for earned, _ in ratios) / len(ratios), ratios[0][1]
 
 
@@ -752,7 +775,7 @@ def _finished(name, value):
     return math.sqrt(value) if name == "rmse" else value
 
 
-def _mean(name, function, options, lists, ratios, values, counted):
+def _mean_of_all(name, function, options, lists, ratios, values, counted):
     averaging = options["averaging"]
     chosen = [value for value, counts in zip(values, counted, strict=True) if counts]
     if options["nan_in_mean"] == "zero":

@@ -25,9 +25,12 @@ LATE = {
     ("measure.evaluate", "inputs.files"),  # a quick start: most runs are in memory
     ("measure.evaluate", "inputs.tables"),
     ("measure.evaluate", "measure.stream"),
+    ("measure.evaluate", "inputs.arrow"),
+    ("measure.evaluate", "spark.evaluate"),  # a table of Spark's is measured where it is
     ("inputs.open", "inputs.doors"),
 }
 UPWARD = {
+    ("measure.evaluate", "spark.evaluate"),
     ("metrics.registry", "measure.single"),
     ("metrics.registry", "answers.definition"),
     ("metrics.registry", "conventions.convention"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,44 +11,72 @@ Ints = NDArray[np.int64]
 
 def mean_ranks(values: Floats, query: Ints, offsets: Ints) -> Floats:
     """Each value's rank among those of its query, the lowest first; equal values share their mean rank."""
-    order = np.lexsort((values, query))
-    values, query = values[order], query[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (values[1:] != values[:-1]) | (query[1:] != query[:-1])
-    starts = np.flatnonzero(first)
+    order, starts = _equal(query, values)
     sizes = np.diff(np.append(starts, len(order)))
     ranks = np.empty(len(order))
-    ranks[order] = np.repeat(starts + (sizes + 1) / 2.0, sizes) - offsets[query]
-    return ranks
+    ranks[order] = np.repeat(starts + (sizes + 1) / 2.0, sizes)
+    return ranks - offsets[query]
 
 
-def compared(x: Floats, y: Floats) -> tuple[float, float, float, float]:
-    """Pairs placed the same way less those placed opposite ways; pairs untied in x, in y; pairs tied in either."""
-    balance = x_pairs = y_pairs = tied = 0.0
-    for dx, dy in _differences(x, y):
-        balance += float((dx * dy).sum())
-        x_pairs += np.count_nonzero(dx)
-        y_pairs += np.count_nonzero(dy)
-        tied += np.count_nonzero((dx == 0) | (dy == 0))
-    return balance / 2, x_pairs / 2, y_pairs / 2, (tied - len(x)) / 2  # an item is tied with itself
+def compared(x: Floats, y: Floats, query: Ints, offsets: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """By query: pairs placed the same way less those placed opposite ways; pairs untied in x, in y; tied in either.
+
+    Knight, 1966: in the order of x, a pair is placed the same way if the first has the smaller y.
+    """
+    queries = len(offsets) - 1
+    sizes = np.diff(offsets).astype(np.float64)
+    pairs = sizes * (sizes - 1) / 2
+    in_x, in_y, in_both = (_tied_pairs(query, queries, *values) for values in ((x,), (y,), (x, y)))
+    tied = in_x + in_y - in_both
+    order = np.lexsort((-y, x, query))  # of equal x the higher y goes first, and so is not counted
+    same = np.bincount(query, smaller_before(y[order], query, offsets), minlength=queries)
+    return 2 * same - (pairs - tied), pairs - in_x, pairs - in_y, tied
 
 
-def right_above(merit: Floats) -> Floats:
+def right_above(merit: Floats, query: Ints, offsets: Ints) -> Floats:
     """For each item but the first the share of those above it that are better; equal ones count half."""
-    out, row = np.zeros(len(merit)), 0
-    for _, difference in _differences(merit, merit):
-        right = np.where(difference < 0, 1.0, np.where(difference == 0, 0.5, 0.0))
-        above = np.tril(right, row - 1).sum(axis=1)  # each row of `difference` is one item against all
-        out[row : row + len(above)] = above / np.maximum(np.arange(row, row + len(above)), 1)
-        row += len(above)
-    return out
+    order, starts = _equal(query, merit)
+    sizes = np.diff(np.append(starts, len(order)))
+    equal = np.empty(len(order))
+    equal[order] = np.arange(len(order)) - np.repeat(starts, sizes)  # the sort keeps equal ones as they stood
+    above = np.arange(len(order)) - offsets[query]
+    return (smaller_before(-merit, query, offsets) + equal / 2) / np.maximum(above, 1)
 
 
-def overlap(depths: Floats, short: int, long: int, p: float) -> float:
-    """Rank-biased overlap, extrapolated, from the depth at which each common item is in both lists."""
+def smaller_before(values: Floats, query: Ints, offsets: Ints) -> Ints:
+    """For each item how many earlier ones of its query have a smaller value.
+
+    Values are numbered, and the numbers compared bit by bit from the highest. Items that were equal so far form a
+    group; in it, those with a 0 are smaller than those with a 1. Then each group falls into these two.
+    """
+    order, starts = _equal(query, values)
+    numbers = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = numbers - numbers[offsets[query]]  # from 0 in each query
+    count = np.zeros(len(order), dtype=np.int64)
+    item, place = np.arange(len(order)), np.arange(len(order))
+    start, end = offsets[query], offsets[query + 1]  # of each place's group
+    for bit in reversed(range(int(number.max(initial=0)).bit_length())):
+        one = (number[item] >> bit & 1).astype(bool)
+        zeros = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(~one)))  # before each place
+        before, middle = zeros[:-1] - zeros[start], start + zeros[end] - zeros[start]
+        count[item[one]] += before[one]
+        to = np.where(one, middle + place - start - before, start + before)
+        start, end = np.where(one, middle, start), np.where(one, end, middle)
+        back = np.empty_like(to)
+        back[to] = place
+        item, start, end = item[back], start[back], end[back]
+    return count
+
+
+def overlap(rank: Ints, above: Ints, last: Ints, short: int, long: int, p: float) -> float:
+    """Rank-biased overlap, extrapolated, of the run and the truth.
+
+    rank: of each common item in the run; it stands in the truth after `above` others, at any place up to `last`.
+    """
     if short == 0:
         return 1.0 if long == 0 else 0.0
-    shared = np.cumsum(np.bincount(depths.astype(np.int64), minlength=long + 1)[: long + 1])[1:].astype(np.float64)
+    shared = _shared(rank, above, last, long)
     d = np.arange(1.0, long + 1)
     beyond = np.maximum(d - short, 0.0) * shared[short - 1] / short
     series = float((((shared + beyond) / d) * np.power(p, d)).sum()) * (1 - p) / p
@@ -58,13 +84,34 @@ def overlap(depths: Floats, short: int, long: int, p: float) -> float:
     return series + float(tail) * p**long
 
 
-def _differences(x: Floats, y: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """The sign of every item's difference to every other, a block of items at a time to keep memory flat."""
-    for start in range(0, len(x), 256):
-        block = slice(start, start + 256)
-        yield _sign(x[block, None], x), _sign(y[block, None], y)
+def _shared(rank: Ints, above: Ints, last: Ints, depth: int) -> Floats:
+    """How many items both lists hold, expected, at each depth.
+
+    From the depth where an item can be in both, its chance grows by as much at each place until it is 1.
+    """
+    first, chance = np.maximum(rank, above + 1), 1.0 / (last - above)
+    grows = first < last
+
+    def sums(at: Ints, values: Floats) -> Floats:
+        return np.bincount(np.minimum(at, depth + 1), values, minlength=depth + 2).astype(np.float64)
+
+    slope = sums(first[grows] + 1, chance[grows]) - sums(last[grows] + 1, chance[grows])
+    steps = sums(first, (np.minimum(first, last) - above) * chance)
+    return np.cumsum(steps + np.cumsum(slope))[1 : depth + 1]
 
 
-def _sign(a: Floats, b: Floats) -> Floats:
-    """1, 0 or -1 as a is above, equal to or below b; infinite values included."""
-    return (a > b).astype(np.float64) - (a < b)
+def _equal(query: Ints, *values: Floats) -> tuple[Ints, Ints]:
+    """Items by values, each query's where they were, and where those begin that have the same."""
+    order = np.lexsort((*values, query))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = query[1:] != query[:-1]
+    for value in values:
+        first[1:] |= value[order][1:] != value[order][:-1]
+    return order, np.flatnonzero(first)
+
+
+def _tied_pairs(query: Ints, queries: int, *values: Floats) -> Floats:
+    """By query, how many pairs of items have the same values."""
+    order, starts = _equal(query, *values)
+    sizes = np.diff(np.append(starts, len(order))).astype(np.float64)
+    return np.bincount(query[starts], sizes * (sizes - 1) / 2, minlength=queries).astype(np.float64)

@@ -149,9 +149,9 @@ class Rows(Ranking):
         at = self.xp.reshape(self.places_of - 1, (-1,))
         return self.xp.reshape(self.xp.take(table, at), self.places_of.shape)
 
-    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Array:
+    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Array:
         if isinstance(depth, int):
-            return self.constant([[float(sums_of_discounts(discount, float(depth)))]])
+            return self.constant([[float(sums_of_discounts(discount, float(depth), smooth))]])
         sums = self.constant(np.cumsum([0.0, *discounts_up_to(discount, self.width)[1:]]))
         depth = self.retrieved if depth is None else depth
         at = self.xp.astype(self.xp.reshape(depth, (-1,)), self.whole)
@@ -304,7 +304,7 @@ class Batch(Rows):
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths, "truth": truth}
         present = {name: _detached(array) for name, array in given.items() if array is not None}
-        self.home = array_namespace(*present.values())
+        self.home = _library(present)
         precision = _precision(self.home, present)
         self.lent = all(map(_in_numpys_reach, present.values()))
         if self.lent:
@@ -475,6 +475,9 @@ class Batch(Rows):
         cells = self.xp.where(self.scores <= 0, 0.0, self.relevance(self.number(self.given)))
         return self.xp.sum(self._by_column(cells), axis=-1, keepdims=True)
 
+    def returned_at(self, k: Depth = None) -> Array:
+        return self.relevant_at(k) if self._cut_at(k) else self.hits()  # places below k may not have been looked at
+
     # -- order -----------------------------------------------------------------------------------------------
 
     @cached_property
@@ -644,6 +647,18 @@ class Batch(Rows):
 
 def _detached(array: Array) -> Array:
     return array.detach() if is_torch_array(array) else array
+
+
+def _library(present: dict[str, Array]) -> Any:
+    """Whose arrays they are."""
+    try:
+        return array_namespace(*present.values())
+    except TypeError:
+        kinds = {
+            name: f"{type(array).__module__.split('.')[0]}.{type(array).__name__}" for name, array in present.items()
+        }
+        said = ", ".join(f"{name} a {kind}" for name, kind in kinds.items())
+        raise TypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
 
 
 def _precision(xp: Any, present: dict[str, Array]) -> str:

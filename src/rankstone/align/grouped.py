@@ -66,6 +66,10 @@ class Grouped:
         whole = join(self._pieces[how]).only(np.argsort(np.concatenate(self._numbers), kind="stable"))
         return aligned_with(whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra)
 
+    def ids(self) -> tuple[tuple[()], tuple[()]]:
+        """A stream's items have gone by."""
+        return (), ()
+
 
 def one_pass(truth: Columns, batches: Iterable[Columns], alignments: Iterable[Align], threads: int) -> Grouped | None:
     """None if some query's rows do not lie together."""

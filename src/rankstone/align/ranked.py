@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from rankstone.align import agree
 from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Values, Worth
-from rankstone.align.ties import SHARED, TieGroups, by_grade, reversed_rank, shared_rank
+from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 T = TypeVar("T")
+
+_FAR = 1 << 20  # ranks that are added up one by one
 
 
 class _NumPy(Functions):
@@ -94,6 +96,7 @@ class Ranked(_NumPy, Ranking):
             _judged=None,  # how many items the truth judges, where not all of them are known here
             unjudged=None,  # how many returned items nobody judged, where they count as graded 0
             misses=None,  # placed items that count as if they were not relevant
+            best=None,  # do tied items stand with the best first (or last) for a metric; None: as they were ordered
             _memo={},
         )
 
@@ -113,6 +116,7 @@ class Ranked(_NumPy, Ranking):
     _judged: Floats | None
     unjudged: Ints | None
     misses: Bools | None
+    best: bool | None
     _memo: dict[Any, Any]
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -149,6 +153,12 @@ class Ranked(_NumPy, Ranking):
             rank = shared_rank(above, tied, ties)
             return self.remember(ties, lambda: self.replace(rank_unchecked=rank, shared=True))
         return self.remember(ties, lambda: self._placed_at(*by_grade(self, ties), above=None, tied=None))
+
+    def arranged(self, worth: Floats, best: bool) -> Ranked:
+        """The same with tied items by what they are worth, the best or the worst first; an unjudged one is worth 0."""
+        if self.tied is None:
+            return self.replace(best=best)
+        return self._placed_at(*by_worth(self, worth, best), above=None, tied=None, best=best)
 
     def ties_reversed(self) -> Ranked:
         """The same with items of equal scores the other way round."""
@@ -240,6 +250,7 @@ class Ranked(_NumPy, Ranking):
             "tied": np.repeat(counts, counts) if tied else None,
             "expected": False,
             "shared": False,
+            "best": None,
         }
         return self.replace(**{**self._placed_of(order, np.array([0, n])), **changes})
 
@@ -494,8 +505,8 @@ class Ranked(_NumPy, Ranking):
         """discount(rank) by rank; entry 0 is unused."""
         return discounts_up_to(discount, 1 << self._deepest.bit_length())[: self._deepest + 1]
 
-    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Floats:
-        return sums_of_discounts(discount, self.per_query(self.retrieved if depth is None else depth))
+    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Floats:
+        return sums_of_discounts(discount, self.per_query(self.retrieved if depth is None else depth), smooth)
 
     @property
     def _deepest(self) -> int:
@@ -548,7 +559,8 @@ class Ranked(_NumPy, Ranking):
     @property
     def opinion(self) -> Floats:
         """The run's opinion of each placed item: its score, or its rank if the run is an order."""
-        return np.where(np.isnan(self.score), -self.rank_unchecked.astype(np.float64), self.score)
+        by_rank = -self.rank_unchecked.astype(np.float64)
+        return by_rank if self.best is not None else np.where(np.isnan(self.score), by_rank, self.score)
 
     def mean_rank(self, values: Floats) -> Floats:
         """Each value's rank among those of its query; equal values share their mean rank."""
@@ -556,36 +568,32 @@ class Ranked(_NumPy, Ranking):
 
     def compared(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """By query: pairs placed the same way less those placed opposite ways; pairs untied in x, in y; tied pairs."""
-        counts = [agree.compared(x[rows], y[rows]) for rows in self._segments()]
-        balance, x_pairs, y_pairs, tied = np.array(counts, dtype=np.float64).reshape(-1, 4).T
-        return balance, x_pairs, y_pairs, tied
+        return agree.compared(x, y, self.query, self.placed_offsets)
 
     def right_above(self, merit: Floats) -> Floats:
         """For each item but the first the share of those above it that are better; equal ones count half."""
         self.need_order()
-        shares = [agree.right_above(merit[rows]) for rows in self._segments()]
-        return np.concatenate(shares) if shares else np.zeros(0)
+        return agree.right_above(merit, self.query, self.placed_offsets)
 
     def overlap(self, p: float, k: Depth) -> Floats:
-        """Overlap of the run and the truth, depth by depth, for a reader who goes on with probability p."""
-        depth = np.maximum(self.rank, self._truth_rank())
+        """Overlap of the run and the truth, depth by depth, for a reader who goes on with probability p.
+
+        Equal grades leave the truth's order open: the mean over all orders of these.
+        """
         cuts = np.broadcast_to(np.inf if k is None else k, len(self))
         out = np.zeros(len(self))
         for q, rows in enumerate(self._segments()):
             short, long = sorted(int(min(n, cuts[q])) for n in (self.retrieved[q], self.judged[q]))
-            out[q] = agree.overlap(depth[rows][depth[rows] <= long], short, long, p)
+            out[q] = agree.overlap(self.rank[rows], *self._truth_ranks(q, rows), short, long, p)
         return out
 
-    def _truth_rank(self) -> Floats:
-        """Each placed item's rank in the truth: by grade, equal grades as given."""
+    def _truth_ranks(self, query: int, rows: slice) -> tuple[Ints, Ints]:
+        """How many items the truth puts above some placed ones of a query, and the last place that each can have."""
         if self.ordered_truth:
-            return self.place.astype(np.float64)
-        if (self.place > lengths(self.truth_offsets)[self.query]).any():
-            raise ValueError("rbo needs all rows of a graded truth, and an item is there twice; leave the second out")
-        best = self.ideal()
-        ranks = np.empty(len(best.grade))
-        ranks[np.lexsort((-self.truth_grades, best.query))] = best.rank
-        return ranks[self.truth_offsets[self.query] + self.place - 1]
+            return self.place[rows] - 1, self.place[rows]
+        best_first = -self.ideal_grades[self.truth_offsets[query] : self.truth_offsets[query + 1]]
+        above, last = (np.searchsorted(best_first, -self.grade[rows], side) for side in ("left", "right"))
+        return above, last
 
     def _segments(self) -> list[slice]:
         """The placed items of each query."""
@@ -663,17 +671,37 @@ def discounts_up_to(discount: Discount, depth: int) -> Floats:
     return table
 
 
-def sums_of_discounts(discount: Discount, depths: Values) -> Floats:
-    """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory."""
+def sums_of_discounts(discount: Discount, depths: Values, smooth: bool = False) -> Floats:
+    """Sum of the first discounts, for each depth; in pieces, since a cutoff can be far deeper than memory.
+
+    smooth: the further down, the straighter the discount's curve, so that far sums are areas under it.
+    """
     levels, at = np.unique(np.asarray(depths, dtype=np.float64), return_inverse=True)
     sums, total, reached = np.zeros(len(levels)), 0.0, 0
     for i, level in enumerate(levels.tolist()):
         while reached < level:
+            if smooth and reached >= _FAR:
+                total, reached = total + _far_sum(discount, reached, level), int(level)
+                break
             step = min(int(level) - reached, 1 << 20)
             total += float(discount(NUMPY, np.arange(reached + 1.0, reached + step + 1.0)).sum())
             reached += step
         sums[i] = total
     return sums[at].reshape(np.shape(depths))
+
+
+def _far_sum(discount: Discount, first: float, last: float) -> float:
+    """The sum of discount(rank) for ranks after the first, up to the last: Euler and Maclaurin's, from the midpoints.
+
+    An integral by Gauss and Legendre, of stretches that double; then what a curve loses by it. What is left out is less
+    than a float can say for ranks beyond a million.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    ends = np.append(first * 2.0 ** np.arange(np.ceil(np.log2(last / first))), last) + 0.5
+    middle, half = (ends[1:] + ends[:-1]) / 2, (ends[1:] - ends[:-1]) / 2
+    area = float((discount(NUMPY, middle[:, None] + half[:, None] * nodes) @ weights * half).sum())
+    before, after, at, beyond = discount(NUMPY, np.array([first, first + 1.0, last, last + 1.0])).tolist()
+    return area - ((beyond - at) - (after - before)) / 24
 
 
 def lengths(offsets: Ints) -> Ints:

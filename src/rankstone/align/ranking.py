@@ -188,8 +188,11 @@ class Ranking(Functions, ABC):
         """Sum over a query's items to depth k of gain times discount(rank); expected, if ties are averaged."""
 
     @abstractmethod
-    def sum_of_discounts(self, discount: Discount, depth: Depth) -> Values:
-        """The discounts of the first so many places, added up; of all places of the list for None."""
+    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Values:
+        """The discounts of the first so many places, added up; of all places of the list for None.
+
+        smooth: the discount falls ever more evenly, as 1/rank does; then a depth of billions takes no time.
+        """
 
     @abstractmethod
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
@@ -247,6 +250,11 @@ class Ranking(Functions, ABC):
         return self.remember("credit", lambda: self.relevance(self.grade))
 
     @property
+    def relevant_grade(self) -> Values:
+        """The grade of each relevant item, 0 of the others."""
+        return self.where(self.credit > 0, self.grade, 0.0)
+
+    @property
     def judged_bad(self) -> Values:
         """1 for an item that was judged not relevant, else 0; a negative grade is no judgement."""
         return self.remember("judged_bad", lambda: self.number((self.grade >= 0) & (self.credit == 0)))
@@ -272,9 +280,34 @@ class Ranking(Functions, ABC):
 
     def hits(self, k: Depth = None) -> Values:
         """Relevant items in the first k places (their expected number, if ties are averaged)."""
-        if self.rule.truth_depth == "k" and k is not None:
-            return self.sum(self.where(self.place <= self.spread(k), self.credit, 0.0), k)
-        return self.remember(("hits", k), lambda: self.sum(self.credit, k)) if k is None else self.sum(self.credit, k)
+        if k is None:
+            return self.remember("hits", lambda: self.sum(self.credit))
+        return self.sum(self.counted(k), k)
+
+    def counted(self, k: Depth = None) -> Values:
+        """What each item counts at k: its credit, but nothing where the truth is cut at k and it stands below."""
+        return self.where(self.place <= self.spread(k), self.credit, 0.0) if self._cut_at(k) else self.credit
+
+    def relevant_at(self, k: Depth = None) -> Values:
+        """How many items of the truth are relevant at k: fewer than all of them where it is cut at k."""
+        if not self._cut_at(k):
+            return self.relevant
+        truth = self.ideal("given")
+        return truth.sum(truth.credit, k)
+
+    def returned_at(self, k: Depth = None) -> Values:
+        """How many of these the list holds, in any place."""
+        return self.sum(self.counted(k)) if self._cut_at(k) else self.hits()
+
+    def _cut_at(self, k: Depth) -> bool:
+        return self.rule.truth_depth == "k" and k is not None
+
+    def settled(self, k: Depth = None) -> bool:
+        """Do the first k places hold the same items in every order of tied ones."""
+        if k is None:
+            return True
+        above, level = self.items_above, self.items_level
+        return self.every((above >= self.spread(k)) | (above + level <= self.spread(k)))
 
     def any_hit(self, k: Depth = None) -> Values:
         """1 if any item of the first k places is relevant (the chance of it, if ties are averaged)."""

@@ -75,6 +75,10 @@ class TwoPasses:
         for core in self._cores.values():
             core.count(rows.query, rows.item, rows.score, threads)
 
+    def ids(self) -> tuple[tuple[()], tuple[()]]:
+        """A stream's items have gone by."""
+        return (), ()
+
     def _refuse_half(self) -> None:
         """Stop if a batch was not seen to its end: the core says so when it is given another."""
         query, item = self._truth.query[:0], self._truth.item[:0]

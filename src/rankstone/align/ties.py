@@ -19,29 +19,30 @@ TIES = (*COUNTED, *BY_GRADE, *AVERAGED)
 
 
 def by_grade(ranked: Ranked, ties: str) -> tuple[Ints, Ints]:
-    """Where the placed items go, and their ranks, if tied ones stand by grade.
+    """Where the placed items go, and their ranks, if tied ones stand by grade, the unjudged before the irrelevant."""
+    good = (ranked.grade > 0) | (ranked.relevance(ranked.grade) > 0)  # a threshold of 0 makes grade 0 relevant
+    if ties == "optimistic":
+        return _arranged(ranked, -ranked.grade, good)
+    return _arranged(ranked, ranked.grade, ~good)
 
-    Unjudged items stand between the relevant and the others; "judged_first" and "judged_last" look only at what was
-    judged.
-    """
+
+def by_worth(ranked: Ranked, worth: Floats, best: bool) -> tuple[Ints, Ints]:
+    """The same if tied ones stand by what they are worth, the best or the worst first; an unjudged one is worth 0."""
+    key = -worth if best else worth
+    return _arranged(ranked, key, key < 0)
+
+
+def _arranged(ranked: Ranked, key: Floats, front: Bools) -> tuple[Ints, Ints]:
+    """Tied items by key, the lowest first; those of `front` before the unjudged ones, the others after them."""
     above, tied = ranked.above, ranked.tied
     assert above is not None
     assert tied is not None
-    key = ranked.grade if ties == "pessimistic" else -ranked.grade
     order = np.lexsort((key, above, ranked.query))
-    grade, above, tied = ranked.grade[order], above[order], tied[order]
     starts = ranked.group_starts  # the sort moves items within their group only
     sizes = np.diff(np.append(starts, len(order)))
     nth = np.arange(1, len(order) + 1) - np.repeat(starts, sizes)
-    from_end = tied - np.repeat(sizes, sizes) + nth
-    good = (grade > 0) | (ranked.relevance(grade) > 0)  # a threshold of 0 makes grade 0 relevant
-    at_front = {
-        "optimistic": good,
-        "pessimistic": ~good,
-        "judged_first": np.ones(len(order), dtype=bool),
-        "judged_last": np.zeros(len(order), dtype=bool),
-    }[ties]
-    return order, above + np.where(at_front, nth, from_end)
+    from_end = tied[order] - np.repeat(sizes, sizes) + nth
+    return order, above[order] + np.where(front[order], nth, from_end)
 
 
 def shared_rank(above: Ints, tied: Ints, ties: str) -> Ints:

@@ -118,8 +118,8 @@ def manual(metric: Metric) -> str:
     """All about a metric: its formula, what it is for, and what each of its parameters can be."""
     declaration = metric.declaration
     lines = [f"{metric}: {define(metric).formula}"]
-    if declaration.aliases:
-        lines.append(f"also called {', '.join(declaration.aliases)}")
+    if others := [*declaration.aliases, *declaration.spellings]:
+        lines.append(f"also called {', '.join(others)}")
     lines += ["", cleandoc(declaration.function.__doc__ or "")]
     for title, text in (("Use", declaration.use), ("Beware", declaration.beware)):
         if text:

@@ -25,7 +25,8 @@ from rankstone.inputs.lists import ListPair
 from rankstone.inputs.matrices import Dense
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
-from rankstone.measure.values import ratio_of, some
+from rankstone.measure.match import some
+from rankstone.measure.values import ratio_of
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse_one
 
@@ -469,6 +470,11 @@ class Share(NamedTuple):
     highest: float
     queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
 
+    @property
+    def moves(self) -> bool:
+        """Does it depend on the choices before it, in the digits that are shown."""
+        return _signed(self.lowest) != _signed(self.highest)
+
 
 @dataclass(frozen=True, repr=False)
 class Difference(Page):
@@ -494,20 +500,20 @@ class Difference(Page):
 
     def rows(self) -> list[list[str]]:
         many = self.query is None
-        ranges = any(share.lowest != share.highest for share in self.shares)
+        ranges = any(share.moves for share in self.shares)
         ends = ["lowest", "highest"] if ranges else []
         rows = [["choice", *self.names, "share", *ends, *(["queries"] if many else [])]]
         for share in self.shares:
             numbers = [share.share, *((share.lowest, share.highest) if ranges else ())]
             counts = ["-" if share.queries is None else str(share.queries)] if many else []
             words = [share.choice, _word(share.first), _word(share.second)]
-            rows.append([*words, *(f"{number:+.4f}" for number in numbers), *counts])
+            rows.append([*words, *map(_signed, numbers), *counts])
         blank = [""] * (len(rows[0]) - 4)
-        return [*rows, [], ["", *map(_number, self.values), f"{self.difference:+.4f}", *blank]]
+        return [*rows, [], ["", *map(_number, self.values), _signed(self.difference), *blank]]
 
     def remarks(self) -> list[str]:
         out = []
-        moving = [share.choice for share in self.shares if share.lowest != share.highest]
+        moving = [share.choice for share in self.shares if share.moves]
         if moving:
             out.append(
                 f"order matters: what {', '.join(moving)} {'do' if len(moving) > 1 else 'does'} depends on which "
@@ -639,6 +645,10 @@ def _short(value: float | None) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.4f}"
 
 
 def _word(value: Any) -> str:

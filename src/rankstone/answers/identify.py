@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rankstone.answers.definition import Definition, definition_of
 from rankstone.answers.sweep import Sweep, changed, choice_of, options_of, presets
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 40  # lines of a printed table
 _LEARNT_FROM = 3  # conventions that differ
+_GRADES = 20  # that are tried as thresholds; if there are more, they are no grades that people give
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,9 @@ def identify(
     """Which conventions and tools make a number that someone reported: `"nDCG@10 = 0.4704"`, or a metric and a number.
 
     The number is taken to the digits given: 0.4704 stands for 0.47035 up to 0.47045, and 47.04 % for the same. First
-    come the conventions as they are, then those with one choice made otherwise, the default's before the others';
-    only if none of these makes the number, the default with two choices made otherwise. Choices that are known are
-    given by name: `ties="input"`. The data is as `evaluate` takes it.
+    come the conventions as they are, then those with one choice made otherwise (the threshold may be any grade that
+    occurs), the default's before the others'; only if none of these makes the number, the default with two choices
+    made otherwise. Choices that are known are given by name: `ties="input"`. The data is as `evaluate` takes it.
 
     >>> truth, run = {"u1": {"i1": 1, "i2": 1, "i4": 1}}, {"u1": {"i1": 3.0, "i3": 2.0, "i2": 1.0}}
     >>> rs.identify(truth, run, "AP@2 = 0.33").matches[0].conventions[:3]
@@ -134,10 +138,13 @@ def asked(metric: str | Metric, value: float | str | None = None) -> tuple[Metri
     """The metric and its number, as they were written."""
     text = str(metric)
     if value is None:
-        found = re.fullmatch(r"(.*?)\s*(?:=|:|\s)\s*([-+.\deE]+\s*%?)\s*", text)
-        if found is None:
+        body = text.strip().removesuffix("%").rstrip()
+        number = re.split(r"[\s=:]", body)[-1]
+        name = body[: len(body) - len(number)]
+        if not name or not re.fullmatch(r"[-+.\deE]+", number):
             raise ValueError(f"cannot read {text!r}; write it like 'ndcg@10 = 0.4704'")
-        text, value = found[1], found[2]
+        value = number + "%" * text.rstrip().endswith("%")
+        text = re.sub(r"[=:]$", "", name.rstrip())
     return parse_one(text if isinstance(metric, str) else metric, "give the number of one"), str(value).strip()
 
 
@@ -175,8 +182,10 @@ class _Search:
         self._matter: set[Any] = set()  # choices with the values that made another number
         metric = next(iter(plans.values())).metric
         kept = {*dict(metric.params), *known}
+        options = options_of(metric, plans)
+        options["threshold"] = list(dict.fromkeys([*options["threshold"], *self._grades()]))
         self.choices = {
-            name: values for name, values in options_of(metric, plans).items()
+            name: values for name, values in options.items()
             if len(values) > 1 and name not in kept and f"{metric.name}_{name}" not in kept
         }  # fmt: skip
 
@@ -231,6 +240,15 @@ class _Search:
         for pair in combinations(self.choices, 2):
             for values in product(*(self.choices[choice] for choice in pair)):
                 yield from self._changed(name, base, before, dict(zip(pair, values, strict=True)))
+
+    def _grades(self) -> list[float]:
+        """The grades above 0 that occur, each of which may be the lowest that was taken for relevant."""
+        for plan in self.plans.values():
+            with suppress(ValueError):  # this convention refuses the data
+                grades = np.unique(self.sweep.aligned(plan).ranked.ideal_grades)
+                found = [int(grade) if grade == int(grade) else float(grade) for grade in grades if grade > 0]
+                return found if len(found) <= _GRADES else []
+        return []
 
     def _forget_idle(self) -> None:
         matter = {

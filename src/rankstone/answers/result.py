@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,27 +14,26 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
 from rankstone.answers.definition import Definition, Plain, definition_of, summarize
-from rankstone.answers.table import text_table, wrapped
+from rankstone.answers.table import DataPage, Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import make_plan
 from rankstone.inputs.source import Align, Aligned
-from rankstone.measure.sums import Measured, Outcome, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.sums import Measured, Outcome, mean_from, range_of, span, sums_of
 from rankstone.measure.values import view_for, without_pairs
-from rankstone.metrics.registry import ByName, Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse, parse_one
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from rankstone.typing import Id, Path
 
-_ALIGN = "<>>>"
-
 
 @dataclass(frozen=True)
 class TieRange:
-    """What another order of tied items could have made of a mean."""
+    """What another order of tied items could have made of a mean; NaN where that has no closed form."""
 
     lowest: float
     highest: float
-    queries: int  # how many queries' values depend on that order
+    queries: int  # how many queries' values depend on that order, or may depend on it where the range is NaN
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,23 @@ class Account:
     no_pairs: int = 0  # nothing but relevant items, where a metric asks for others too
 
 
-class Means(Mapping[str, float]):
+class Definitions(dict[str, Definition]):
+    """What each number means, by metric."""
+
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(summarize(list(self.values()))) if self else [])
+
+    def _repr_html_(self) -> str:
+        return "".join(definition._repr_html_() for definition in self.values())
+
+
+class Means(Page, Sheet, Mapping[str, float]):
     """What a result has, fresh or read from a file: means by metric name, values a query, and what they mean."""
 
-    definitions: dict[str, Definition]
+    definitions: Definitions
     account: Account
     inputs: dict[str, str]  # digests of the truth and of the run, as they were aligned
+    name: str = ""  # of the run, where it has one
 
     @property
     @abstractmethod
@@ -66,23 +77,33 @@ class Means(Mapping[str, float]):
     def per_query(self) -> Mapping[str, Floats]:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
 
+    @property
+    @abstractmethod
+    def ties(self) -> Mapping[str, TieRange]:
+        """By metric: the lowest and highest mean that another order of the tied items would give."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
+
     def define(self, metric: str | Metric) -> Definition:
         """Which definition the number follows; its `cite` says it in one line."""
         return self.definitions[self._label(metric)]
 
-    def _label(self, metric: str | Metric) -> str:
-        label = str(metric)
-        if label not in self.definitions and isinstance(metric, str):
-            found = parse(metric)
-            if len(found) > 1:
-                raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
-            label = str(found[0])
-        if label not in self.definitions:
-            raise KeyError(f"{label!r} was not evaluated; there are {', '.join(self)}")
-        return label
+    def __contains__(self, metric: object) -> bool:
+        try:
+            return bool(self._label(metric))  # type: ignore[arg-type]
+        except (KeyError, ValueError):
+            return False
 
-    def compare(self, other: Means) -> Comparison:
-        """Means side by side. Refused if the two follow different definitions, or have different truths."""
+    def _label(self, metric: str | Metric) -> str:
+        return label_of(metric, self.definitions)
+
+    def compare(self, other: Means, names: tuple[str, str] | None = None) -> Comparison:
+        """Means side by side. Refused if the two follow different definitions, or have different truths.
+
+        names: what to call the two; else the names of their runs, or first and second.
+        """
         both = [label for label in self if label in other.definitions]
         if not both:
             raise ValueError(f"no metric in common: {', '.join(self)} and {', '.join(other)}")
@@ -93,9 +114,94 @@ class Means(Mapping[str, float]):
                 )
         if self.inputs["truth"] != other.inputs["truth"]:
             raise ValueError(_other_truth(self.queries, other.queries))
+        if names is None:
+            named = bool(self.name and other.name and self.name != other.name)
+            names = (self.name, other.name) if named else ("first", "second")
         return Comparison(
-            {label: (self[label], other[label]) for label in both}, [self.definitions[label] for label in both]
+            {label: (self[label], other[label]) for label in both},
+            Definitions({label: self.definitions[label] for label in both}),
+            names,
         )
+
+    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
+        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
+        if isinstance(groups, Mapping):
+            lost = [query for query in self.queries if query not in groups]
+            if lost:
+                raise ValueError(f"groups has no entry for query {lost[0]!r}")
+            labels = [groups[query] for query in self.queries]
+        else:
+            labels = list(groups)
+            if len(labels) != len(self.queries):
+                raise ValueError(f"there are {len(self.queries)} queries but {len(labels)} groups")
+        members: dict[Any, Bools] = {}
+        for at, label in enumerate(labels):
+            members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
+        return {label: self._means_of(inside) for label, inside in members.items()}
+
+    @abstractmethod
+    def _means_of(self, inside: Bools) -> dict[str, float]:
+        """The means of some of the queries."""
+
+    # -- tables ----------------------------------------------------------------------------------------------
+
+    def _columns(self) -> dict[str, Any]:
+        """Values a query: a query column, then one a metric."""
+        return {"query": list(self.queries), **{label: self.per_query[label] for label in self}}
+
+    def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
+        """Write to a file, as its name ends or as `format` says.
+
+        json: all of it, for `read_result`. parquet: the values of each query, and all the rest in the file's metadata;
+        `read_result` reads it too. csv, tsv, jsonl, trec: the values of each query and nothing else. txt, md, tex,
+        html: the table that is printed, with its definitions.
+        """
+        from rankstone.answers.write import write
+
+        write(self, path, format)
+
+    def to_latex(self) -> str:
+        """The table of means for a LaTeX document, with its definitions as comments."""
+        return self.render("latex")
+
+    # -- looks -----------------------------------------------------------------------------------------------
+
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first."""
+        tied = self.account.tied > 0
+        out = [["metric", "mean", *(("lowest", "highest") if tied else ())]]
+        for label in self:
+            ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
+            out.append([label, number(self[label]), *("unknown" if math.isnan(end) else number(end) for end in ends)])
+        return out
+
+    def defined(self) -> list[str]:
+        """The definitions of all the metrics in a few lines, what they share said once."""
+        return summarize(list(self.definitions.values()))[:-1]
+
+    def notes(self, quiet: bool = False) -> list[str]:
+        """All lines under the table; if quiet, without the definitions."""
+        ranges = ["lowest and highest are the means that other orders of the tied items would give"]
+        unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
+        if unknown:
+            ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
+        return [*self.remarks(), *(ranges if self.account.tied else ()), *([] if quiet else self.defined())]
+
+    def _tips(self) -> dict[str, str]:
+        return {label: definition.cite for label, definition in self.definitions.items()}
+
+
+def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
+    """The name under which a metric is known, whatever it is called."""
+    label = str(metric)
+    if label not in known and isinstance(metric, str):
+        found = parse(metric)
+        if len(found) > 1:
+            raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
+        label = str(found[0])
+    if label not in known:
+        raise KeyError(f"{label!r} was not evaluated; there are {', '.join(known)}")
+    return label
 
 
 def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
@@ -104,29 +210,61 @@ def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
         lost = [query for query in these if query not in known]
         if lost:
             return f"the truths differ: the {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
-    return "the truths differ: the same queries, but in another order or with other grades"
+    return "the truths differ: the same queries, but with other grades"
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(DataPage):
     """Two results' means, by metric, and their differences."""
 
     means: dict[str, tuple[float, float]]
-    definitions: list[Definition]
+    definitions: Definitions
+    names: tuple[str, str]
 
-    def __getitem__(self, metric: str) -> float:
+    def __getitem__(self, metric: str | Metric) -> float:
         """The second mean less the first."""
-        first, second = self.means[metric]
+        first, second = self.means[label_of(metric, self.means)]
         return second - first
 
-    def __repr__(self) -> str:
-        rows: list[tuple[str, ...]] = [("metric", "first", "second", "difference")]
-        rows += [(label, *map(_number, pair), f"{self[label]:+.4f}") for label, pair in self.means.items()]
-        return "\n".join([*text_table(rows, _ALIGN), *wrapped(summarize(self.definitions))])
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.means)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: names, means, differences and definitions."""
+        return {
+            "names": list(self.names),
+            "means": {label: list(pair) for label, pair in self.means.items()},
+            "differences": {label: self[label] for label in self.means},
+            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        first, second = self.names
+        pairs = self.means.values()
+        return {
+            "metric": list(self.means),
+            first: [pair[0] for pair in pairs],
+            second: [pair[1] for pair in pairs],
+            "difference": [self[label] for label in self.means],
+        }
+
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first; differences with their signs."""
+        head, *body = super().rows()
+        return [head, *([*row[:-1], f"{self[row[0]]:+.4f}"] for row in body)]
+
+    def remarks(self) -> list[str]:
+        """What the numbers mean."""
+        return summarize(list(self.definitions.values()))
+
+    def _tips(self) -> dict[str, str]:
+        return {label: definition.cite for label, definition in self.definitions.items()}
 
 
 class Result(Means):
     """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
+
+    _remarks: tuple[str, ...] = ()  # on how the data was read
 
     def __init__(
         self,
@@ -139,6 +277,7 @@ class Result(Means):
         self._outcomes = outcomes
         self._aligned = aligned
         self._first = next(iter(aligned.values()))
+        self._remarks = self._first.remarks
         self.convention = convention
         self.choices = dict(choices)
         self._weights = weights
@@ -154,12 +293,6 @@ class Result(Means):
     def __len__(self) -> int:
         return len(self._outcomes)
 
-    def __contains__(self, metric: object) -> bool:
-        try:
-            return self._label(metric) in self._outcomes  # type: ignore[arg-type]
-        except (KeyError, ValueError):
-            return False
-
     def _label(self, metric: str | Metric) -> str:
         return str(metric) if metric in self._outcomes else super()._label(metric)
 
@@ -173,7 +306,7 @@ class Result(Means):
     @cached_property
     def per_query(self) -> _PerQuery:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
-        return _PerQuery(self)
+        return _PerQuery(self, lambda label: self._outcomes[label].values)
 
     def ratio(self, metric: str | Metric) -> Ratio:
         """What each query earned and could have earned."""
@@ -182,10 +315,10 @@ class Result(Means):
     # -- what it means ---------------------------------------------------------------------------------------
 
     @cached_property
-    def definitions(self) -> dict[str, Definition]:  # type: ignore[override]
+    def definitions(self) -> Definitions:  # type: ignore[override]
         """What each number means, by metric."""
         named = self.convention.with_choices(**self.choices)
-        return {label: definition_of(outcome.plan, named) for label, outcome in self._outcomes.items()}
+        return Definitions({label: definition_of(outcome.plan, named) for label, outcome in self._outcomes.items()})
 
     @cached_property
     def inputs(self) -> dict[str, str]:  # type: ignore[override]
@@ -228,41 +361,21 @@ class Result(Means):
         out = {}
         for label, outcome in self._outcomes.items():
             ranked = self._aligned[outcome.plan.align].ranked
-            if ranked.tied is None or outcome.plan.metric.declaration.kind == "ratings":
+            found = range_of(outcome.plan, ranked, self._weights)
+            if found is None:
                 out[label] = (outcome.mean, outcome.mean, np.zeros(len(ranked), dtype=bool))
                 continue
-            others = (measure(outcome.plan, ranked, ties) for ties in outcome.plan.metric.declaration.extremes)
-            ends = [outcome_of(outcome.plan, other, self._weights) for other in others]
-            moved = ~np.isclose(ends[0].values, ends[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
-            means = sorted([outcome.mean, *(end.mean for end in ends)])
-            out[label] = (means[0], means[-1], moved)
+            ends = (mean_from(outcome.plan, sums.rounded(), outcome.ratio.finish) for sums in found.ends)
+            out[label] = (*span([outcome.mean, *ends]), found.moved)
         return out
 
-    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
-        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
-        if isinstance(groups, Mapping):
-            lost = [query for query in self.queries if query not in groups]
-            if lost:
-                raise ValueError(f"groups has no entry for query {lost[0]!r}")
-            labels = [groups[query] for query in self.queries]
-        else:
-            labels = list(groups)
-            if len(labels) != len(self.queries):
-                raise ValueError(f"there are {len(self.queries)} queries but {len(labels)} groups")
-        members: dict[Any, Bools] = {}
-        for at, label in enumerate(labels):
-            members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
-        out: dict[Any, dict[str, float]] = {}
-        for label, inside in members.items():
-            weights = None if self._weights is None else self._weights[inside]
-            parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
-            out[label] = {
-                name: _mean_within(outcome, parts[outcome.plan.align], inside, weights)
-                for name, outcome in self._outcomes.items()
-            }
-        return out
-
-    # -- tables ----------------------------------------------------------------------------------------------
+    def _means_of(self, inside: Bools) -> dict[str, float]:
+        weights = None if self._weights is None else self._weights[inside]
+        parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
+        return {
+            name: _mean_within(outcome, parts[outcome.plan.align], inside, weights)
+            for name, outcome in self._outcomes.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
@@ -270,79 +383,15 @@ class Result(Means):
             "convention": self.convention.name,
             "choices": dict(self.choices),
             "means": dict(self),
+            "ties": {label: asdict(ends) for label, ends in self.ties.items()},
             "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
             "versions": {"rankstone": __version__, "numpy": np.__version__},
             "inputs": dict(self.inputs),
             "account": {name: getattr(self.account, name) for name in Account.__dataclass_fields__},
+            "remarks": self.remarks(),
             "queries": list(self.queries),
             "per_query": {label: outcome.values.tolist() for label, outcome in self._outcomes.items()},
         }
-
-    def to_arrow(self) -> Any:
-        """Values a query as a pyarrow table: a query column, then one a metric."""
-        import pyarrow
-
-        ids = list(self.queries)
-        try:
-            query = pyarrow.array(ids)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):  # ids of several kinds, or objects
-            query = pyarrow.array(list(map(str, ids)))
-        return pyarrow.table({"query": query, **{label: outcome.values for label, outcome in self._outcomes.items()}})
-
-    def to_pandas(self) -> Any:
-        """Values a query as a pandas frame."""
-        import pandas
-
-        return pandas.DataFrame(
-            {"query": list(self.queries), **{label: outcome.values for label, outcome in self._outcomes.items()}}
-        )
-
-    def to_polars(self) -> Any:
-        """Values a query as a polars frame."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The table of values a query, by the Arrow PyCapsule protocol."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
-        """Write to a file: json for all of it, or the values of each query as csv, tsv, jsonl, parquet or trec.
-
-        `read_result` reads json again. A parquet file has the definitions in its metadata; beside the others, which
-        have no room for them, they are written to a file of the same name with .json after it.
-        """
-        from rankstone.answers.write import write
-
-        write(self, path, format)
-
-    # -- looks -----------------------------------------------------------------------------------------------
-
-    def __repr__(self) -> str:
-        return "\n".join([*text_table(self._rows(), _ALIGN), *self._footnotes()])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        head, *body = self._rows()
-        cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        rows = "".join(
-            f"<tr><td title='{escape(self.define(row[0]).cite, quote=True)}'><code>{escape(row[0])}</code></td>"
-            + "".join(f"<td style='text-align:right'>{escape(cell)}</td>" for cell in row[1:])
-            + "</tr>"
-            for row in body
-        )
-        remarks = "<br>".join(escape(line) for line in self._footnotes())
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table><p><small>{remarks}</small></p>"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        ties = self.account.tied > 0
-        rows = [("metric", "mean", *(("lowest", "highest") if ties else ()))]
-        for label, outcome in self._outcomes.items():
-            ends = (self.ties[label].lowest, self.ties[label].highest) if ties else ()
-            rows.append((label, *map(_number, (outcome.mean, *ends))))
-        return rows
 
     def remarks(self) -> list[str]:
         """What a reader of the means should know: the convention, and what happened to the queries."""
@@ -367,15 +416,12 @@ class Result(Means):
             lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
         if account.tied:
             lines.append(f"{account.tied} decided by the order of tied items")
-        return lines
+        return [*lines, *self._remarks]
 
-    def defined(self) -> list[str]:
-        """The definitions of all the metrics in a few lines, what they share said once."""
-        return wrapped(summarize(list(self.definitions.values()))[:-1])
-
-    def _footnotes(self) -> list[str]:
-        ranges = ["lowest and highest are the means that other orders of the tied items would give"]
-        return [*self.remarks(), *(ranges if self.account.tied else ()), *self.defined()]
+    def remarked(self, remarks: Iterable[str]) -> Result:
+        """The same, with more to say of how its data was read."""
+        self._remarks = (*self._remarks, *remarks)
+        return self
 
 
 def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Floats | None) -> float:
@@ -385,19 +431,23 @@ def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Float
     return mean_from(outcome.plan, sums_of(outcome.plan, found, weights), outcome.ratio.finish)
 
 
+_OF_VALUES = ("macro", "sum", "geometric")  # means that the values of the queries are enough for
+
+
 class Saved(Means):
     """A result read from a file."""
 
-    def __init__(self, data: Plain) -> None:
-        self._data = data
-        self.definitions = {label: Definition.from_dict(saved) for label, saved in data["definitions"].items()}
+    def __init__(self, data: Plain, name: str = "") -> None:
+        self._data, self.name = data, name
+        self.definitions = Definitions(
+            {label: Definition.from_dict(saved) for label, saved in data["definitions"].items()}
+        )
         self.account = Account(**data["account"])
         self.inputs = dict(data["inputs"])
         self.versions: dict[str, str] = dict(data["versions"])
 
     def __getitem__(self, metric: str | Metric) -> float:
-        value = self._data["means"][self._label(metric)]
-        return float("nan") if value is None else float(value)
+        return _float(self._data["means"][self._label(metric)])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data["means"])
@@ -405,29 +455,63 @@ class Saved(Means):
     def __len__(self) -> int:
         return len(self._data["means"])
 
-    @property
+    @cached_property
     def queries(self) -> Sequence[Any]:
-        return list(self._data["queries"])
+        return [tuple(query) if isinstance(query, list) else query for query in self._data["queries"]]
 
     @cached_property
-    def per_query(self) -> dict[str, Floats]:
-        return {label: np.array(values, dtype=np.float64) for label, values in self._data["per_query"].items()}
+    def per_query(self) -> _PerQuery:
+        arrays = {label: np.array(list(map(_float, values))) for label, values in self._data["per_query"].items()}
+        return _PerQuery(self, arrays.__getitem__)
 
-    def __repr__(self) -> str:
-        rows: list[tuple[str, ...]] = [("metric", "mean"), *((label, _number(self[label])) for label in self)]
-        return "\n".join([*text_table(rows, _ALIGN), *wrapped(summarize(list(self.definitions.values())))])
+    @cached_property
+    def ties(self) -> dict[str, TieRange]:
+        saved = ((label, self._data["ties"][label]) for label in self)
+        return {
+            label: TieRange(_float(ends["lowest"]), _float(ends["highest"]), ends["queries"]) for label, ends in saved
+        }
+
+    def remarks(self) -> list[str]:
+        """What a reader of the means should know: the convention, and what happened to the queries."""
+        return list(self._data["remarks"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as it was read."""
+        return dict(self._data)
+
+    def _means_of(self, inside: Bools) -> dict[str, float]:
+        return {label: self._mean_of(label, inside) for label in self}
+
+    def _mean_of(self, label: str, inside: Bools) -> float:
+        metric, made = parse_one(label), self.definitions[label].choices
+        plan = make_plan(metric, {name: made[name] for name in metric.declaration.defaults}, made)
+        values = self.per_query[label]
+        counted = ~np.isnan(values)
+        unclear = not counted.all() and "nan" in (made["undefined"], made["no_relevant"], made["both_empty"])
+        if made["averaging"] not in _OF_VALUES or unclear:
+            raise ValueError(f"{label}: the file does not hold all that means of groups are made of; evaluate again")
+        nothing = Ratio(values, values)
+        found = Measured(None, nothing, values[inside], counted[inside])  # type: ignore[arg-type]
+        return mean_from(plan, sums_of(plan, found, None), None)
+
+
+def _float(value: float | str | None) -> float:
+    """A number of a JSON file, where NaN is null and an infinite one is a text."""
+    return float("nan") if value is None else float(value)
 
 
 def digests(aligned: Aligned) -> dict[str, str]:
     """Digests of what was judged and of what was returned. Items judged 0 are left out, as some metrics need none."""
-    ranked = aligned.ranked
+    names = list(map(repr, aligned.queries))
+    order = sorted(range(len(names)), key=names.__getitem__)  # that of the rows makes no difference
+    ranked = aligned.ranked.only(np.array(order, dtype=np.int64))
 
     def digest(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
         keep = grades != 0
         inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
         from hashlib import blake2b
 
-        found = blake2b("\n".join(map(repr, aligned.queries)).encode(), digest_size=16)
+        found = blake2b("\n".join(names[at] for at in order).encode(), digest_size=16)
         for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
             found.update(np.ascontiguousarray(part).tobytes())
         return f"blake2b:{found.hexdigest()}"
@@ -444,11 +528,11 @@ def digests(aligned: Aligned) -> dict[str, str]:
 
 
 class _PerQuery(Mapping[str, Floats]):
-    def __init__(self, result: Result) -> None:
-        self._result = result
+    def __init__(self, result: Means, values: Callable[[str], Floats]) -> None:
+        self._result, self._values = result, values
 
     def __getitem__(self, metric: str | Metric) -> Floats:
-        return self._result._outcomes[self._result._label(metric)].values
+        return self._values(self._result._label(metric))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._result)
@@ -467,11 +551,6 @@ def _fate(outcomes: Mapping[str, Outcome], choice: str) -> str:
     }
     words = {"zero": "counted as empty lists", "skip": "left out of the mean", "error": "an error", "nan": "NaN"}
     return " or ".join(sorted(words.get(fate, f"counted as {fate}") for fate in fates))
-
-
-def _number(value: float) -> str:
-    whole = 1 < abs(value) < 1e15 and value == int(value)
-    return f"{value:.0f}" if whole else f"{value:.4f}"
 
 
 def _count(n: int, singular: str, plural: str) -> str:

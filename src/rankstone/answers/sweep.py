@@ -15,8 +15,9 @@ from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.match import refuse, refuse_strangers
 from rankstone.measure.sums import Outcome, measured, outcome_of
-from rankstone.measure.values import ratio_of, refuse, view_for
+from rankstone.measure.values import ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class Sweep:
         ranked, ratio = self.ratio(plan)
 
         def average(plan: Plan) -> Outcome:
+            refuse_strangers(plan, aligned)
             refuse(plan, aligned)
             with aligned.naming(plan.label):
                 return outcome_of(plan, measured(plan, ranked, ratio), None)

@@ -1,4 +1,4 @@
-"""Writing files: values a query, and truths and runs in another format. A file is there whole, or not at all."""
+"""Writing files: results, and truths and runs in another format. A file is there whole, or not at all."""
 
 from __future__ import annotations
 
@@ -11,64 +11,90 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from rankstone.answers.definition import Plain
-from rankstone.answers.result import Result, Saved
+from rankstone.answers.result import Means, Saved
+from rankstone.answers.runs import Runs
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import is_whole, numbers, one_piece, plain
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
 from rankstone.inputs.formats import FORMATS, listed
 from rankstone.inputs.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
+from rankstone.inputs.lists import Lists
+from rankstone.inputs.parquet import MAGIC
+from rankstone.inputs.tables import as_columns
 from rankstone.metrics.registry import parse
 
 _LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
+# How an answer is written: for people, as data, or as trec_eval prints it; by the endings of names.
+PAGES = {"txt": "table", "md": "markdown", "tex": "latex", "html": "html"}
 _RESULTS = {
     **{ending: name for ending, name in _LISTS.items() if FORMATS[name].columns},
     "json": "json",
-    "txt": "trec",
     "trec": "trec",
     "eval": "trec",
+    **PAGES,
 }
+RESULT_FORMATS = tuple(dict.fromkeys([*PAGES.values(), "json", *_RESULTS.values()]))
 
 
-def write(result: Result, path: Path, format: str | None = None) -> None:  # noqa: A002
-    """Write a result: json, or each query's values as csv, tsv, jsonl, parquet or trec (`metric query value` lines).
+class Answer(Protocol):
+    """What can be written in any of the formats."""
 
-    The format is told by the name's ending if not given; .gz, .bz2, .xz and .zst compress. Definitions, versions and
-    digests are in the file itself if it is json or parquet, else in a second one, with .json after the first's name.
-    """
-    form = _format(path, format, _RESULTS)
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_arrow(self) -> Any: ...
+    def render(self, form: str, quiet: bool = False) -> str: ...
+
+
+def write(result: Means, path: Path, format: str | None = None) -> None:  # noqa: A002
+    """Write a result: `result.write` says how. The name's ending .gz, .bz2, .xz or .zst compresses."""
+    form = result_format(path, format)
+    runs = Runs({result.name or "run": result})
+    write_answer(runs if form == "json" else result, path, form, runs.results)
+
+
+def write_answer(answer: Answer, path: Path, form: str, results: Mapping[str, Means], quiet: bool = False) -> None:
+    """Write an answer about some results to a file; `-` is standard output."""
     with replacing(path, form) as stream:
         if form == "trec":
-            _write_values(result, stream)
+            _write_values(results, stream)
         elif form == "json":
-            stream.write((as_json(result.to_dict()) + "\n").encode())
+            stream.write((as_json(answer.to_dict()) + "\n").encode())
+        elif form in PAGES.values():
+            stream.write((answer.render(form, quiet) + "\n").encode())
         else:
-            table = result.to_arrow()
+            table = answer.to_arrow()
             if form == "parquet":
-                about = {b"rankstone": as_json(about_result(result)).encode()}
+                about = {b"rankstone": as_json(_about(results)).encode()}
                 table = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
             _write_table(table, stream, form)
-    if form not in ("json", "parquet"):
-        write_beside(path, about_result(result))
 
 
-def write_beside(path: Path, about: Plain) -> None:
-    """Put what a file has no room for beside it; nothing beside standard output or a device."""
+def result_format(path: Path, given: str | None, default: str | None = None) -> str:
+    """The format that the name of a file and `given` ask for. default: for a name without an ending."""
     name = os.fspath(path)
-    if name != "-" and os.path.isfile(os.path.realpath(name)):
-        with replacing(f"{name}.json") as stream:
-            stream.write((as_json(about) + "\n").encode())
+    ending = ending_of(name)
+    by_name = _RESULTS.get(ending)
+    if given is None and by_name is None and default is not None and (not ending or _is_device(name)):
+        return default
+    form = _format(path, given, _RESULTS)
+    if by_name not in (None, form):
+        raise ValueError(f"{name} is {by_name} by its name, but {form} was asked for; leave one of them out")
+    return form
 
 
-def about_result(result: Result) -> dict[str, Any]:
+def _is_device(name: str) -> bool:
+    return name == "-" or (os.path.exists(name) and not os.path.isfile(name))
+
+
+def _about(results: Mapping[str, Means]) -> dict[str, Any]:
     """All but the values of each query."""
-    whole = result.to_dict()
-    del whole["queries"], whole["per_query"]
+    whole = Runs(results).to_dict()
+    for data in whole["runs"].values():
+        del data["queries"], data["per_query"]
     return whole
 
 
@@ -87,14 +113,34 @@ def _jsonable(data: Any) -> Any:
     return data if data is None or isinstance(data, (str, int)) else str(data)
 
 
-def read_result(path: Path) -> Saved:
-    """A result that was written as json: means, values a query, definitions; `compare` takes it as any other."""
+def read_result(path: Path) -> Saved | dict[str, Saved]:
+    """A result that was written as json or parquet, which answers as any other: means, values a query, definitions.
+
+    A file of several runs is a dict of results, by the runs' names.
+    """
     text = open_text(os.fspath(path))
     try:
-        data = json.loads(bytes(text.view()))
-        return Saved(data)
-    except (ValueError, KeyError, TypeError) as error:
-        raise FileError(text.name, f"is no result that rankstone wrote as json ({error})") from None
+        data = _of_parquet(text.data) if bytes(text.data[:4]) == MAGIC else json.loads(bytes(text.view()))
+        found = {name: Saved(saved, name) for name, saved in data["runs"].items()}
+        for saved in found.values():
+            repr(saved), saved.per_query, saved.queries  # so that what is not there is missed now
+        return found if len(found) != 1 else next(iter(found.values()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(text.name, f"is no result that rankstone wrote as json or parquet ({error})") from None
+
+
+def _of_parquet(data: Any) -> Any:
+    """What the JSON file would hold: the metadata, and each run's rows."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
+    whole = json.loads((table.schema.metadata or {})[b"rankstone"])
+    for name, saved in whole["runs"].items():
+        rows = table if len(whole["runs"]) == 1 else table.filter(pyarrow.compute.field("run") == name)
+        saved["queries"] = rows["query"].to_pylist()
+        saved["per_query"] = {label: rows[label].to_pylist() for label in saved["means"]}
+    return whole
 
 
 def convert(
@@ -108,7 +154,7 @@ def convert(
     on_error: OnError = "stop",
     beside: Path | None = None,
     tag: str = "rankstone",
-) -> Columns:
+) -> Columns | Lists:
     """Write a truth or a run in another format: trec, csv, tsv, jsonl or parquet. Returns what was read.
 
     kind: "truth" or "run". columns, on_error, beside: as `read_truth` and `read_run` take them. tag: the last field of
@@ -121,7 +167,7 @@ def convert(
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
         read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
-    table = _as_table(read)
+    table = _as_table(as_columns(read, kind))
     _check_ids(table, form, os.fspath(target))
     with replacing(target, form) as stream:
         _write_table(table, stream, form, kind, tag)
@@ -205,8 +251,11 @@ def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = 
     write(table, stream, kind, tag)
 
 
-def _write_values(result: Result, stream: Any) -> None:
+def _write_values(results: Mapping[str, Means], stream: Any) -> None:
     """As trec_eval prints them: name, query and value, a query at a time, then the means."""
+    if len(results) > 1:
+        raise ValueError(f"trec has no place for the names of {len(results)} runs; write each of them, or choose csv")
+    (result,) = results.values()
     lines = []
     shapes = {label: "%.0f" if parse(label)[0].declaration.kind == "count" else "%6.4f" for label in result}
     values = {label: result.per_query[label] for label in result}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,12 @@ if TYPE_CHECKING:
     from rankstone.answers.explain import Difference, Explanation, Moves
     from rankstone.answers.identify import Identified
     from rankstone.answers.result import Result
+    from rankstone.answers.runs import Runs
     from rankstone.inputs.columns import Columns
+    from rankstone.inputs.files import OnError
+    from rankstone.inputs.lists import Lists
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
+FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 
 WATCHED_BYTES = 32 << 20  # a smaller file is read before anyone has looked
 
@@ -28,38 +33,101 @@ class UsageError(ValueError):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, 1 for bad data or 2 for bad usage."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _spread(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["trec_eval"]:  # it has its own ways with options
         from rankstone.trec_eval import main as trec_eval
 
         return trec_eval(words[1:])
-    arguments = parser().parse_args(words)
+    arguments, more = parser().parse_known_args(words)
+    if getattr(arguments, "run_command", None) is _evaluate:  # runs may stand after options
+        arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
+        more = [word for word in more if word not in arguments.runs]
+    if more:
+        parser().error(f"unrecognized arguments: {' '.join(more)}")
     if not hasattr(arguments, "run_command"):
         parser().print_help()
         return 2
     try:
-        arguments.run_command(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"rankstone: {message}", file=sys.stderr)
+            arguments.run_command(arguments)
         sys.stdout.flush()
     except UsageError as error:
-        return _complain(error, 2)
-    except (ValueError, TypeError, OSError) as error:
-        if isinstance(error, BrokenPipeError):  # the reader has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        return _complain(error, 1)
+        _tell(str(error), arguments.command)
+        return 2
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        return 1 + _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments.command)
+    except (ValueError, TypeError, ImportError) as error:
+        return 1 + _tell(str(error), arguments.command)
     except KeyboardInterrupt:
         return 130
     return 0
 
 
-def _complain(error: Exception, code: int) -> int:
-    text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    print(f"rankstone: {text}", file=sys.stderr)
-    return code
+def _spread(words: Sequence[str]) -> list[str]:
+    """The words, with an option before each of several values: `--columns query=q item=i`."""
+    out: list[str] = []
+    for word in words:
+        if out[-2:-1] == ["--columns"] and re.match(r"((truth|run)\.)?(query|item|grade|score|rank)=", word):
+            out.append("--columns")
+        out.append(word)
+    return out
+
+
+# -- what went wrong, in the words of the command ------------------------------------------------------------
+
+# What Python's messages tell to write: `by=`, `ties='input'`, `columns={'query': 'x'}`; calls stay as they are.
+_CALL = r"\w+\((?:[^()]|\([^()]*\))*\)"
+_KEYWORD = re.compile(
+    _CALL + r"|(?<![\w.(@-])(?<!-s )(?P<name>[a-z]\w*)=(?P<value>\{[^{}]*\}|'[^']*'|\"[^\"]*\"|[\w.>+-]*[\w+>-])?"
+)
+
+
+def _tell(text: str, command: argparse.ArgumentParser) -> bool:
+    """Print a message in the words of the command; was any of its options in it."""
+    options = {action.dest: max(action.option_strings, key=len) for action in command._actions if action.option_strings}
+    told = _KEYWORD.sub(lambda found: _option(found, options), text)
+    print(f"rankstone: {told}", file=sys.stderr)
+    return told != text
+
+
+def _option(found: re.Match[str], options: Mapping[str, str]) -> str:
+    """A keyword of Python as the option that it is here: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
+    name, value = found["name"], found["value"]
+    if name in options:
+        return " ".join([options[name], *_plain_words(value)])
+    if name is not None and "set" in options and _is_choice(name):
+        return f"-s {name}={''.join(_plain_words(value))}"
+    return found[0]
+
+
+def _plain_words(value: str | None) -> list[str]:
+    """A value as one types it: a dict as NAME=VALUE words."""
+    if value is None:
+        return []
+    if value.startswith("{"):
+        pairs = re.findall(r"'(\w+)': ([^,}]+)", value)
+        return [*(f"{name}={_unquoted(to)}" for name, to in pairs), *(["..."] if value.endswith(", ...}") else [])]
+    return [_unquoted(value)]
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if text[:1] in ("'", '"') else text
+
+
+def _is_choice(name: str) -> bool:
+    from rankstone.conventions.choices import CHOICES
+    from rankstone.metrics.registry import declared
+
+    of_metrics = [(metric, parameter) for metric, row in declared().items() for parameter in (*row.defaults, *CHOICES)]
+    return name in CHOICES or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
+    from rankstone.answers.write import RESULT_FORMATS
     from rankstone.inputs.formats import FORMATS as FILE_FORMATS
     from rankstone.inputs.formats import listed
     from rankstone.version import __version__
@@ -74,19 +142,27 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"rankstone {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
 
-    command = _command(commands, "evaluate", "measure command or more runs against a truth", _evaluate)
+    command = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
     command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
-    command.add_argument("runs", metavar="RUN", nargs="+", help="files, as the truth")
     command.add_argument(
-        "-m", "--metric", action="append", metavar="M", help="ndcg@10, recall@{5,10}, ...; several times"
+        "runs", metavar="[NAME=]RUN", nargs="*", help="files, as the truth; none if its rows have grades and scores"
+    )
+    command.add_argument(
+        "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
     )
     _choosing(command)
-    command.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
+    _reading(command)
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="what was seen before, as a truth: it leaves the lists before they are measured",
+    )
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
-    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
-    command.add_argument("--format", choices=FORMATS, default="table")
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+    command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
+    command.add_argument("--format", dest="shown", metavar="F", choices=RESULT_FORMATS, help=listed(RESULT_FORMATS))
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
     command = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
     command.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
@@ -120,8 +196,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("source", metavar="FROM")
     command.add_argument("target", metavar="TO", help="the name's ending tells the format")
     command.add_argument("--kind", choices=("truth", "run"), required=True)
-    command.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
-    command.add_argument("--from-format", metavar="F", help=listed(FILE_FORMATS))
+    _reading(command)
     command.add_argument(
         "--to-format", metavar="F", help=listed(form.name for form in FILE_FORMATS.values() if form.write)
     )
@@ -129,12 +204,12 @@ def parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
     command.add_argument(
-        "query", metavar="QUERY", help="DuckDB's SQL; rec.csv is the table rec; - to read it from stdin"
+        "query", metavar="QUERY", help="DuckDB's SQL, or a file of it; rec.csv is the table rec; - to read from stdin"
     )
     command.add_argument("-c", "--convention", metavar="NAME", help="whose definitions all functions follow")
     command.add_argument("--hive", action="store_true", help="the query is written for Hive")
-    command.add_argument("--format", choices=FORMATS, default="table")
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of printing")
+    command.add_argument("--format", choices=FORMATS)
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
     commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
@@ -145,7 +220,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _command(commands: Any, name: str, summary: str, function: Callable[..., None]) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
-    made.set_defaults(run_command=function)
+    made.set_defaults(run_command=function, command=made)
     return made
 
 
@@ -160,16 +235,31 @@ def _setting(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _reading(command: argparse.ArgumentParser) -> None:
+    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
+    from rankstone.inputs.formats import listed
+
+    command.add_argument(
+        "--columns", metavar="ROLE=NAME", action="append", default=[], help="query=user_id; truth.item=x for one side"
+    )
+    command.add_argument(
+        "--from-format", dest="format", metavar="F", action="append", default=[],
+        help=f"what the files are: {listed(FILE_FORMATS)}; run=trec for one side",
+    )  # fmt: skip
+
+
 def _more(command: argparse.ArgumentParser) -> None:
     _setting(command)
-    command.add_argument("--columns", metavar="ROLE=NAME", action="append", default=[], help="e.g. query=user_id")
-    command.add_argument("--format", choices=FORMATS, default="table")
+    _reading(command)
+    command.add_argument("--format", dest="shown", choices=FORMATS, default="table")
 
 
 # -- evaluate ------------------------------------------------------------------------------------------------
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
+    from rankstone.answers.runs import Groups, Runs, Values
+    from rankstone.answers.write import RESULT_FORMATS, write_answer
     from rankstone.conventions.plan import DEFAULT_METRICS
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
@@ -179,45 +269,75 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be read from standard input")
     if arguments.by and arguments.per_query:
         raise UsageError("--by and --per-query do not go together")
-    columns = _columns(arguments)
-    results = _results(arguments, metrics, choices, columns)
+    form = _form(arguments.output, arguments.shown, RESULT_FORMATS)
+    results = _results(arguments, metrics, choices)
+    answer: Runs = Runs(results)
     if arguments.by:
-        text = _by_group(results, _groups(arguments.truth, arguments.by, columns), arguments)
-    elif arguments.per_query:
-        text = _per_query(results, arguments.format)
+        answer = Groups(results, arguments.by, _groups(arguments))
+    elif arguments.per_query or form == "parquet":
+        answer = Values(results)
+    whole = next(iter(results.values())) if form == "table" and type(answer) is Runs and len(results) == 1 else answer
+    if form == "table" and not arguments.output:
+        print(whole.text(_screen(), arguments.quiet))
     else:
-        text = _means(results, arguments.format)
-    _put(text, arguments.output)
-    if arguments.output and (arguments.format != "json" or arguments.by or arguments.per_query):
-        from rankstone.answers.write import about_result, write_beside
-
-        write_beside(arguments.output, {name: about_result(result) for name, result in results.items()})
+        write_answer(whole, arguments.output or "-", form, results, arguments.quiet)
 
 
-def _results(arguments: argparse.Namespace, metrics: Any, choices: Any, columns: Any) -> dict[str, Result]:
-    from rankstone.inputs.files import is_large, open_batches, read_run, read_truth, same_ids
-    from rankstone.inputs.roles import roles_of
+def _screen() -> int | None:
+    """How wide the terminal is, if it is one."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else None
+
+
+def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[str, Result]:
+    from rankstone.inputs.files import is_large, open_batches, read_run, same_ids
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
-    truth = read_truth(arguments.truth, columns=roles_of(columns, "truth") or None, on_error=arguments.on_error)
-    _report_skipped(arguments.truth, truth)
+    runs, form = _named(arguments.runs or [arguments.truth]), _format(arguments, "run")
+    truth = _read_truth(arguments, [*runs.values()], arguments.on_error)
     results = {}
-    for name, path in zip(_short_names(arguments.runs), arguments.runs, strict=True):
-        run_columns = roles_of(columns, "run") or None
-        if arguments.on_error == "stop" and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
+    seen: Any = {}
+    if arguments.exclude:
+        seen = {"exclude": arguments.exclude}
+        if arguments.columns:
+            seen["columns"] = {"truth": _roles(arguments, "truth", arguments.exclude, []) or {}}
+    for name, path in runs.items():
+        columns = _roles(arguments, "run", path, [arguments.truth])
+        in_batches = arguments.on_error == "stop" and not form and not seen
+        if in_batches and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
             from rankstone.cli.progress import Progress
 
-            with Progress(name, open_batches(path, columns=run_columns).unit) as progress:
+            with Progress(name, open_batches(path, columns=columns).unit) as progress:
                 results[name] = evaluate_file(
                     truth, path, metrics,
-                    convention=arguments.convention, columns=run_columns, progress=progress, **choices,
+                    convention=arguments.convention, columns=columns, progress=progress, **choices,
                 )  # fmt: skip
             continue
-        run = read_run(path, columns=run_columns, on_error=arguments.on_error, beside=arguments.truth)
+        run = read_run(path, format=form, columns=columns, on_error=arguments.on_error, beside=arguments.truth)
         _report_skipped(path, run)
-        results[name] = evaluate(*same_ids(truth, run), metrics, convention=arguments.convention, **choices)
+        if not arguments.runs:
+            _refuse_one_sided(arguments.truth, truth, run)
+        judged, returned = same_ids(truth, run)
+        results[name] = evaluate(judged, returned, metrics, convention=arguments.convention, **seen, **choices)
     return results
+
+
+def _read_truth(arguments: argparse.Namespace, runs: Sequence[str], on_error: OnError = "stop") -> Columns | Lists:
+    from rankstone.inputs.files import read_truth
+
+    columns = _roles(arguments, "truth", arguments.truth, runs)
+    read = read_truth(arguments.truth, format=_format(arguments, "truth"), columns=columns, on_error=on_error)
+    _report_skipped(arguments.truth, read)
+    return read
+
+
+def _refuse_one_sided(path: str, truth: Columns | Lists, run: Columns | Lists) -> None:
+    """Stop at one table for both sides that is only one of them."""
+    for role, side in (("grade", truth), ("score", run)):
+        if getattr(side, role, side) is None:
+            raise UsageError(f"{path} has no {role} column, so it is not both the truth and the run; give a RUN too")
 
 
 def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
@@ -237,7 +357,7 @@ def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choi
     return True
 
 
-def _report_skipped(path: str, side: Columns) -> None:
+def _report_skipped(path: str, side: Columns | Lists) -> None:
     if side.skipped:
         first = side.bad_lines[0]
         print(
@@ -268,64 +388,64 @@ def _pairs(words: Iterable[str], option: str) -> dict[str, Any]:
     return out
 
 
+def _named(words: Sequence[str]) -> dict[str, str]:
+    """Runs by name, as given (`bm25=a.run`) or made of the file's name and as many folders as tell it from others."""
+    given = [re.match(r"([^=/]+)=(.+)", word) for word in words]
+    names = [found[1] if found and not os.path.exists(word) else "" for word, found in zip(words, given, strict=True)]
+    paths = [found[2] if name and found else word for word, name, found in zip(words, names, given, strict=True)]
+    made = iter(_short_names([path for path, name in zip(paths, names, strict=True) if not name]))
+    out: dict[str, str] = {}
+    for name, path in zip(names, paths, strict=True):
+        name = name or next(made)
+        if name in out:
+            raise UsageError(f"two runs are called {name}: {out[name]} and {path}; name them: NAME={path}")
+        out[name] = path
+    return out
+
+
 def _short_names(paths: Sequence[str]) -> list[str]:
-    """Names for the table's columns: the files' own, with folders only where they are needed to tell them apart."""
-    names = [os.path.basename(path.rstrip("/")) for path in paths]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{path} ({n})" if list(paths).count(path) > 1 else path for n, path in enumerate(paths, 1)]
+    """The files' names without endings; with endings or folders where two would be the same."""
+    for path in paths:
+        if list(paths).count(path) > 1:
+            raise UsageError(f"{path} is there twice; name the runs if that is meant: NAME={path}")
+    parts = [os.path.normpath(path).split(os.sep) for path in paths]
+    for depth in range(1, max(map(len, parts), default=0) + 1):
+        for stem in (_stem, str):
+            names = [os.sep.join([*own[-depth:-1], stem(own[-1])]) for own in parts]
+            if len({*names, "metric", "run", "query"}) == len(names) + 3:
+                return names
+            if len({own[-1] for own in parts}) < len(parts):  # endings do not tell them apart
+                break
+    return list(paths)
 
 
-def _means(results: Mapping[str, Result], form: str) -> str:
-    first = next(iter(results.values()))
-    if form == "table" and len(results) == 1:
-        return repr(first)
-    if form == "json":
-        from rankstone.answers.write import about_result
+def _stem(name: str) -> str:
+    """The name of a file without the endings that say what it is."""
+    if name == "-":
+        return "stdin"
+    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
+    from rankstone.inputs.lines import CODECS
 
-        return _json({name: about_result(result) for name, result in results.items()})
-    rows = [["metric", *results]]
-    rows += [[label, *(_value(result[label], form) for result in results.values())] for label in first]
-    text = render(rows, form)
-    if form != "table":
-        return text
-    remarks = {name: result.remarks() for name, result in results.items()}
-    if len({tuple(lines) for lines in remarks.values()}) == 1:
-        return "\n".join([text, *next(iter(remarks.values())), *first.defined()])
-    own = [f"{name}: {line}" for name, lines in remarks.items() for line in lines[1:]]
-    return "\n".join([text, next(iter(remarks.values()))[0], *own, *first.defined()])
+    known = {*CODECS, "txt", "json", *(ending for form in FILE_FORMATS.values() for ending in form.endings)}
+    stem, dot, ending = name.rpartition(".")
+    return _stem(stem) if dot and stem and ending.lower() in known else name
 
 
-def _per_query(results: Mapping[str, Result], form: str) -> str:
-    labels = list(next(iter(results.values())))
-    if form == "json":
-        return _json(
-            {
-                name: {
-                    str(query): {label: float(result.per_query[label][at]) for label in labels}
-                    for at, query in enumerate(result.queries)
-                }
-                for name, result in results.items()
-            }
-        )
-    many = len(results) > 1
-    rows = [[*(["run"] if many else []), "query", *labels]]
-    for name, result in results.items():
-        columns = [[_value(float(value), form) for value in result.per_query[label]] for label in labels]
-        for at, query in enumerate(result.queries):
-            rows.append([*([name] if many else []), str(query), *(column[at] for column in columns)])
-    return render(rows, form)
-
-
-def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[Any, Any]:
+def _groups(arguments: argparse.Namespace) -> dict[Any, Any]:
     """Each query's group, from a column of the truth file."""
     from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
-    from rankstone.inputs.roles import roles_of
+    from rankstone.inputs.tables import as_columns
 
+    path = arguments.truth
     if path == "-":
         raise UsageError("--by reads the truth twice; it cannot come from standard input")
-    read = read_truth(path, columns={**roles_of(columns, "truth"), "item": column})
+    roles = {**(_roles(arguments, "truth", path, arguments.runs) or {}), "item": arguments.by}
+    try:
+        read = read_truth(path, format=_format(arguments, "truth"), columns=roles, on_error=arguments.on_error)
+    except ValueError as error:
+        raise ValueError(str(error).replace("columns=", "by=")) from None
+    read = as_columns(read, "truth")
     out: dict[Any, Any] = {}
     for query, group in zip(plain_ids(read.query), plain_ids(read.item), strict=True):
         if out.setdefault(query, group) != group:
@@ -333,27 +453,70 @@ def _groups(path: str, column: str, columns: Mapping[str, str] | None) -> dict[A
     return out
 
 
-def _by_group(results: Mapping[str, Result], groups: Any, arguments: argparse.Namespace) -> str:
-    found = {name: result.by(groups) for name, result in results.items()}
-    if arguments.format == "json":
-        return _json(
-            {name: {str(group): means for group, means in by_group.items()} for name, by_group in found.items()}
-        )
-    labels = list(next(iter(results.values())))
-    many = len(results) > 1
-    rows = [[*(["run"] if many else []), arguments.by, *labels]]
-    for name, by_group in found.items():
-        for group in sorted(by_group, key=str):
-            values = [_value(by_group[group][label], arguments.format) for label in labels]
-            rows.append([*([name] if many else []), str(group), *values])
-    return render(rows, arguments.format)
+# -- which column is which, and what the files are -----------------------------------------------------------
+
+
+def _sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | Lists]:
+    """The truth and the runs, with ids of one kind."""
+    from rankstone.inputs.files import read_run, same_ids
+
+    truth, form = _read_truth(arguments, runs), _format(arguments, "run")
+    read = [
+        read_run(path, format=form, columns=_roles(arguments, "run", path, [arguments.truth]), beside=arguments.truth)
+        for path in runs
+    ]
+    for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
+        truth, read[at] = same_ids(truth, read[at])
+    return [truth, *read]
+
+
+def _roles(arguments: argparse.Namespace, side: str, path: str, others: Sequence[str]) -> dict[str, Any] | None:
+    """The columns of one side's file: those named for both sides, if it can have any, and its own."""
+    from rankstone.inputs.files import side_columns
+    from rankstone.inputs.roles import ROLES
+
+    named: dict[str, dict[str, Any]] = {"": {}, "truth": {}, "run": {}}
+    for word, name in _pairs(arguments.columns, "--columns").items():
+        which, _, role = word.rpartition(".")
+        known = {"": [*dict.fromkeys(ROLES["truth"] + ROLES["run"])], "truth": ROLES["truth"], "run": ROLES["run"]}
+        if role not in known.get(which, ()):
+            roles = [f"{side}.{role}" if side else role for side in known for role in known[side]]
+            raise UsageError(f"--columns {word}={name}: the roles are {', '.join(roles)}")
+        named[which][role] = name if name is None or type(name) in (int, str) else str(name)
+    return {**(side_columns(named[""] or None, side, path, others) or {}), **named[side]} or None
+
+
+def _format(arguments: argparse.Namespace, side: str) -> str | None:
+    """What one side's files are, if that was said."""
+    found: dict[str, str] = {}
+    for word in arguments.format:
+        which, equals, form = word.rpartition("=")
+        if equals and which not in ("truth", "run"):
+            raise UsageError(f"--from-format {word}: write truth={form} or run={form}, or {form} for both")
+        found |= {which: form} if equals else {"truth": form, "run": form}
+    return found.get(side)
 
 
 # -- tables --------------------------------------------------------------------------------------------------
 
 
 def _value(value: float, form: str) -> str:
-    return repr(value) if form == "csv" else f"{value:.4f}"
+    return repr(value) if form in ("csv", "tsv") else f"{value:.4f}"
+
+
+def _form(path: str | None, given: str | None, forms: Sequence[str]) -> str:
+    """The format that a file's name and `--format` ask for."""
+    from rankstone.answers.write import result_format
+
+    if path is None and given == "parquet":
+        raise UsageError("--format parquet is not for a screen; say where to: -o FILE")
+    try:
+        form = given or "table" if path is None else result_format(path, given, "table")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if form not in forms:
+        raise UsageError(f"{path} is {form} by its name; here there are {', '.join(forms)}")
+    return form
 
 
 def _put(text: str, path: str | None) -> None:
@@ -402,8 +565,8 @@ def _define(arguments: argparse.Namespace) -> None:
     choices = _pairs(arguments.set, "--set")
     _check(arguments.metrics, arguments.convention, choices)
     named = find_convention(arguments.convention).with_choices(**choices)
-    for plan in make_plans(arguments.metrics, arguments.convention, choices):
-        print(definition_of(plan, named).cite)
+    plans = make_plans(arguments.metrics, arguments.convention, choices)
+    print("\n\n".join(str(definition_of(plan, named)) for plan in plans))
 
 
 def _explain(arguments: argparse.Namespace) -> None:
@@ -414,16 +577,16 @@ def _explain(arguments: argparse.Namespace) -> None:
         raise UsageError("give one run and one or two conventions, or two runs and one convention")
     for convention in conventions:
         _check([arguments.metric], convention, choices)
+    truth, run, *other = _sides(arguments, arguments.runs)
     explained = explain(
-        arguments.truth,
-        arguments.runs[0] if len(arguments.runs) == 1 else tuple(arguments.runs),
+        truth,
+        (run, other[0]) if other else run,
         arguments.metric,
         query=arguments.query,
         convention=conventions[0] if len(conventions) == 1 else tuple(conventions),
-        columns=_columns(arguments),
         **choices,
     )
-    print(_shown(explained, explained.rows(), arguments.format))
+    print(_shown(explained, explained.rows(), arguments.shown))
 
 
 def _identify(arguments: argparse.Namespace) -> None:
@@ -435,12 +598,9 @@ def _identify(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise UsageError(str(error)) from None
     _check([str(asked(reported)[0])], "rankstone", choices)
-    identified = identify(arguments.truth, arguments.run, reported, columns=_columns(arguments), **choices)
-    print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.format))
-
-
-def _columns(arguments: argparse.Namespace) -> dict[str, str] | None:
-    return {role: str(name) for role, name in _pairs(arguments.columns, "--columns").items()} or None
+    truth, run = _sides(arguments, [arguments.run])
+    identified = identify(truth, run, reported, **choices)
+    print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.shown))
 
 
 def _shown(answer: Explanation | Difference | Moves | Identified, rows: Iterable[Sequence[str]], form: str) -> str:
@@ -475,9 +635,9 @@ def _convert(arguments: argparse.Namespace) -> None:
         arguments.source,
         arguments.target,
         arguments.kind,
-        source_format=arguments.from_format,
+        source_format=_format(arguments, arguments.kind),
         target_format=arguments.to_format,
-        columns=_columns(arguments),
+        columns=_roles(arguments, arguments.kind, arguments.source, []),
         on_error=arguments.on_error,
     )
     _report_skipped(arguments.source, read)
@@ -487,18 +647,31 @@ def _sql(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
+    form = _form(arguments.output, arguments.format, FORMATS)
     try:
         find_convention(arguments.convention or "rankstone")
     except ValueError as error:
         raise UsageError(str(error)) from None
-    text = sys.stdin.read() if arguments.query == "-" else arguments.query
-    names, found = answer(text, ".", arguments.convention, hive=arguments.hive)
-    if arguments.format == "json":
+    try:
+        names, found = answer(_sql_text(arguments.query), ".", arguments.convention, hive=arguments.hive)
+    except ImportError as error:
+        raise UsageError(str(error)) from None
+    if form == "json":
         shown = _json([dict(zip(names, row, strict=True)) for row in found])
     else:
-        shown = render([names, *([_cell(cell, arguments.format) for cell in row] for row in found)], arguments.format)
+        shown = render([names, *([_cell(cell, form) for cell in row] for row in found)], form)
     if arguments.output or names:
         _put(shown, arguments.output)
+
+
+def _sql_text(given: str) -> str:
+    """A query as it is, or what is in a file, or on standard input."""
+    if given == "-":
+        return sys.stdin.read()
+    if os.path.isfile(given) or re.fullmatch(r"\S+\.(sql|hql)", given, re.IGNORECASE):
+        with open(given, encoding="utf-8-sig") as stream:
+            return stream.read()
+    return given
 
 
 def _cell(cell: Any, form: str) -> str:

@@ -3,97 +3,143 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-_OF_METRICS = ("define", "explain", "identify")  # commands whose words may be metrics
-# What follows these options, wherever they stand.
-_VALUES = {"--metric": "metrics", "-m": "metrics", "--convention": "conventions", "-c": "conventions"}
+_METRICS, _CONVENTIONS, _CHOICES = "metrics", "conventions", "choices"
+# Whose words they are: of options wherever they stand, and of commands that take words.
+_OF_OPTIONS = {"--metric": _METRICS, "--convention": _CONVENTIONS, "--set": _CHOICES}
+_OF_COMMANDS = {
+    "metrics": _METRICS, "conventions": _CONVENTIONS, "define": _METRICS, "explain": _METRICS, "identify": _METRICS,
+}  # fmt: skip
+_TREC_EVAL = re.compile(r"^ (-\w|--[\w-]+)(?:, (--[\w-]+))?( \S+)?  +(\S.*)$", re.MULTILINE)
+
+
+@dataclass
+class Option:
+    """An option of a command: how it is written, the words that may follow (None: it is a flag), what it does."""
+
+    flags: tuple[str, ...]
+    follows: list[str] | None
+    help: str
+
+
+@dataclass
+class Command:
+    """A command: what it does, its options, and the words it takes without one."""
+
+    help: str
+    options: list[Option] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
     """A script for bash, zsh or fish."""
     commands = _commands(parser)
-    return _fish(parser, commands) if shell == "fish" else _bash(parser, commands, zsh=shell == "zsh")
+    return _fish(commands) if shell == "fish" else _bash(commands, zsh=shell == "zsh")
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def _commands(parser: argparse.ArgumentParser) -> dict[str, Command]:
+    found: dict[str, argparse.ArgumentParser] = {}
+    helps: dict[str, str] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
+            found |= action.choices
+            helps |= {choice.dest: choice.help or "" for choice in action._choices_actions}
+    words = _words()
+    out = {name: _command(name, command, helps.get(name, ""), words) for name, command in found.items()}
+    out["trec_eval"].options = _trec_eval()
+    return out
 
 
-def _words() -> dict[str, str]:
+def _words() -> dict[str, list[str]]:
+    from rankstone.conventions.choices import CHOICES
     from rankstone.conventions.convention import conventions
     from rankstone.metrics.registry import declared
 
-    return {"metrics": " ".join(sorted(declared())), "conventions": " ".join(conventions)}
-
-
-def _options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    return [action for action in parser._actions if action.option_strings]
-
-
-def _bash(parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser], *, zsh: bool) -> str:
-    words = _words()
-    values = "".join(f'    {option}) words="{words[what]}" ;;\n' for option, what in _VALUES.items())
-    choices = {
-        f'    {option}) words="{" ".join(map(str, action.choices))}" ;;\n'
-        for command in commands.values()
-        for action in _options(command)
-        if action.choices
-        for option in action.option_strings
+    rows = declared().values()
+    parameters = [name for row in rows for name in row.defaults]
+    return {
+        _METRICS: sorted(declared()),
+        _CONVENTIONS: list(conventions),
+        _CHOICES: [f"{name}=" for name in dict.fromkeys([*CHOICES, *sorted(parameters)])],
     }
+
+
+def _command(name: str, parser: argparse.ArgumentParser, summary: str, words: Mapping[str, list[str]]) -> Command:
+    made = Command(summary, words=list(words.get(_OF_COMMANDS.get(name, ""), ())))
+    for action in parser._actions:
+        given = [str(choice) for choice in action.choices or ()]
+        if not action.option_strings:
+            made.words += given
+            continue
+        kind = next((_OF_OPTIONS[flag] for flag in action.option_strings if flag in _OF_OPTIONS), "")
+        follows = None if action.nargs == 0 else [*given, *words.get(kind, ())]
+        made.options.append(Option(tuple(action.option_strings), follows, (action.help or "").replace("%%", "%")))
+    return made
+
+
+def _trec_eval() -> list[Option]:
+    """Its options as its own help has them, for it reads them in its own way."""
+    from rankstone.trec_eval.command import FORMATS, HELP
+    from rankstone.trec_eval.measures import MEASURES, NICKNAMES
+
+    words = {"-m": [*NICKNAMES, *MEASURES], "-R": list(FORMATS)}
+    return [
+        Option(tuple(filter(None, (short, long))), words.get(short, []) if value else None, text)
+        for short, long, value, text in _TREC_EVAL.findall(HELP)
+    ]
+
+
+def _bash(commands: Mapping[str, Command], *, zsh: bool) -> str:
     cases = []
     for name, command in commands.items():
-        options = [option for action in _options(command) for option in action.option_strings]
-        positional = [
-            str(word) for action in command._actions if not action.option_strings for word in action.choices or ()
-        ]
-        if name in words:
-            positional.append(words[name])
-        if name in _OF_METRICS:
-            positional.append(words["metrics"])
-        cases.append(f'      {name}) words="{" ".join([*options, *positional])}" ;;\n')
+        flags = [flag for option in command.options for flag in option.flags]
+        after = "".join(
+            f'          {"|".join(option.flags)}) words="{" ".join(option.follows)}"; after=yes ;;\n'
+            for option in command.options
+            if option.follows is not None
+        )
+        inside = f'        case "$previous" in\n{after}        esac\n' if after else ""
+        cases.append(
+            f'      {name})\n{inside}        [ -n "$after" ] || words="{" ".join([*flags, *command.words])}" ;;\n'
+        )
+    start = """# In zsh, put this into ~/.zshrc: source <(rankstone completion zsh)
+(( $+functions[compdef] )) || { autoload -U compinit && compinit; }
+autoload -U +X bashcompinit && bashcompinit
+"""
     return (
-        ("autoload -U +X bashcompinit && bashcompinit\n" if zsh else "")
+        (start if zsh else "")
         + f"""_rankstone() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
-  case "$previous" in
-{values}{"".join(sorted(choices))}  esac
-  if [ -z "$words" ]; then
-    if [ "$COMP_CWORD" -eq 1 ]; then
-      words="{" ".join(commands)} --help --version"
-    else
-      case "${{COMP_WORDS[1]}}" in
-{"".join(cases)}      esac
-    fi
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words="" after=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="{" ".join(commands)} --help --version"
+  else
+    case "${{COMP_WORDS[1]}}" in
+{"".join(cases)}    esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
+  case "${{COMPREPLY[0]}}" in *=) compopt -o nospace 2>/dev/null ;; esac
 }}
 complete -o default -F _rankstone rankstone"""
     )
 
 
-def _fish(parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser]) -> str:
-    words = _words()
+def _fish(commands: Mapping[str, Command]) -> str:
     lines = []
-    helps = {action.dest: action.help for own in parser._actions for action in getattr(own, "_choices_actions", [])}
     for name, command in commands.items():
-        lines.append(f"complete -c rankstone -n __fish_use_subcommand -a {name} -d '{_quoted(helps.get(name))}'")
+        lines.append(f"complete -c rankstone -n __fish_use_subcommand -a {name} -d '{_quoted(command.help)}'")
         inside = f"-n '__fish_seen_subcommand_from {name}'"
-        if name in words or name in _OF_METRICS:
-            lines.append(f"complete -c rankstone {inside} -a '{words.get(name, words['metrics'])}'")
-        for action in _options(command):
-            flags = " ".join(
-                f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-                for option in action.option_strings
-            )
-            what = next((_VALUES[option] for option in action.option_strings if option in _VALUES), None)
-            found = words[what] if what else " ".join(map(str, action.choices or ()))
-            follows = f" -x -a '{found}'" if found else ""
-            lines.append(f"complete -c rankstone {inside} {flags}{follows} -d '{_quoted(action.help)}'")
+        if command.words:
+            lines.append(f"complete -c rankstone {inside} -a '{' '.join(command.words)}'")
+        for option in command.options:
+            flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
+            value = "" if option.follows is None else " -r"
+            words = f" -f -a '{' '.join(option.follows)}'" if option.follows else ""
+            lines.append(f"complete -c rankstone {inside} {flags}{value}{words} -d '{_quoted(option.help)}'")
     return "\n".join(lines)
 
 
-def _quoted(text: str | None) -> str:
-    return (text or "").replace("\\", "\\\\").replace("'", "\\'")
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")

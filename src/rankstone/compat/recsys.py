@@ -49,19 +49,22 @@ class _Loaded:
     def add(self, actual: Any, predicted: Any) -> None:
         """One more observation, a value or a (name, value) on each side; a pair with NaN is left out."""
         if not (_is_nan(actual) or _is_nan(predicted)):
-            self._ground_truth = [*self._ground_truth, actual]
-            self._test = [*self._test, predicted]
+            self._ground_truth = _appended(self._ground_truth, actual)
+            self._test = _appended(self._test, predicted)
 
     def add_test(self, predicted: Any) -> None:
         """One more in the test alone."""
         if not _is_nan(predicted):
-            self._test = [*self._test, predicted]
+            self._test = _appended(self._test, predicted)
 
     def get_ground_truth(self) -> Any:
         return self._ground_truth
 
     def get_test(self) -> Any:
         return self._test
+
+    def _complete(self) -> None:
+        """What was loaded, made fit to be measured."""
 
     def _refuse_empty(self) -> None:
         for what, loaded in (("ground truth", self._ground_truth), ("test data", self._test)):
@@ -156,10 +159,13 @@ class AveragePrecision(_Loaded):
     """Average precision of a list, over the relevant items that it holds."""
 
     def compute(self) -> float:
+        self._complete()
+        return rs.ap(self._test, truth=self._ground_truth, convention=CONVENTION)
+
+    def _complete(self) -> None:
         if not isinstance(self._test, list):
             self._test = [self._test]
         self._refuse_empty()
-        return rs.ap(self._test, truth=self._ground_truth, convention=CONVENTION)
 
 
 class _Mean(_Loaded):
@@ -169,13 +175,12 @@ class _Mean(_Loaded):
     single: ClassVar[type[ReciprocalRank] | type[AveragePrecision]]
 
     def __init__(self) -> None:
-        super().__init__()
-        self._results: list[float] = []
+        super().__init__()  # without data
 
     def load(self, ground_truth: Any, query: Any) -> None:
         single = self.single()
         single.load(ground_truth, query)
-        self._results.append(single.compute())
+        single._complete()
         self._ground_truth.append(single.get_ground_truth())
         self._test.append(single.get_test())
 
@@ -189,9 +194,18 @@ class _Mean(_Loaded):
         """The mean over all that was loaded; given a query, it is loaded too, and the value is its own."""
         if ground_truth and query:
             self.load(ground_truth, query)
-            return self._results[-1]
+            single = self.single()
+            single.load(ground_truth, query)
+            return single.compute()
+        return self._evaluate()[self.metric]
+
+    def _evaluate(self) -> rs.Result:
         truth, run = (dict(enumerate(side)) for side in self._sides())
-        return rs.evaluate(truth, run, self.metric, convention=CONVENTION, digits=6)[self.metric]
+        return rs.evaluate(truth, run, self.metric, convention=CONVENTION, digits=6)
+
+    def _results(self) -> list[float]:
+        """The value of each query, in the order of loading."""
+        return self._evaluate().per_query[str(self.metric)].tolist() if self._test else []
 
     def _sides(self) -> tuple[Any, Any]:
         """The relevant items and the lists of all queries."""
@@ -210,7 +224,7 @@ class MeanReciprocalRank(_Mean):
         super().load(ground_truth, query)
 
     def get_reciprocal_rank_results(self) -> list[float]:
-        return self._results
+        return self._results()
 
     def _sides(self) -> tuple[Any, Any]:
         return [[query] for query in self._test], self._ground_truth
@@ -223,12 +237,19 @@ class MeanAveragePrecision(_Mean):
     single = AveragePrecision
 
     def get_average_precision_results(self) -> list[float]:
-        return self._results
+        return self._results()
 
 
 def _copied(values: Any) -> Any:
     """What the caller does with a list after loading it does not change what was loaded."""
     return list(values) if isinstance(values, (list, tuple)) else values
+
+
+def _appended(values: Any, value: Any) -> list[Any]:
+    """With one more: at the end of a list, which is our own, or of a list of what was loaded as something else."""
+    values = values if isinstance(values, list) else [*values]
+    values.append(value)
+    return values
 
 
 def _is_nan(value: Any) -> bool:

@@ -6,13 +6,12 @@ not left for later here: they are the table.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 from rankstone.align.ranking import Relevance
-from rankstone.metrics.registry import Value, depth
+from rankstone.metrics.registry import Listing, Value, depth
 
 Stage = Literal["align", "metric", "mean"]
 
@@ -378,4 +377,21 @@ def _read(hint: Any) -> Choice:
     return replace(choice, allowed=(*words, *((None,) if type(None) in get_args(kind) else ())))
 
 
-CHOICES: Mapping[str, Choice] = MappingProxyType({name: _read(hint) for name, hint in Choices.__annotations__.items()})
+class _Table(Listing[Choice]):
+    def __getitem__(self, name: str) -> Choice:
+        return _FOUND[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FOUND)
+
+    def __len__(self) -> int:
+        return len(_FOUND)
+
+    def _about(self, name: str) -> str:
+        choice = self[name]
+        others = [repr(word) for word in choice.allowed if word != choice.default]
+        return f"{choice.meaning}; {', '.join([f'{choice.default!r} (default)', *others])}"
+
+
+_FOUND = {name: _read(hint) for name, hint in Choices.__annotations__.items()}
+CHOICES: Mapping[str, Choice] = _Table()

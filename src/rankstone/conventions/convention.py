@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS, Preset
-from rankstone.metrics.registry import ByName, Declaration, Metric, Value, declared, nearest, unknown_word
+from rankstone.metrics.registry import ByName, Declaration, Listing, Metric, Value, declared, nearest, unknown_word
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -130,7 +130,7 @@ def decide(
     return declaration.defaults[name] if name in declaration.defaults else CHOICES[name].default
 
 
-class Conventions(Mapping[str, Convention]):
+class Conventions(Listing[Convention]):
     """Every convention by name: `rs.conventions["trec_eval"]`."""
 
     def __init__(self, presets: Mapping[str, Preset]) -> None:
@@ -148,8 +148,8 @@ class Conventions(Mapping[str, Convention]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {known.summary}" for name, known in self.items())
+    def _about(self, name: str) -> str:
+        return self[name].summary
 
 
 conventions = Conventions(PRESETS)

@@ -107,7 +107,9 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
             f"{', '.join(word for word in CHOICES['ties'].allowed if word not in AVERAGED)}"
         )
-    if choices["averaging"] == "one_list" and declaration.kind not in ("ratings", "agreement") and ties in BY_ITEM:
+    # What agrees, and is known over all orders, takes equal scores for equal.
+    in_no_order = declaration.kind == "ratings" or (declaration.kind == "agreement" and declaration.expected)
+    if choices["averaging"] == "one_list" and not in_no_order and ties in BY_ITEM:
         raise ValueError(
             f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties!r}"
         )

@@ -59,6 +59,10 @@ _NOTE: dict[str, Any] = {
     "rr_terms": "all",
     "ap_divisor": "none",
 }
+_NOTE_SOURCE = (
+    "the note is a notebook called 'Ranking metrics', after 'Ranking Evaluation Metrics for Recommender Systems' on "
+    "Towards Data Science; rankstone.compat.note has its functions"
+)
 _TORCHMETRICS: dict[str, Any] = {
     **_ARRAYS,
     "score_precision": "float32",
@@ -572,10 +576,12 @@ PRESETS: Mapping[str, Preset] = {
     "preference-note": {
         "summary": "a note on ranking metrics: the truth is a ranked list cut at k, sums over all users are divided",
         "choices": {**_NOTE, "recall_divisor": "min(relevant,k)"},
+        "notes": (_NOTE_SOURCE,),
     },
     "preference-note-masked": {
         "summary": "the same note with a mask of relevant items: recall is divided by all that the mask holds",
         "choices": {**_NOTE, "recall_divisor": "grades"},
+        "notes": (_NOTE_SOURCE,),
     },
     "python-recsys": {
         "summary": "python-recsys: results rounded to 6 decimals, average precision over the hits found",
@@ -599,6 +605,9 @@ PRESETS: Mapping[str, Preset] = {
     "recsys-blog": {
         "summary": "a post on recommender metrics: relevant above a rating of 3, average precision over all relevant",
         "choices": {"threshold": ">3"},
-        "notes": ("of likes without ratings: threshold=1",),
+        "notes": (
+            "the post is 'Evaluation metrics in recommender system', 2024: formulas for recommenders, without code",
+            "for binary feedback it has no threshold: threshold=1",
+        ),
     },
 }

@@ -76,6 +76,8 @@ def _wide(kind: Kind) -> Kind:
 
 def as_column(name: str, values: typing.Column) -> Column:
     """A NumPy array of numbers, or an Arrow array in one piece."""
+    if hasattr(values, "detach"):  # of torch
+        values = as_array(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         if values.ndim != 1:
             raise ValueError(f"column {name!r} has shape {values.shape}; it must have one dimension")
@@ -90,6 +92,13 @@ def as_column(name: str, values: typing.Column) -> Column:
         return one_piece(pyarrow.array(values))
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"column {name!r}: {error}") from None
+
+
+def as_array(given: Any) -> NDArray[Any]:
+    """A NumPy array; a tensor is taken off its device and out of its graph."""
+    if hasattr(given, "detach"):
+        given = given.detach().cpu()
+    return np.asarray(given)
 
 
 def one_piece(column: Pieces) -> pyarrow.Array:
@@ -182,6 +191,11 @@ def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     return ids.tolist()
 
 
+def distinct(column: Column) -> Sequence[Any]:
+    """The ids that occur, as Python values."""
+    return plain(column).unique().to_pylist()
+
+
 def text_array(words: Sequence[str]) -> pyarrow.Array:
     """Strings as an Arrow array, however long they are together."""
     import pyarrow
@@ -207,7 +221,7 @@ def as_ids(words: Pieces) -> pyarrow.Array:
 
 def is_table(side: object) -> bool:
     """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
-    return hasattr(side, "__arrow_c_stream__") or is_lazy(side)
+    return hasattr(side, "__arrow_c_stream__") or is_lazy(side) or is_spark(side)
 
 
 def is_a(thing: object, library: str, name: str) -> bool:
@@ -221,16 +235,32 @@ def is_lazy(frame: object) -> bool:
     return is_a(frame, "polars", "LazyFrame")
 
 
+def is_spark(frame: object) -> bool:
+    """Is it a table on a cluster of Spark's."""
+    return type(frame).__module__.startswith("pyspark.sql.") and hasattr(frame, "mapInArrow")
+
+
+def refuse_spark(frame: object) -> None:
+    """Stop at a table that may be larger than this machine."""
+    if is_spark(frame):
+        raise TypeError(
+            "this is a Spark table, and reading it here would collect all of it: rs.spark.evaluate measures it where "
+            "it is; to have it here, give table.toPandas()"
+        )
+
+
 def is_pandas(frame: object) -> bool:
     """Is it a frame of pandas."""
     return is_a(frame, "pandas", "DataFrame")
 
 
 def arrow_table(frame: Frame) -> Table:
-    """A frame of any library as a table of pyarrow."""
+    """A frame of any library as a table of pyarrow, without an index of pandas that has no name."""
     import pyarrow
 
-    return pyarrow.table(frame.collect() if is_lazy(frame) else frame)
+    refuse_spark(frame)
+    table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
+    return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
 
 
 def without_nan(table: Table) -> Table:

@@ -16,7 +16,7 @@ from rankstone.inputs.roles import Given
 
 ROWS = 1 << 18  # in a batch of Parquet; larger ones cost more time, for fresh memory
 BYTES = 1 << 24  # in a batch of text
-HEAD = 1 << 16  # bytes that tell a format
+HEAD = 1 << 20  # bytes that tell a format
 
 # Rows, and how far into the file they go.
 Batch = tuple[Columns, int]
@@ -40,12 +40,12 @@ Files = str | list[str]  # a folder, or the files that a pattern names
 Opener = Callable[[str, Files, Given], Batches]  # of a file's or a folder's name, the files in it, and columns
 
 
-def in_pieces(parser: Callable[[Given], Parser], *, quotes: bool = False) -> Opener:
-    """How a format of text is read in batches. quotes: a line end inside of them is none."""
+def in_pieces(parser: Callable[[str, Given], Parser], *, quotes: bool = False) -> Opener:
+    """How a format of text is read in batches. parser: of a file's name and columns. quotes: no line ends in them."""
 
     def opened(name: str, files: Files, given: Given) -> Batches:
         size = os.path.getsize(name)
-        return Batches(name, size, "bytes", lambda: _parsed(name, _chunks(name, quotes), parser(given)))
+        return Batches(name, size, "bytes", lambda: _parsed(name, _chunks(name, quotes), parser(name, given)))
 
     return opened
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Column, as_column, numbers, plain_ids
+from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain_ids
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
     from rankstone import typing
+
+
+_SHOWN = 5  # rows that are printed
 
 
 class BadLine(NamedTuple):
@@ -33,6 +36,18 @@ class Columns:
     score: Column | None = None
     skipped: int = 0  # bad rows of a file that were left out
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
+    empty: Column | None = None  # queries of a batch whose lists have nothing in them
+    remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
+
+    def __repr__(self) -> str:
+        named = {role: getattr(self, role) for role in ("query", "item", "grade", "score")}
+        found = {role: column for role, column in named.items() if column is not None}
+        head = np.arange(min(len(self.query), _SHOWN))
+        rows = zip(*(plain_ids(column, head) for column in found.values()), strict=True)
+        more = ["..."] if len(self.query) > _SHOWN else []
+        return "\n".join(
+            [f"{len(self.query):,} rows of {', '.join(found)}", *("  ".join(map(str, row)) for row in rows), *more]
+        )
 
 
 def columns(
@@ -75,8 +90,9 @@ def as_scores(ranks: typing.Column) -> Column:
 class ColumnPair:
     """A truth and a run as columns."""
 
-    def __init__(self, truth: Columns, run: Columns) -> None:
+    def __init__(self, truth: Columns, run: Columns, *, remarks: tuple[str, ...] = ()) -> None:
         self.truth, self.run = truth, run
+        self.remarks = (*truth.remarks, *run.remarks, *remarks)
 
     repeatable = True
 
@@ -93,4 +109,9 @@ class ColumnPair:
             return plain_ids(run.query, extra)
 
         graded = truth.grade is not None
-        return Aligned(ranked_from(found), queries, extra_queries, len(extra), found.dropped, graded=graded)
+        return Aligned(
+            ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=self.remarks, graded=graded
+        )
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]]:
+        return distinct(self.truth.item), distinct(self.run.item)

@@ -1,16 +1,21 @@
-"""CSV and TSV: read with a header line or without, and written."""
+"""CSV, TSV and text with `::` between fields: read with a header line or without, and written.
+
+Without a header line, two or three columns are query, item, and grade or score; or rank, where a run's third column
+counts 1, 2, 3 in each query. More are told apart by the caller, who gives positions.
+"""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO
+from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.arrow import Table, as_ids, one_piece, text_array, without_nan
-from rankstone.inputs.columns import Columns
+from rankstone.inputs.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
+from rankstone.inputs.columns import Columns, as_scores
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
     IrregularError,
@@ -24,7 +29,10 @@ from rankstone.inputs.lines import (
     to_id,
     to_number,
 )
-from rankstone.inputs.roles import Given, by_name, by_position, value_role
+from rankstone.inputs.roles import Given, by_name, by_position, has_positions, value_role
+
+if TYPE_CHECKING:
+    from rankstone.align.ranked import Bools, Floats
 
 # The number of its first line, where the next row starts, and its fields or what is wrong with it.
 Record = tuple[int, int, "list[str] | RowError"]
@@ -45,12 +53,21 @@ class Delimited:
     """Reads a file, whole or piece by piece; the first piece says which columns are which."""
 
     def __init__(self, kind: str, separator: str, given: Given, skip: bool = False) -> None:
-        self.kind, self.separator, self.given, self.skip = kind, separator, given, skip
+        self.kind, self.given, self.skip = kind, given, skip
+        self.long = separator.encode() if len(separator) > 1 else b""  # to be a tab
+        self.separator = "\t" if self.long else separator
         self.roles: dict[str, int] = {}  # where each column is
         self.width = 0
+        self.counts: Counts | None = None  # of what could be scores or ranks
 
     def __call__(self, text: Text) -> Columns | None:
         """The rows; None if there is only a header line."""
+        if self.long:
+            text = Text(text.name, bytes(text.view()).replace(self.long, b"\t"))
+        rows = self._rows(text)
+        return rows if rows is None or self.counts is None else self.counts.ordered(rows)
+
+    def _rows(self, text: Text) -> Columns | None:
         start, line = (text.start, 1) if self.roles else self._begin(text)
         if start >= text.end:
             return None
@@ -62,20 +79,92 @@ class Delimited:
 
     def _begin(self, text: Text) -> tuple[int, int]:
         """Where the first row starts, and the number of its line."""
-        record = next(_records(text, self.separator, text.start, 1), None)
+        records = _records(text, self.separator, text.start, 1)
+        record = next(records, None)
         if record is None:
             raise NoRowsError(text.name, line=1)
         line, after, first = record
         if isinstance(first, RowError):
             raise FileError(text.name, str(first), line)
         self.width = len(first)
-        positions = any(isinstance(where, int) for where in self.given.values())
-        if positions or (not self.given and is_number(first[-1])):
+        named = [where for where in self.given.values() if where is not None]
+        if has_positions(self.given) or (not named and is_number(first[-1])):
             self.roles = by_position(self.width, self.kind, self.given, text.name, line)
+            if not named and "score" in self.roles:
+                self.counts = Counts(text.name)
             return text.start, 1
-        names = by_name(first, self.kind, self.given, text.name, line)
+        try:
+            below = next(records, (0, 0, []))[2]
+            fields = [] if isinstance(below, RowError) else below
+            floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
+            names = by_name(first, self.kind, self.given, text.name, line, is_float=floats.__contains__)
+        except FileError as error:
+            if named or " has no " not in error.problem:
+                raise
+            hint = f"{error.problem}; or positions, if this is no header line: columns={{'query': 0, 'item': 1, ...}}"
+            raise FileError(text.name, hint, line) from None
         self.roles = {role: first.index(name) for role, name in names.items()}
         return after, 1 + text.data[text.start : after].count(b"\n")
+
+
+def _is_float(word: str) -> bool:
+    return "." in word and is_number(word)
+
+
+class Counts:
+    """Scores or ranks: a run's third column, in a file without a header line.
+
+    Where it counts 1, 2, 3 in each query (or from 0), it is a rank. The first query with several rows decides, and the
+    others must agree. Where no query has several, both are the same.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ranks: bool | None = None  # not known yet
+        self.first: float | None = None  # value of the file
+
+    def ordered(self, rows: Columns) -> Columns:
+        """The same rows, with a score by which the best has the highest."""
+        import pyarrow.compute as pc
+
+        if self.ranks is False:
+            return rows
+        value = np.asarray(rows.score, dtype=np.float64)
+        query = pc.dictionary_encode(rows.query).indices.to_numpy()
+        by_query = np.argsort(query, kind="stable")
+        goes_on = np.diff(query[by_query], prepend=-1) == 0
+        before = np.full(len(value), np.nan)
+        before[by_query[1:]] = np.where(goes_on[1:], value[by_query[:-1]], np.nan)
+        begins = np.isnan(before)
+        starts = np.isin(value, (0, 1)) if self.first is None else (value >= 0) & (np.floor(value) == value)
+        counts = np.where(begins, starts, value == before + 1)
+        if self.ranks is None:
+            self._decide(query, value, begins, counts)
+        if not self.ranks:
+            return rows
+        if not counts.all():
+            row = int(np.argmin(counts))
+            at, item = rows.query[row].as_py(), rows.item[row].as_py()
+            raise FileError(
+                self.name,
+                f"its third column counts 1, 2, 3 as ranks do, but is {value[row]:g} for query {at!r}, item {item!r}; "
+                + _SAY_WHICH,
+            )
+        remark = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
+        return replace(rows, score=as_scores(value), remarks=(remark,))
+
+    def _decide(self, query: Places, value: Floats, begins: Bools, counts: Bools) -> None:
+        """What the first rows say; nothing as long as each is the only one of its query, and 0 or 1 like the others."""
+        alike = begins.all() and np.isin(value, (0, 1)).all() and (value == value[0]).all()
+        if self.first is not None and not (alike and value[0] == self.first):
+            raise FileError(self.name, f"cannot tell whether its third column is a score or a rank; {_SAY_WHICH}")
+        self.first = float(value[0])
+        if not alike:
+            decides = query == query[np.argmin(begins)]
+            self.ranks = not begins.all() and bool(counts[decides].all())
+
+
+_SAY_WHICH = "say which: columns={'query': 0, 'item': 1, 'rank': 2}, or 'score': 2"
 
 
 def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:

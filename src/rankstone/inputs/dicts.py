@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain, repeat
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.errors import DataTypeError
+from rankstone.errors import DataError, DataTypeError
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
     from rankstone.typing import Id, Items
 
-_WALKED = (dict, list, tuple, set, frozenset)  # what the core walks by itself
+_WALKED = {dict, list, tuple, set, frozenset}  # what the core walks by itself
+_IDS = {str, int}  # what ids mostly are
+_SHAPES = {"truth": "{item: grade} or a list of items", "run": "{item: score} or a list of items, best first"}
 
 
 class Dicts:
     """A truth and a run as nested dicts."""
 
-    def __init__(self, truth: Mapping[Id, Items], run: Mapping[Id, Items]) -> None:
-        self.truth = _plain(truth, "truth")
-        self.run = _plain(run, "run")
+    def __init__(self, truth: Mapping[Id, Items], run: Mapping[Id, Items], *, remarks: tuple[str, ...] = ()) -> None:
+        self.truth, self.run = plain_dict(truth, "truth"), plain_dict(run, "run")
+        self.remarks = remarks
 
     repeatable = True
 
     def align(self, how: Align) -> Aligned:
         found = _core.align_dicts(self.truth, self.run, how)
         if len(found.rank) == 0:
-            _refuse_mixed(self.truth, self.run)
+            refuse_mixed(self.truth, self.run)
         queries, extra = found.queries, found.extra
         if how.extra_queries:
             queries = [*queries, *extra]
         ordered = bool(self.truth) and all(isinstance(items, (list, tuple)) for items in self.truth.values())
         ranked = ranked_from(found, ordered_truth=ordered)
         graded = not self.truth or any(isinstance(items, dict) for items in self.truth.values())
-        return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped, graded=graded)
+        return Aligned(
+            ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks, graded=graded
+        )
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
+        shared = [query for query in self.truth if query in self.run]
+        return (
+            chain.from_iterable(self.truth[query] for query in shared),
+            chain.from_iterable(self.run[query] for query in shared),
+        )
 
 
-def _refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any]) -> None:
+class OneList(Dicts):
+    """One list and its truth: that nothing in it is judged needs no word."""
+
+    def __init__(self, query: Id, truth: Items, run: Items) -> None:
+        super().__init__({query: truth}, {query: run})
+
+    def ids(self) -> None:
+        return None
+
+
+def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth") -> None:
     """Where nothing matches at all, 1 was perhaps meant to be "1"."""
     sides = [(truth, run, "queries")]
     shared = [query for query in truth if query in run]
@@ -47,31 +70,100 @@ def _refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any]) -> None:
     for judged, returned, what in sides:
         kinds = [{_id_kind(name) for name in side} for side in (judged, returned)]
         if kinds in ([{"integers"}, {"strings"}], [{"strings"}, {"integers"}]):
-            raise TypeError(f"truth {what} are {kinds[0].pop()} but run {what} are {kinds[1].pop()}")
+            raise TypeError(f"{name} {what} are {kinds[0].pop()} but run {what} are {kinds[1].pop()}")
 
 
 def _id_kind(name: object) -> str:
     return "integers" if isinstance(name, (int, np.integer)) else "strings" if isinstance(name, str) else "others"
 
 
-def _plain(side: Mapping[Id, Items], what: str) -> dict[Id, Any]:
-    """The same as dicts, lists, tuples and sets; not copied if it is that already."""
-    if type(side) is dict and all(isinstance(items, _WALKED) for items in side.values()):
-        return side
+# -- shapes --------------------------------------------------------------------------------------------------
+
+
+def plain_dict(side: Mapping[Id, Items], what: str) -> dict[Id, Any]:
+    """The same as dicts, lists, tuples and sets of ids; not copied if it is that already."""
+    _refuse_several(side, what)
+    if type(side) is dict and set(map(type, side.values())) <= _WALKED:
+        firsts = map(next, map(iter, side.values()), repeat(""))
+        if set(map(type, firsts)) <= _IDS:
+            return side
     return {query: _plain_list(items, query, what) for query, items in side.items()}
 
 
-def _plain_list(items: Items, query: Id, what: str) -> Any:
-    if isinstance(items, _WALKED):
-        return items
-    if isinstance(items, Mapping):
-        return dict(items)
-    if isinstance(items, np.ndarray) and items.ndim == 1:
-        return items.tolist()
-    if isinstance(items, (str, bytes)) or not isinstance(items, (Sequence, Set)):
-        shape = (
-            "{item: grade} or a list of items" if what == "truth" else "{item: score} or a list of items, best first"
+def _refuse_several(side: Mapping[Id, Any], what: str) -> None:
+    """Stop at `{name: run}`, which looks much like `{query: list}`."""
+    for name, content in side.items():
+        inside = next(iter(content.values()), None) if isinstance(content, Mapping) else None
+        if isinstance(inside, (Mapping, list, tuple, set)) or _is_whole_side(content):
+            raise DataTypeError(
+                f"{name!r} is a {what} of its own, not a list of items; evaluate one {what} at a time: "
+                f"{{name: rs.evaluate(truth, run, ...) for name, run in runs.items()}}",
+                "shape",
+                what,
+            )
+        return
+
+
+def _is_whole_side(content: object) -> bool:
+    """Is it a file, a table or a matrix."""
+    return hasattr(content, "__fspath__") or hasattr(content, "columns") or getattr(content, "ndim", 1) > 1
+
+
+def _plain_list(items: Any, query: Id, what: str) -> Any:
+    if isinstance(items, tuple(_WALKED)):
+        found: Any = items
+    elif isinstance(items, Mapping):
+        found = dict(items)
+    elif getattr(items, "ndim", None) == 1 and hasattr(items, "tolist"):  # of NumPy, a frame or torch
+        found = items.tolist()
+    elif isinstance(items, (Sequence, Set)) and not isinstance(items, (str, bytes)):
+        found = list(items)
+    else:
+        raise DataTypeError(
+            f"query {query!r}: the {what} is {items!r}; give {_SHAPES[what]} (several runs are evaluated one by one)",
+            "shape", what, query,
+        )  # fmt: skip
+    first = next(iter(found), None)
+    if isinstance(first, (tuple, list)) and isinstance(found, (list, tuple)):
+        return _of_pairs(found, query, what)
+    if isinstance(first, Mapping):
+        value = "score" if what == "run" else "grade"
+        raise DataTypeError(
+            f"query {query!r}: the {what}'s items are dicts such as {first!r}; give {_SHAPES[what]}: "
+            f"{{one['id']: one[{value!r}] for one in items}}",
+            "shape", what, query,
+        )  # fmt: skip
+    if isinstance(first, (float, np.floating)):
+        raise DataTypeError(
+            f"query {query!r}: {first!r} is a float, and no id of an item; give {_SHAPES[what]}",
+            "id",
+            what,
+            query,
+            first,
         )
-        text = f"query {query!r}: the {what} is {items!r}; give {shape}"
-        raise DataTypeError(text, "shape", what, query)
-    return list(items)
+    return found
+
+
+def _of_pairs(pairs: Sequence[Any], query: Id, what: str) -> Any:
+    """`[(item, score), ...]` as a dict; other tuples are ids themselves."""
+    paired = [isinstance(pair, (tuple, list)) and len(pair) == 2 and _is_number(pair[1]) for pair in pairs]
+    if not all(paired):
+        if all(isinstance(pair, tuple) for pair in pairs) and not any(paired):
+            return pairs
+        strange = pairs[paired.index(False)]
+        raise DataTypeError(
+            f"query {query!r}: {strange!r} is no pair of an item and a number; give {_SHAPES[what]}",
+            "shape",
+            what,
+            query,
+        )
+    out: dict[Any, Any] = {}
+    for item, value in pairs:
+        if item in out:
+            raise DataError(f"query {query!r}: item {item!r} is in the {what} twice", "twice", what, query, item)
+        out[item] = value
+    return out
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (Real, np.number)) and not isinstance(value, (bool, np.bool_))

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankstone.inputs.arrow import is_table
+from rankstone.inputs.arrow import as_array, is_table
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.files import is_path, read_run, read_truth, same_ids
+from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
 from rankstone.inputs.lists import ListPair, Lists
-from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_sparse
+from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.inputs.roles import roles_of
+from rankstone.inputs.seen import without
 from rankstone.inputs.source import Source
-from rankstone.inputs.tables import as_columns, from_table, predictions
+from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, predictions
 
 if TYPE_CHECKING:
-    from rankstone.typing import Array, Numbers, Roles, Run, Truth
+    from rankstone.inputs.tables import Side
+    from rankstone.typing import Array, Column, Numbers, Roles, Run, Truth
+
+_KINDS = (Mapping, Columns, Lists)
 
 
 def find_door(
@@ -26,45 +30,95 @@ def find_door(
     mask: Array | None,
     lengths: Numbers | None,
     groups: Numbers | None,
+    query: Column | None,
     columns: Roles | None,
+    exclude: Truth | None,
 ) -> Source:
     """Find the door that fits."""
-    if is_matrix(truth) and is_matrix(run):
-        return Dense(run, truth, mask, lengths)
-    if is_sparse(truth) and is_matrix(run):
-        return Dense(run, truth.toarray(), mask, lengths)
+    if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):
+        return _dense(truth, run, mask, lengths, exclude)
     if mask is not None or lengths is not None:
         raise TypeError("mask= and lengths= go with matrices of labels and scores")
-    if run is None and is_table(truth):
-        pair: Any = predictions(truth, columns, groups)
+    if is_scores(truth) and is_scores(run):
+        pair: Any = flat(truth, run, groups, query)
+    elif query is not None:
+        raise TypeError("query= goes with two flat arrays, labels and scores; a table has a query column")
+    elif run is None and is_table(truth):
+        pair = predictions(truth, columns, groups)
     elif groups is not None:
-        raise TypeError("groups= goes with one table that has a label and a score in each row")
+        raise TypeError("groups= goes with two flat arrays, or with one table that has a label and a score in each row")
     else:
-        pair = []
-        for side, what in ((truth, "truth"), (run, "run")):
-            if is_path(side) and what == "truth":
-                pair.append(read_truth(side, columns=roles_of(columns, what) or None))
-            elif is_path(side):
-                beside = truth if is_path(truth) else None
-                pair.append(read_run(side, columns=roles_of(columns, what) or None, beside=beside))
-            elif is_sparse(side):
-                pair.append(from_sparse(side))
-            else:
-                pair.append(from_table(side, what, columns) if is_table(side) else side)
-    kinds = [next((kind for kind in (Mapping, Columns, Lists) if isinstance(side, kind)), None) for side in pair]
-    if None in kinds:
+        if run is None and is_path(truth):  # a file with both sides in each row
+            run = truth
+        judged = _opened(truth, "truth", columns, run)
+        if isinstance(judged, Columns) and is_scores(run):
+            pair = judged, _scored(judged, run, truth)
+        else:
+            pair = judged, _opened(run, "run", columns, truth)
+    if not all(isinstance(side, _KINDS) for side in pair):
         raise TypeError(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
-    if kinds == [Mapping, Mapping]:
-        return Dicts(*pair)
-    if kinds == [Lists, Lists]:
-        return ListPair(*pair)
-    judged, returned = as_columns(pair[0], "truth"), as_columns(pair[1], "run")
-    if is_path(truth) or is_path(run):  # a file's ids are text, whatever they look like
-        judged, returned = same_ids(judged, returned)
-    return ColumnPair(judged, returned)
+    files = any(map(is_path, (truth, run, exclude)))
+    remarks: tuple[str, ...] = ()
+    if exclude is not None:
+        seen: Any = _seen(exclude, columns)
+        returned = pair[1]
+        if files and not isinstance(returned, Mapping):
+            seen, returned = same_ids(seen, returned)
+        returned, note = without(returned, seen)
+        pair, remarks = (pair[0], returned), (note,)
+    return _paired(*pair, files=files, remarks=remarks)
+
+
+def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, exclude: Any) -> Source:
+    labels = truth.toarray() if is_sparse(truth) else truth
+    if labels.shape != run.shape and is_sparse(truth) and as_array(run).dtype.kind in "iu":
+        raise ValueError(
+            f"the run has shape {tuple(run.shape)} but the truth {labels.shape}; if it holds the items' numbers, best "
+            "first, give rs.lists(run)"
+        )
+    return Dense(run, labels, mask, lengths, exclude.toarray() if is_sparse(exclude) else exclude)
+
+
+def _opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> Side:
+    """A truth or a run as a dict, columns or lists; beside: the other."""
+    if is_path(side):
+        given = side_columns(columns, what, side, [beside])
+        if what == "truth":
+            return read_truth(side, columns=given)
+        return read_run(side, columns=given, beside=beside if is_path(beside) else None)
+    if is_sparse(side):
+        return from_sparse(side)
+    return from_table(side, what, columns) if is_table(side) else side
+
+
+def _seen(exclude: Truth, columns: Roles | None) -> Columns:
+    """What was seen, as rows."""
+    given = roles_of(columns, "truth") | {"grade": None}
+    return as_columns(_opened(exclude, "truth", {"truth": given}), "truth")
+
+
+def _paired(truth: Side, run: Side, *, files: bool, remarks: tuple[str, ...]) -> Source:
+    """A truth and a run as one source, in the shape that they have in common."""
+    if isinstance(truth, Mapping) and isinstance(run, Mapping):
+        return Dicts(truth, run, remarks=remarks)
+    by_list = (isinstance(truth, Lists) and isinstance(run, Lists)) or has_empty(truth) or has_empty(run)
+    shape: Any = as_lists if by_list else as_columns
+    pair: Any = shape(truth, "truth"), shape(run, "run")
+    if files:  # a file's ids are text, whatever they look like
+        pair = same_ids(*pair)
+    return ListPair(*pair, remarks=remarks) if by_list else ColumnPair(*pair, remarks=remarks)
+
+
+def _scored(truth: Columns, scores: Any, given: Truth) -> Columns:
+    """The truth's rows as a run, with a score for each."""
+    found = as_array(scores)
+    if len(found) != len(truth.query):
+        name = given if is_path(given) else "the truth"
+        raise ValueError(f"there are {len(found)} scores, but {name} has {len(truth.query)} rows")
+    return Columns(truth.query, truth.item, score=found)
 
 
 def _kind(side: object) -> str:

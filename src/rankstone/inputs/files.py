@@ -1,24 +1,26 @@
-"""Truths and runs in files: TREC, CSV, TSV, JSON lines, Parquet, and LETOR with scores; plain or compressed."""
+"""Truths and runs in files: TREC, CSV, TSV, JSON, Parquet, and LETOR with scores; plain or compressed."""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal, TypeGuard
+from typing import Literal, TypeAlias, TypeGuard
 
 from rankstone.errors import FileError
-from rankstone.inputs.arrow import as_text, is_whole
+from rankstone.inputs.arrow import as_text, is_table, is_whole
 from rankstone.inputs.batches import Batches, Files, head_of
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.formats import FORMATS, Ask, Format, detect_format, listed, named_format
 from rankstone.inputs.lines import Text, open_text
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.parquet import count_rows
-from rankstone.inputs.roles import Given, check_given
+from rankstone.inputs.roles import Given, check_given, roles_of
 
 Path = str | os.PathLike[str]
 OnError = Literal["stop", "skip"]
+Named: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
 
 _FOLDERS = next(form for form in FORMATS.values() if form.several)  # what a folder's files are
 LARGE_BYTES = 256 << 20  # on disk
@@ -29,16 +31,17 @@ def read_truth(
     path: Path,
     *,
     format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str | int] | None = None,
+    columns: Named | None = None,
     on_error: OnError = "stop",
-) -> Columns:
-    """A truth from a file: TREC qrels, CSV, TSV, JSON lines, Parquet or LETOR; plain, .gz, .bz2, .xz or .zst.
+) -> Columns | Lists:
+    """A truth from a file: TREC qrels, CSV, TSV, JSON, Parquet or LETOR; plain, .gz, .bz2, .xz or .zst.
 
     path: a file, `-` for standard input, or for Parquet a folder or a pattern such as `part-*.parquet`. format: one of
-    "trec", "csv", "tsv", "jsonl", "parquet", "letor"; told from the name and the first lines if not given. columns:
-    names by role, `{"query": "user_id", "item": "movie", "grade": "stars"}`, or positions from 0 where there is no
-    header line; usual names are found without. on_error: "stop" at the first bad line, or "skip" bad lines, count them
-    in `skipped` and keep the first hundred in `bad_lines`.
+    "trec", "csv", "tsv", "dat" (`::` between fields), "jsonl", "json", "parquet", "letor"; told from the name and the
+    first lines if not given. columns: names by role, `{"query": "user_id", "item": "movie", "grade": "stars"}`, or
+    positions from 0 where there is no header line; usual names are found without, and None stands for no such column.
+    A row has an item, or a list of them: then the answer is `Lists`. on_error: "stop" at the first bad line, or "skip"
+    bad lines, count them in `skipped` and keep the first hundred in `bad_lines`.
     """
     return _read(path, "truth", format, columns, on_error, None)
 
@@ -47,27 +50,35 @@ def read_run(
     path: Path,
     *,
     format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str | int] | None = None,
+    columns: Named | None = None,
     on_error: OnError = "stop",
     beside: Path | None = None,
-) -> Columns:
-    """A run from a file, as `read_truth` reads a truth: TREC, CSV, TSV, JSON lines, Parquet, or scores.
+) -> Columns | Lists:
+    """A run from a file, as `read_truth` reads a truth: TREC, CSV, TSV, JSON, Parquet, or scores.
 
-    A column `rank` serves where there is no score; with neither, the rows are in ranked order. A file of scores, one a
+    A column `rank` serves where there is no score; with neither, the rows are in ranked order. Without a header line, a
+    third column that counts 1, 2, 3 in each query is a rank, and `remarks` says so. A file of scores, one a
     line, belongs to the LETOR file `beside`; without it, `x.scores` belongs to `x`.
     """
     return _read(path, "run", format, columns, on_error, beside)
 
 
-def same_ids(truth: Columns, run: Columns) -> tuple[Columns, Columns]:
-    """The same, with ids as strings where judged side has strings and the returned whole numbers."""
+def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Lists, Columns | Lists]:
+    """The same, with ids as strings where one side has strings and the other whole numbers."""
     for role in ("query", "item"):
-        judged, returned = getattr(truth, role), getattr(run, role)
+        ours, theirs = _field(truth, role), _field(run, role)
+        judged, returned = getattr(truth, ours), getattr(run, theirs)
+        if judged is None or returned is None:  # lists that are matched by their rows
+            continue
         if is_whole(judged) and not is_whole(returned):
-            truth = replace(truth, **{role: as_text(judged)})
+            truth = replace(truth, **{ours: as_text(judged)})
         elif is_whole(returned) and not is_whole(judged):
-            run = replace(run, **{role: as_text(returned)})
+            run = replace(run, **{theirs: as_text(returned)})
     return truth, run
+
+
+def _field(side: Columns | Lists, role: str) -> str:
+    return "items" if role == "item" and isinstance(side, Lists) else role
 
 
 def is_path(side: object) -> TypeGuard[Path]:
@@ -79,10 +90,10 @@ def _read(
     path: Path,
     kind: str,
     named: str | None,
-    columns: Mapping[str, str | int] | None,
+    columns: Named | None,
     on_error: str,
     beside: Path | None,
-) -> Columns:
+) -> Columns | Lists:
     name, form = os.fspath(path), named_format(named)
     if on_error not in ("stop", "skip"):
         raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")
@@ -94,7 +105,7 @@ def _read(
     text = open_text(name)
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    form = form or detect_format(text, kind)
+    form = form or detect_format(text, kind, given)
     _refuse_columns(given, form, text.name)
     if kind not in form.kinds:
         raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
@@ -104,7 +115,7 @@ def _read(
 def open_batches(
     path: Path,
     *,
-    columns: Mapping[str, str | int] | None = None,
+    columns: Named | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Batches:
     """A run's file, a folder of Parquet files or a pattern such as `part-*.parquet`; options as for `rs.read_run`."""
@@ -113,7 +124,7 @@ def open_batches(
     if source is not None:
         form = _FOLDERS
     else:
-        form, source = form or _detect_run(name), [name]
+        form, source = form or _detect(name, "run", given), [name]
     if form.batches is None:
         fit = ", ".join(fit.name for fit in FORMATS.values() if fit.batches)
         raise FileError(name, f"a run in {form.name} format cannot be read in batches; choose from {fit}")
@@ -129,16 +140,34 @@ def is_large(path: Path, format: str | None = None) -> bool:  # noqa: A002
         paths = source if isinstance(source, list) else [] if source is None else _inside(source)
         if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(count_rows, paths)) < LARGE_ROWS:
             return False
-        return not os.path.isfile(name) or (form or _detect_run(name)).batches is not None
+        return not os.path.isfile(name) or (form or _detect(name, "run", {})).batches is not None
     except FileError:  # whoever reads it will say so
         return False
 
 
-def _detect_run(name: str) -> Format:
+def _detect(name: str, kind: str, given: Given) -> Format:
     head = head_of(name)
     if not head:
         raise FileError(name, "is empty")
-    return detect_format(Text(name, head), "run")
+    return detect_format(Text(name, head), kind, given)
+
+
+def side_columns(given: Given | None, kind: str, side: object, others: Iterable[object]) -> Given | None:
+    """What the caller said of a side's columns. Roles for both sides are not for one that has no columns."""
+    roles = roles_of(given, kind) or None
+    if roles is None or given is None or given.keys() & {"truth", "run"} or _has_columns(side, kind):
+        return roles
+    other = "run" if kind == "truth" else "truth"
+    usable = roles.keys() <= roles_of(given, other).keys()
+    return None if usable and any(_has_columns(one, other) for one in others) else roles
+
+
+def _has_columns(side: object, kind: str) -> bool:
+    """Could its columns be named. A file that cannot be read is told of when it is."""
+    if not is_path(side) or side == "-":
+        return is_path(side) or is_table(side)
+    name = os.fspath(side)
+    return not os.path.isfile(name) or os.path.getsize(name) == 0 or _detect(name, kind, {}).columns
 
 
 def _refuse_columns(given: Given, form: Format, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, NamedTuple
 
 from rankstone.errors import FileError, NoRowsError
@@ -12,12 +12,15 @@ from rankstone.inputs.arrow import Table
 from rankstone.inputs.batches import HEAD, Files, Opener, in_pieces
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.delimited import Delimited, read_delimited, write_delimited
-from rankstone.inputs.jsonl import read_jsonl, write_jsonl
+from rankstone.inputs.jsonl import open_json, open_jsonl, read_json, read_jsonl, which_json, write_jsonl
 from rankstone.inputs.letor import looks_letor, read_letor, read_scores
 from rankstone.inputs.lines import Text, ending_of, is_number, show
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.parquet import MAGIC, open_parquet, read_parquet, write_parquet
-from rankstone.inputs.roles import Given
+from rankstone.inputs.roles import Given, has_positions
 from rankstone.inputs.trec import NOT_TREC, looks_trec, read_trec, write_trec
+
+_LINES = 1 << 16  # bytes that tell most formats
 
 
 class Ask(NamedTuple):
@@ -37,27 +40,32 @@ class Format:
     name: str
     title: str
     endings: tuple[str, ...]  # of a file's name
-    read: Callable[[Text, Ask], Columns]
+    read: Callable[[Text, Ask], Columns | Lists]
     sure: bool = False  # is its ending proof
     borrowed: tuple[str, ...] = ()  # sure endings of others that its files have at times
     magic: bytes | None = None  # a file's first bytes
     looks: Callable[[bytes, str, str], bool] = lambda line, kind, name: False  # is a line like it, without a doubt
     may: Callable[[bytes], bool] = lambda line: False  # could it be the first line, where nothing else tells
+    which: Callable[[bytes], str] | None = None  # of several alike a file is, by how it begins
     kinds: tuple[str, ...] = ("truth", "run")
     note: str = ""  # on what else there is, where it is not of the right kind
     columns: bool = False  # do its columns have names, so that it holds any table
     batches: Opener | None = None  # of a run
-    several: Callable[[Files, Ask], Columns] | None = None  # reads a folder, or a list of files
+    several: Callable[[Files, Ask], Columns | Lists] | None = None  # reads a folder, or a list of files
     write: Callable[[Table, BinaryIO, str, str], None] | None = None  # table, stream, kind, tag
     bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that would not be read back
     sql: str = ""  # DuckDB's function that reads it
 
 
 def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
-    return Format(
-        name, name.upper(), (name,), lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
-        sure=True, may=may, columns=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"},
-        batches=in_pieces(lambda given: Delimited("run", separator, given), quotes=True),
+    plain = Format(
+        name, name.upper(), (), lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
+        may=may, columns=True, batches=in_pieces(lambda name, given: Delimited("run", separator, given), quotes=True),
+    )  # fmt: skip
+    if len(separator) > 1:
+        return plain
+    return replace(
+        plain, endings=(name,), sure=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"},
         write=lambda table, stream, *_: write_delimited(table, stream, separator),
     )  # fmt: skip
 
@@ -67,17 +75,22 @@ _FORMATS = (
         "trec", "TREC", ("trec", "qrels", "qrel", "run", "res"),
         lambda text, ask: read_trec(text, ask.kind, ask.skip),
         borrowed=("tsv",), looks=looks_trec, write=write_trec,
-        batches=in_pieces(lambda given: lambda text: read_trec(text, "run", False)),
+        batches=in_pieces(lambda name, given: lambda text: read_trec(text, "run", False)),
         bad_ids={"query": NOT_TREC + "|^[#\ufeff]", "item": NOT_TREC},
     ),
     _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line),
     _delimited("tsv", "\t", lambda line: b"\t" in line),
+    _delimited("dat", "::", lambda line: b"::" in line),
     Format(
         "jsonl", "JSON lines", ("jsonl", "ndjson"),
         lambda text, ask: read_jsonl(text, ask.kind, ask.given, ask.skip),
-        sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith(b"{"),
-        batches=in_pieces(lambda given: lambda text: read_jsonl(text, "run", given, False)),
+        sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
+        which=which_json, batches=open_jsonl,
         write=lambda table, stream, *_: write_jsonl(table, stream),
+    ),
+    Format(
+        "json", "JSON", ("json",), lambda text, ask: read_json(text, ask.kind, ask.skip),
+        sure=True, sql="read_json", which=which_json, batches=open_json,
     ),
     Format(
         "parquet", "Parquet", ("parquet", "pq"),
@@ -109,21 +122,23 @@ def named_format(name: str | None) -> Format | None:
     return None if name is None else FORMATS[name]
 
 
-def detect_format(text: Text, kind: str) -> Format:
-    """The format of a file, by its name and its first lines."""
+def detect_format(text: Text, kind: str, given: Given) -> Format:
+    """The format of a file, by its name and its first lines; one with columns, if the caller says where they are."""
     for form in _FORMATS:
         if form.magic is not None and text.data[: len(form.magic)] == form.magic:
             return form
     name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
     named = next((form for form in _FORMATS if ending in form.endings), None)
     first = heads[0] if heads else b""
-    borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in _FORMATS)
+    forms = [form for form in _FORMATS if form.columns or not has_positions(given)]
+    borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in forms)
     if named is not None and named.sure and not borrowed:
-        return named
-    found = next((form for line in heads for form in _FORMATS if form.looks(line, kind, name)), named)
-    found = found or next((form for form in _FORMATS if form.may(first)), None)
+        found: Format | None = named
+    else:
+        found = next((form for line in heads for form in forms if form.looks(line, kind, name)), named)
+        found = found or next((form for form in forms if form.may(first)), None)
     if found is not None:
-        return found
+        return found if found.which is None else FORMATS[found.which(bytes(text.view()[:HEAD]))]
     if not heads:
         raise NoRowsError(text.name)
     raise FileError(
@@ -135,7 +150,7 @@ def detect_format(text: Text, kind: str) -> Format:
 
 def _heads(text: Text) -> list[bytes]:
     """The first lines that are neither blank nor comments."""
-    head = Text("", bytes(text.view()[:HEAD]))
+    head = Text("", bytes(text.view()[:_LINES]))
     lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
     return [line for line in lines if line and not line.startswith(b"#")][:10]
 

@@ -1,65 +1,173 @@
-"""JSON lines: one object a line."""
+"""JSON: one object a line, an array of objects, or one object with an entry for each query.
+
+A row has an item, or a list of them. A document that is not in lines is read an entry at a time, so it may be large.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.arrow import Column, Table, one_piece, text_array, without_nan
+from rankstone.inputs import batches
+from rankstone.inputs.arrow import Table, one_piece, without_nan
+from rankstone.inputs.batches import Batch, Batches, Files, Parser, in_pieces
 from rankstone.inputs.columns import Columns
+from rankstone.inputs.contents import contents_of, id_column, to_id, to_number
+from rankstone.inputs.document import Document, Entry
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
+    Decompressed,
     IrregularError,
-    Row,
     RowError,
     Rows,
     Text,
     as_read,
-    check_number,
     count_lines,
     show,
-    valid,
 )
-from rankstone.inputs.roles import Given, by_name, value_role
+from rankstone.inputs.lists import Lists
+from rankstone.inputs.roles import Given, by_name, find, value_role
+from rankstone.inputs.tables import as_batch, side_of
 
 _BLOCK = 16 << 20
+_ENTRIES = 100  # that tell what a document is
+
+Numbered = tuple[int, Any]  # of a line or an entry: its number, and what is in it
 
 
-def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns:
-    """A truth or a run, one object a row."""
-    number, first = _first(text)
-    names = by_name(list(first), kind, given, text.name, number)
+def which_json(head: bytes) -> str:
+    """What a file that begins so holds: "jsonl" for objects that are rows, or "json" for an entry for each query."""
+    document = Document("", iter((head,)))
+    if document.peek() != "{":
+        return "jsonl"
+    line, count = document.line(), 0
     try:
-        return _quick(text, names, first)
-    except IrregularError:
-        return _line_by_line(text, names, skip)
+        for count, entry in enumerate(document.entries(), 1):
+            if entry.line > line or count == _ENTRIES:
+                return "json"
+            if not isinstance(entry.value, (dict, list)):  # a row has at least an id
+                return "jsonl"
+        return "jsonl" if document.peek() == "{" else "json"
+    except FileError:  # broken, or longer than this
+        return "json" if count or len(head) >= batches.HEAD or document.line() > line else "jsonl"
 
 
-def _first(text: Text) -> tuple[int, dict[str, Any]]:
-    """The first object; it says how the columns are called."""
-    number = 1
-    for number, _, line in text.lines():
-        if line.strip():
-            try:
-                return number, _object(line)
-            except RowError as error:
-                raise FileError(text.name, str(error), number) from None
-    raise NoRowsError(text.name, line=number)
+# -- rows ----------------------------------------------------------------------------------------------------
 
 
-def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns:
+def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns | Lists:
+    """A truth or a run, one object a row."""
+    return _Records(text.name, kind, given, skip)(text)
+
+
+class _Records:
+    """Reads objects as rows, of a whole file or a piece at a time; the first one says what is in which column."""
+
+    def __init__(self, name: str, kind: str, given: Given, skip: bool = False) -> None:
+        self.name, self.kind, self.given, self.skip = name, kind, given, skip
+        self.names: dict[str, str] = {}
+        self.first: dict[str, Any] = {}
+
+    def __call__(self, text: Text) -> Columns | Lists:
+        """The rows of a text."""
+        if not self.names and _is_array(text):
+            return self.read(_array(text.name, _pieces(text)))
+        lines: Iterator[Numbered] = ((number, line) for number, _, line in text.lines() if line.strip())
+        lines = lines if self.names else self.begin(lines)
+        try:
+            return _quick(text, self.names, self.first)
+        except IrregularError:
+            return self.read(lines)
+
+    def begin(self, found: Iterator[Numbered]) -> Iterator[Numbered]:
+        """Look at the first object; the same iterator as before."""
+        top = next(found, None)
+        if top is None:
+            raise NoRowsError(self.name)
+        number, row = top
+        try:
+            self.first = first = _object(row)
+        except RowError as error:
+            raise FileError(self.name, str(error), number) from None
+        self.names = by_name(
+            list(first), self.kind, self.given, self.name, number,
+            is_list=lambda name: isinstance(first[name], (dict, list)),
+            is_float=lambda name: isinstance(first[name], float),
+        )  # fmt: skip
+        return itertools.chain((top,), found)
+
+    @property
+    def lists(self) -> bool:
+        """Does a row have a list of items."""
+        return isinstance(self.first[self.names["item"]], (dict, list))
+
+    def read(self, found: Iterator[Numbered]) -> Columns | Lists:
+        """Rows, one at a time."""
+        if not self.names:
+            found = self.begin(found)
+        rows = Rows(self.name, value_role(self.names), self.skip)
+        if self.lists:
+            return rows.read_lists(found, self._list, id_column)
+        return rows.read(found, self._row, id_column)
+
+    def _row(self, row: Any) -> tuple[Any, Any, float | None]:
+        found = self._found(row)
+        role = value_role(self.names)
+        value = None if role is None else to_number(found[role], role)
+        return to_id(found["query"], "query"), to_id(found["item"], "item"), value
+
+    def _list(self, row: Any) -> tuple[Any, list[Any], list[float] | None]:
+        found = self._found(row)
+        query, (items, values) = to_id(found["query"], "query"), contents_of(found["item"], self.kind)
+        role = value_role(self.names)
+        if role is None or values is not None:
+            return query, items, values
+        if not isinstance(found[role], list) or len(found[role]) != len(items):
+            raise RowError(f"has {len(items)} items, but as {role} {show(found[role])}")
+        values = [to_number(number, role) for number in found[role]]
+        return query, items, [-rank for rank in values] if role == "rank" else values
+
+    def _found(self, row: Any) -> dict[str, Any]:
+        row = _object(row)
+        for name in self.names.values():
+            if name not in row:
+                raise RowError(f"has no {name!r}")
+        return {role: row[name] for role, name in self.names.items()}
+
+
+def _object(row: Any) -> dict[str, Any]:
+    """An object, of a line or as it is."""
+    if isinstance(row, bytes):
+        try:
+            row = json.loads(row.decode("utf-8", "surrogateescape"))
+        except (ValueError, RecursionError) as error:
+            raise RowError(f"is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise RowError(f"expected an object, found {show(row)}")
+    return row
+
+
+def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
     import pyarrow
     import pyarrow.compute as pc
     from pyarrow import json as arrow_json
 
     types = []
     for role, name in names.items():
+        value = first[name]
+        several = isinstance(value, list)
+        if isinstance(value, dict) or (several and isinstance((value or [0])[0], (dict, list))):
+            raise IrregularError
         if role in ("query", "item"):
-            types.append((name, pyarrow.int64() if type(first[name]) is int else pyarrow.string()))
+            one = (value or [""])[0] if several else value
+            kind = pyarrow.int64() if type(one) is int else pyarrow.string()
         else:
-            types.append((name, pyarrow.float64()))
+            kind = pyarrow.float64()
+        types.append((name, pyarrow.list_(kind) if several else kind))
     view = text.view()
     try:
         table = arrow_json.read_json(
@@ -70,67 +178,141 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns:
             ),
         )
         table.validate(full=True)  # strings come unchecked
-    except pyarrow.ArrowInvalid:
+    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # the latter of a name
         raise IrregularError from None
     if table.num_rows != count_lines(view) or any(table[name].null_count for name in names.values()):
         raise IrregularError
     found = {role: one_piece(table[name]) for role, name in names.items()}
-    named = value_role(names)
-    value = None if named is None else found[named]
-    if value is not None and not pc.all(pc.is_finite(value)).as_py():
+    flat = {role: pc.list_flatten(column) if isinstance(first[names[role]], list) else column
+            for role, column in found.items()}  # fmt: skip
+    valued = value_role(names)
+    if any(column.null_count for column in flat.values()):
         raise IrregularError
-    return as_read(found["query"], found["item"], value, named)
-
-
-def _line_by_line(text: Text, names: dict[str, str], skip: bool) -> Columns:
-    role = value_role(names)
-
-    def parse(line: bytes) -> Row:
-        row = _object(line)
-        for name in names.values():
-            if name not in row:
-                raise RowError(f"has no {name!r}")
-        value = None if role is None else _number(row[names[role]], role)
-        return _id(row[names["query"]], "query"), _id(row[names["item"]], "item"), value
-
-    lines = ((number, line) for number, _, line in text.lines() if line.strip())
-    return Rows(text.name, role, skip).read(lines, parse, _ids)
-
-
-def _object(line: bytes) -> dict[str, Any]:
+    if valued is not None and not pc.all(pc.is_finite(flat[valued]), min_count=0).as_py():
+        raise IrregularError
+    if found["item"] is flat["item"]:
+        return as_read(found["query"], found["item"], None if valued is None else found[valued], valued)
     try:
-        row = json.loads(line.decode("utf-8", "surrogateescape"))
-    except (ValueError, RecursionError) as error:
-        raise RowError(f"is not JSON: {error}") from None
-    if not isinstance(row, dict):
-        raise RowError(f"expected an object, found {show(row)}")
-    return row
+        return side_of(found)
+    except (ValueError, TypeError):
+        raise IrregularError from None
 
 
-def _id(value: object, role: str) -> int | str:
-    if type(value) is int:
-        return value
-    if not isinstance(value, str):
-        raise RowError(f"{role} {show(value)} is neither a whole number nor a string")
-    return valid(value, role)
+# -- documents -----------------------------------------------------------------------------------------------
 
 
-def _number(value: object, role: str) -> float:
-    if not isinstance(value, (int, float)):
-        raise RowError(f"{role} {show(value)} is not a number")
+def read_json(text: Text, kind: str, skip: bool) -> Lists:
+    """A truth or a run as `{query: {item: score}}`, or with a list of items, best first."""
+    return _nested(text.name, _queries(text.name, _pieces(text), kind), kind, skip)
+
+
+def _nested(name: str, found: Iterator[Numbered], kind: str, skip: bool) -> Lists:
+    def parse(entry: Entry) -> tuple[Any, list[Any], list[float] | None]:
+        query = to_id(entry.key, "query")
+        try:
+            items, values = contents_of(entry.value, kind)
+        except RowError as problem:
+            raise RowError(f"query {show(query)}: {problem}") from None
+        return query, items, values
+
+    return Rows(name, "grade" if kind == "truth" else "score", skip).read_lists(found, parse, id_column)
+
+
+def _queries(name: str, pieces: Iterator[bytes], kind: str) -> Iterator[Numbered]:
+    document = Document(name, pieces)
+    entries = document.entries()
+    first = list(itertools.islice(entries, _ENTRIES))
+    _refuse_columns(name, [str(entry.key) for entry in first], kind)
+    for entry in itertools.chain(first, entries):
+        yield entry.line, entry
+    document.end()
+
+
+def _refuse_columns(name: str, keys: list[str], kind: str) -> None:
+    """Columns by their names are not queries: `{"query": {"0": "q1"}, "item": {"0": "d1"}}`."""
     try:
-        return check_number(float(value), role, str(value))
-    except OverflowError:
-        raise RowError(f"{role} {show(value)} is too large") from None
+        columns = find(keys, "query", kind, {}) is not None and find(keys, "item", kind, {}) is not None
+    except ValueError:  # two names of one kind
+        columns = True
+    if columns:
+        shown = ", ".join(map(repr, keys[:5]))
+        raise FileError(
+            name,
+            f"has an entry for each column ({shown}); write an object for each row, "
+            "as pandas does with to_json(path, orient='records', lines=True)",
+        )
 
 
-def _ids(ids: Sequence[int | str]) -> Column:
-    """Whole numbers if all of them are, else strings."""
-    import pyarrow
+def _array(name: str, pieces: Iterator[bytes]) -> Iterator[Numbered]:
+    document = Document(name, pieces)
+    for entry in document.entries():
+        yield entry.line, entry.value
+    document.end()
 
-    if all(type(name) is int and -(2**63) <= name < 2**63 for name in ids):
-        return pyarrow.array(ids, pyarrow.int64())
-    return text_array(list(map(str, ids)))
+
+def _is_array(text: Text) -> bool:
+    return bytes(text.view()[: batches.HEAD]).lstrip()[:1] == b"["
+
+
+def _pieces(text: Text) -> Iterator[bytes]:
+    size = batches.BYTES
+    yield from (text.data[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
+
+
+# -- batches -------------------------------------------------------------------------------------------------
+
+
+def open_jsonl(name: str, files: Files, given: Given) -> Batches:
+    """A run in batches: an object a line, or an array of them."""
+    with open(name, "rb") as file:
+        array = _is_array(Text(name, Decompressed(name, file).read(batches.HEAD)))
+    if not array:
+        return in_pieces(_lines)(name, files, given)
+
+    def begin(pieces: Iterator[bytes]) -> tuple[Iterator[Numbered], _Reader]:
+        records = _Records(name, "run", given)
+        return records.begin(_array(name, pieces)), records.read
+
+    return _in_entries(name, begin)
+
+
+def _lines(name: str, given: Given) -> Parser:
+    records = _Records(name, "run", given)
+    return lambda text: as_batch(records(text))
+
+
+def open_json(name: str, files: Files, given: Given) -> Batches:
+    """A run in batches: an entry for each query."""
+    return _in_entries(
+        name, lambda pieces: (_queries(name, pieces, "run"), lambda some: _nested(name, some, "run", False))
+    )
+
+
+_Reader = Callable[[Iterator[Numbered]], "Columns | Lists"]
+
+
+def _in_entries(name: str, begin: Callable[[Iterator[bytes]], tuple[Iterator[Numbered], _Reader]]) -> Batches:
+    """Batches of the entries that a piece of the file brings."""
+
+    def read() -> Iterator[Batch]:
+        count = 0
+
+        def pieces() -> Iterator[bytes]:
+            nonlocal count
+            while piece := source.read(batches.BYTES):
+                count += 1
+                yield piece
+
+        with open(name, "rb") as file:
+            source = Decompressed(name, file)
+            entries, reader = begin(pieces())
+            part: Iterator[Numbered] | None = None
+            for _, part in itertools.groupby(entries, lambda _: count):
+                yield as_batch(reader(part)), file.tell()
+        if part is None:
+            raise NoRowsError(name)
+
+    return Batches(name, os.path.getsize(name), "bytes", read)
 
 
 def write_jsonl(table: Table, stream: BinaryIO) -> None:

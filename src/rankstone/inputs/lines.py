@@ -10,6 +10,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -17,10 +18,12 @@ import numpy as np
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import Column
 from rankstone.inputs.columns import BadLine, Columns, as_scores
+from rankstone.inputs.lists import Lists
 
 Data = bytes | mmap.mmap
 
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
+# Each character can be read in one way only, so that a long number that is none takes no longer than one that is.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 WRITTEN_ROWS = 1 << 16  # at a time
@@ -143,8 +146,10 @@ def count_lines(view: memoryview) -> int:
 
 
 Row = tuple[Any, Any, "float | None"]  # query, item and value
+ListRow = tuple[Any, list[Any], "list[float] | None"]  # query, items and values
 Ids = Callable[[list[Any]], Column]  # makes a column of ids
 T = TypeVar("T")
+Side = TypeVar("Side", bound=Columns | Lists)
 
 
 class Rows:
@@ -166,38 +171,58 @@ class Rows:
         query, item, value = ([row[at] for row in found] for at in range(3))
         return self.columns(ids(query), ids(item), np.array(value))
 
+    def read_lists(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids) -> Lists:
+        """Lists of the rows that `parse` makes of lines; all of them have values, or none has."""
+        queries: list[Any] = []
+        items: list[Any] = []
+        values: list[float] = []
+        sizes = [0]
+        valued: bool | None = None  # not known yet
+        for number, line in lines:
+            try:
+                query, some, numbers = parse(line)
+                if some and valued not in (None, numbers is not None):
+                    beside = "no numbers beside its items" if valued else "numbers beside its items"
+                    raise RowError(f"query {show(query)} has {beside}, unlike the queries before it")
+            except RowError as problem:
+                self.refuse(number, str(problem))
+                continue
+            valued = numbers is not None if some else valued
+            queries.append(query)
+            sizes.append(len(some))
+            items += some
+            values += numbers or ()
+        found = np.array(values) if valued else None
+        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries)))
+
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
         if not self.skip:
-            raise FileError(self.name, problem, line)
+            raise FileError(self.name, problem, line) from None  # the quick way that failed before is no one's business
         self.skipped += 1
         if len(self.bad) < _KEPT:
             self.bad.append(BadLine(line, problem))
 
     def columns(self, query: Column, item: Column, value: Column | None) -> Columns:
         """The rows as columns."""
-        if len(query) == 0:
+        return self.side(as_read(query, item, value, self.role))
+
+    def side(self, found: Side) -> Side:
+        """The same rows, with what is known of the bad ones."""
+        if found.query is not None and len(found.query) == 0:
             if self.bad:
                 raise FileError(
                     self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
                 )
             raise NoRowsError(self.name)
-        return as_read(query, item, value, self.role, self.skipped, tuple(self.bad))
+        return replace(found, skipped=self.skipped, bad_lines=tuple(self.bad)) if self.bad else found
 
 
-def as_read(
-    query: Column,
-    item: Column,
-    value: Column | None,
-    role: str | None,
-    skipped: int = 0,
-    bad: tuple[BadLine, ...] = (),
-) -> Columns:
+def as_read(query: Column, item: Column, value: Column | None, role: str | None) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank" and value is not None:
         role, value = "score", as_scores(value)
-    named = {} if role is None else {role: value}
-    return Columns(query, item, **named, skipped=skipped, bad_lines=bad)
+    return Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
 
 
 def to_number(text: str | bytes, role: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import Column, Places, as_column, is_list, one_piece, plain, plain_ids
+from rankstone.inputs.arrow import Column, Places, as_array, as_column, distinct, is_list, one_piece, plain, plain_ids
+from rankstone.inputs.columns import BadLine
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
@@ -29,9 +30,15 @@ class Lists:
     values: Column | None = None  # grades of a truth, scores of a run
     query: Column | None = None  # the queries' ids
     ordered: bool = True  # is the order of the grades the caller's
+    skipped: int = 0  # bad rows of a file that were left out
+    bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
+    remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"{len(self):,} lists of {int(self.offsets[-1] - self.offsets[0]):,} items"
 
 
 def lists(
@@ -42,7 +49,8 @@ def lists(
     offsets: typing.Column | None = None,
     query: typing.Column | None = None,
 ) -> Lists:
-    """A truth or a run as list columns: an Arrow list array, a list of lists, or flat `items` with `offsets`.
+    """A truth or a run as list columns: an Arrow list array, a list of lists, a matrix of ids, or flat `items`
+    with `offsets`.
 
     Row i of the truth belongs with row i of the run, unless both have a `query` column to go by. `grades` or `scores`
     have the same shape as `items`; without them, every item of a truth is relevant and a run's items are in ranked
@@ -85,6 +93,11 @@ def labelled(
 def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
     import pyarrow
 
+    if getattr(lists, "ndim", None) == 2:  # as implicit and torch's `topk` return them
+        rows = as_array(lists)
+        return np.arange(len(rows) + 1) * rows.shape[1], pyarrow.array(rows.ravel())
+    if isinstance(lists, (list, tuple)) and any(hasattr(row, "detach") for row in lists[:1]):
+        lists = [as_array(row) for row in lists]
     if hasattr(lists, "__arrow_c_stream__"):
         column = one_piece(pyarrow.chunked_array(lists))
     else:
@@ -105,8 +118,9 @@ def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
 class ListPair:
     """A truth and a run as list columns, paired by row or by query."""
 
-    def __init__(self, truth: Lists, run: Lists) -> None:
+    def __init__(self, truth: Lists, run: Lists, *, remarks: tuple[str, ...] = ()) -> None:
         self.truth, self.run = truth, run
+        self.remarks = (*truth.remarks, *run.remarks, *remarks)
         self.run_rows: Any = None  # where in the run each query of the truth is; None: in the same row
         self.extra_rows: Places = np.zeros(0, dtype=np.int64)
         if truth.query is not None and run.query is not None:
@@ -140,7 +154,10 @@ class ListPair:
         )  # fmt: skip
         graded = truth.values is not None
         ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, graded=graded)
+        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, remarks=self.remarks, graded=graded)
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
+        return distinct(self.truth.items), distinct(self.run.items)
 
 
 class GradeLists(ListPair):

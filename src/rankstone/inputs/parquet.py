@@ -1,20 +1,22 @@
-"""Parquet: a file, a folder of files, or several by a pattern. A row counts as a line."""
+"""Parquet: a file, a folder of files, or several by a pattern. A row counts as a line, and has an item or a list."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs import batches
-from rankstone.inputs.arrow import Table, as_text, is_number, is_text, numbers, one_piece, stored
+from rankstone.inputs.arrow import Places, Table, as_text, is_list, is_number, is_text, numbers, one_piece, stored
 from rankstone.inputs.batches import Batch, Batches, Files
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import Data, Rows
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.roles import Given, by_name, value_role
+from rankstone.inputs.tables import as_batch, floats_in, lists_in, side_of, unpacked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,31 +24,45 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"  # the first bytes of a file
 
 
-def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip: bool) -> Columns:
+def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip: bool) -> Columns | Lists:
     """A truth or a run; `source` is a file's bytes, a folder, or a list of paths."""
     with _guarded(name):
-        names, read = _open(source)
-        wanted = by_name(names, kind, given, name)
+        schema, read = _open(source)
+        wanted = _roles(schema, kind, given, name)
         table = read(columns=list(dict.fromkeys(wanted.values())))
-        found = {role: _playable(name, column, one_piece(table[column]), role) for role, column in wanted.items()}
-    return _checked(name, found, value_role(wanted), skip)
+        found = _playing(name, wanted, {role: one_piece(table[column]) for role, column in wanted.items()}, kind)
+    return _checked(name, found, value_role(found), skip)
 
 
-def _open(source: Data | Files) -> tuple[list[str], Callable[..., Table]]:
-    """Names of the columns, and what reads some of them."""
+def _roles(schema: pyarrow.Schema, kind: str, given: Given, name: str) -> dict[str, str]:
+    return by_name(schema.names, kind, given, name, is_list=lists_in(schema), is_float=floats_in(schema))
+
+
+def _open(source: Data | Files) -> tuple[pyarrow.Schema, Callable[..., Table]]:
+    """What the columns are, and what reads some of them."""
     from pyarrow import BufferReader, dataset, parquet
 
     if isinstance(source, (str, list)):
         several = dataset.dataset(source, format="parquet", partitioning="hive")
-        return several.schema.names, several.to_table
+        return several.schema, several.to_table
     file = parquet.ParquetFile(BufferReader(source))
-    return file.schema_arrow.names, file.read
+    return file.schema_arrow, file.read
+
+
+def _playing(path: str, names: Mapping[str, str], found: Mapping[str, Any], kind: str) -> dict[str, pyarrow.Array]:
+    """The columns by their roles, in types that can play them."""
+    parts = unpacked(found, kind)
+    return {role: _playable(path, names.get(role, names["item"]), column, role) for role, column in parts.items()}
 
 
 def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow.Array:
-    """The column in a type that can play its role."""
+    """The column in a type that can play its role, or one of lists of such."""
+    import pyarrow
     from pyarrow import types
 
+    if is_list(column.type) and role != "query":
+        values = _playable(path, name, column.values, role)
+        return column.cast(pyarrow.large_list(values.type))
     kind = stored(column.type)
     if types.is_null(kind):
         return column
@@ -61,29 +77,57 @@ def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow
     raise FileError(path, f"column {name!r} holds {column.type}; a {role} is a number")
 
 
-def _checked(path: str, found: dict[str, pyarrow.Array], role: str | None, skip: bool, before: int = 0) -> Columns:
+def _checked(
+    path: str, found: dict[str, pyarrow.Array], role: str | None, skip: bool, before: int = 0
+) -> Columns | Lists:
     """Without the rows that lack something or whose value is no grade or score; `before`: rows of the file before."""
     import pyarrow
-    import pyarrow.compute as pc
 
     rows = Rows(path, role, skip)
     problems: dict[int, str] = {}
     for part, column in found.items():
-        if column.null_count or stored(column.type) != column.type:  # a dictionary may hold null
-            missing = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
-            problems.update((int(row), f"{part} is null") for row in missing)
-        if part == role and pyarrow.types.is_floating(column.type):
-            bad = pc.is_nan(column) if role == "score" else pc.invert(pc.is_finite(column))
-            wrong = np.flatnonzero(pc.fill_null(bad, False).to_numpy(zero_copy_only=False))
-            word = "not a number" if role == "score" else "not finite"
-            problems.update((int(row), f"{part} {column[int(row)].as_py()} is {word}") for row in wrong)
+        for row, problem in _problems(part, column, part == role):
+            problems.setdefault(row, problem)
+    if role is not None and is_list(found["item"].type):
+        sizes = [_sizes(found[part]) for part in ("item", role)]
+        for row in map(int, np.flatnonzero(sizes[0] != sizes[1])):
+            problems.setdefault(row, f"has {sizes[0][row]} items, but {sizes[1][row]} as {role}")
     for row in sorted(problems):
         rows.refuse(before + row + 1, problems[row])
     if problems:
         keep = np.ones(len(found["query"]), dtype=bool)
         keep[list(problems)] = False
         found = {part: column.filter(pyarrow.array(keep)) for part, column in found.items()}
-    return rows.columns(found["query"], found["item"], None if role is None else found[role])
+    return rows.side(side_of(found))
+
+
+def _problems(part: str, column: pyarrow.Array, valued: bool) -> Iterator[tuple[int, str]]:
+    """Rows that lack something or hold what is no grade or score, and what is wrong with them."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    rows = np.arange(len(column))
+    if is_list(column.type):
+        yield from ((int(row), f"{part} is null; an empty list is []") for row in _where(pc.is_null(column)))
+        rows, column = pc.list_parent_indices(column).to_numpy(), pc.list_flatten(column)
+    if column.null_count or stored(column.type) != column.type:  # a dictionary may hold null
+        yield from ((int(rows[at]), f"{part} is null") for at in _where(pc.is_null(column)))
+    if valued and pyarrow.types.is_floating(column.type):
+        bad = pc.is_nan(column) if part == "score" else pc.invert(pc.is_finite(column))
+        word = "not a number" if part == "score" else "not finite"
+        yield from ((int(rows[at]), f"{part} {column[int(at)].as_py()} is {word}") for at in _where(bad))
+
+
+def _where(mask: pyarrow.Array) -> Places:
+    import pyarrow.compute as pc
+
+    return np.flatnonzero(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+
+
+def _sizes(column: pyarrow.Array) -> Places:
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.list_value_length(column), -1).to_numpy(zero_copy_only=False)
 
 
 # -- batches -------------------------------------------------------------------------------------------------
@@ -122,8 +166,9 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
             row = 0
             for batch in _named(path, found):
                 if len(batch):
-                    columns = {role: _playable(path, column, batch[column], role) for role, column in wanted.items()}
-                    yield _checked(path, columns, value_role(wanted), False, row), done + row + len(batch)
+                    columns = _playing(path, wanted, {role: batch[name] for role, name in wanted.items()}, "run")
+                    rows = _checked(path, columns, value_role(columns), False, row)
+                    yield as_batch(rows), done + row + len(batch)
                     row += len(batch)
             done += row
         if done == 0:
@@ -142,7 +187,7 @@ def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
     for path in paths:
         # Without the buffer, a whole row group's columns would be read at once, however large.
         with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            wanted = by_name(file.schema_arrow.names, "run", given, path)
+            wanted = _roles(file.schema_arrow, "run", given, path)
             yield path, wanted, file.iter_batches(batches.ROWS, columns=list(dict.fromkeys(wanted.values())))
 
 
@@ -150,7 +195,7 @@ def _partitions(name: str, whole: pyarrow.dataset.Dataset, given: Given) -> Iter
     """A folder whose folders' names are values of a column: `user=7/part-0.parquet`."""
     from pyarrow import dataset
 
-    wanted = by_name(whole.schema.names, "run", given, name)
+    wanted = _roles(whole.schema, "run", given, name)
     scanner = whole.scanner(
         columns=list(dict.fromkeys(wanted.values())),
         batch_size=batches.ROWS,

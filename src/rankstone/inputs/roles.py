@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,27 +18,49 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "interactions": ("query", "item", "time"),
 }
 
-# What people call them.
+# What people call them; `userId`, `user_id` and `user-id` are one name.
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "user", "user_id", "userid", "qid", "query_id", "q_id", "topic"),
-    "item": ("item", "item_id", "itemid", "docno", "doc_id", "docid", "product_id", "items"),
-    "grade": ("grade", "relevance", "rel", "label", "relscore", "rating", "grades", "labels"),
-    "score": ("score", "prediction", "sim", "rating", "scores"),
-    "rank": ("rank",),
+    "query": (
+        "query", "query_id", "qid", "topic", "topic_id", "user", "user_id", "customer", "customer_id", "session",
+        "session_id", "question_id",
+    ),
+    "item": (
+        "item", "items", "item_id", "docno", "doc_id", "document_id", "corpus_id", "pid", "passage_id", "chunk_id",
+        "product_id", "asin", "sku", "movie_id", "track_id", "article_id",
+    ),
+    "grade": ("grade", "grades", "relevance", "rel", "relscore", "label", "labels", "rating", "target", "y_true"),
+    "score": ("score", "scores", "prediction", "pred", "y_pred", "y_score", "sim", "similarity", "rating"),
+    "rank": ("rank", "ranks"),
     "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
-}
-LISTS: Mapping[str, tuple[str, ...]] = {  # of columns that hold lists of items
-    "truth": ("truth", "relevant", "ground_truth", "actual", "labels", "label"),
+}  # fmt: skip
+# A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "truth": ("truth", "groundtruth", "relevant", "actual", "gold", "expected", "positive", "positives", "label"),
     "run": (
-        "rec", "recs", "recommended", "recommendations", "items", "item", "ranking", "prediction", "predictions",
+        "rec", "recs", "recommended", "recommendation", "recommendations", "ranking", "ranked", "retrieved", "returned",
+        "prediction", "predictions", "predicted", "pred",
     ),
 }  # fmt: skip
+_THINGS = ("item", "doc", "document", "chunk", "passage", "product", "movie", "article", "track")
+
+
+def usual(name: object) -> str:
+    """A column's name without marks and capitals, as usual names are written."""
+    return re.sub(r"[\W_]", "", str(name).lower())
+
+
+_USUAL = {role: frozenset(map(usual, names)) for role, names in NAMES.items()}
+_MANY = frozenset(thing + end for thing in _THINGS for end in ("s", "id", "ids"))  # "docids"
+_LISTS = {
+    kind: frozenset(start + end for start in starts for end in ("", "s", "id", "ids", *_MANY))
+    for kind, starts in LISTS.items()
+}
 
 
 # -- what the caller said ------------------------------------------------------------------------------------
 
 
-def roles_of(given: Given | None, what: str) -> dict[str, str]:
+def roles_of(given: Given | None, what: str) -> dict[str, Any]:
     """What the caller said of this side's columns: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`."""
     if given is None:
         return {}
@@ -54,11 +77,16 @@ def check_given(given: Given | None, kind: str) -> Given:
     if given is None:
         return {}
     refuse_unknown(given, ROLES[kind])
-    if "score" in given and "rank" in given:
+    if given.get("score") is not None and given.get("rank") is not None:
         raise ValueError("columns names a score and a rank; a run is ordered by one of them")
-    if len({isinstance(where, int) for where in given.values()}) > 1:
+    if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
         raise ValueError("columns mixes names and positions")
     return given
+
+
+def has_positions(given: Given) -> bool:
+    """Did the caller say where the columns are, not how they are called."""
+    return any(isinstance(where, int) for where in given.values())
 
 
 def refuse_unknown(given: Given, roles: Sequence[str]) -> None:
@@ -73,24 +101,34 @@ def refuse_unknown(given: Given, roles: Sequence[str]) -> None:
 
 def find(names: Sequence[str], role: str, what: str, given: Given, taken: Collection[str] = ()) -> str | None:
     """The column that plays a role: named by the caller, or by a usual name if it has no other role; None if none."""
-    name = given.get(role)
-    if name is not None:
-        same = [column for column in names if column == name]
-        if not same:
-            raise ValueError(f"the {what} has no column {name!r}; it has {', '.join(map(repr, names))}")
-    else:
-        by_lower = {str(column).lower(): column for column in names if column not in taken}
-        usual = [role] if role in by_lower else [usual for usual in NAMES[role] if usual in by_lower]
-        if not usual:
-            return None
-        if len(usual) > 1:
-            could = " or ".join(repr(by_lower[column]) for column in usual)
-            raise ValueError(f"the {what}'s {role} could be {could}; rename one, or {_advice(role)}")
-        name = by_lower[usual[0]]
-        same = [column for column in names if str(column).lower() == usual[0]]
+    if role in given:
+        return _named(names, given[role], what)
+    return _only(_called(names, _USUAL[role], {*taken, *given.values()}), role, what)
+
+
+def _named(names: Sequence[str], name: str | None, what: str) -> str | None:
+    """The column of just this name; None for None, as who says so wants none."""
+    same = [column for column in names if column == name]
+    if name is not None and not same:
+        raise ValueError(f"the {what} has no column {name!r}; it has {listed(names)}")
     if len(same) > 1:
         raise ValueError(f"the {what} has {len(same)} columns called {name!r}")
-    return same[0]
+    return same[0] if same else None
+
+
+def _called(names: Sequence[str], words: Collection[str], taken: Collection[object] = ()) -> list[str]:
+    return [column for column in names if usual(column) in words and column not in taken]
+
+
+def _only(could: Sequence[str], role: str, what: str) -> str | None:
+    """The one column that could play a role. Two are never chosen between."""
+    if len(could) > 1 and len(set(could)) == 1:
+        raise ValueError(f"the {what} has {len(could)} columns called {could[0]!r}")
+    if len(could) > 1:
+        raise ValueError(
+            f"the {what}'s {role} could be {' or '.join(map(repr, could))}; rename one, or {_advice(role)}"
+        )
+    return could[0] if could else None
 
 
 def need(names: Sequence[str], role: str, what: str, given: Given, taken: Collection[str] = ()) -> str:
@@ -98,10 +136,15 @@ def need(names: Sequence[str], role: str, what: str, given: Given, taken: Collec
     name = find(names, role, what, given, taken)
     if name is None:
         raise ValueError(
-            f"the {what} has no {role} column among {', '.join(map(repr, names))}; "
+            f"the {what} has no {role} column among {listed(names)}; "
             f"usual names are {', '.join(NAMES[role])}; or {_advice(role)}"
         )
     return name
+
+
+def listed(names: Iterable[object]) -> str:
+    """Columns' names for an error."""
+    return ", ".join(map(repr, names)) or "no columns"
 
 
 def _advice(role: str) -> str:
@@ -122,11 +165,18 @@ def find_all(
 
 
 def find_list(names: Sequence[str], kind: str, role: str, given: Given, is_list: Callable[[str], bool]) -> str | None:
-    """A column with a list in each row: named by the caller, or the first with a usual name."""
+    """A column with a list in each row: named by the caller, or by a usual name; None if none."""
     if role in given:
-        name = need(names, role, "table", given)
-        return name if is_list(name) else None
-    return next((name for name in names if name.lower() in LISTS[kind] and is_list(name)), None)
+        name = _named(names, given[role], "table")
+        return name if name is not None and is_list(name) else None
+    lists = [name for name in names if is_list(name)]
+    anybodys = _USUAL["item"] | _MANY
+    if kind == "run":
+        return _only(_called(lists, _LISTS[kind] | anybodys, given.values()), role, kind)
+    could = _called(lists, _LISTS[kind], given.values())  # of `relevant` and `items`, the latter are a run's
+    if role == "item":
+        could = could or _called(lists, anybodys, given.values())
+    return _only(could, role, kind)
 
 
 def find_side(
@@ -136,26 +186,55 @@ def find_side(
     *,
     what: str | None = None,
     is_list: Callable[[str], bool] = lambda name: False,
+    is_float: Callable[[str], bool] = lambda name: False,
     by_row: bool = False,
 ) -> dict[str, str]:
     """The columns of a truth or a run by their roles, the last one that of its grade, its score or else its rank.
 
-    what: the word for it in errors. by_row: lists need no query, as their rows can be matched.
+    what: the word for it in errors. by_row: lists need no query, as their rows can be matched. A column of floats that
+    nobody knows is a sign that a run is not in ranked order.
     """
     what = what or kind
-    usual = None if "item" in given else find_list(names, kind, "item", given, is_list)
-    item = usual or find(names, "item", what, given)
+    listing = None if "item" in given else find_list(names, kind, "item", given, is_list)
+    item = listing or find(names, "item", what, given)
     look = find if by_row and item is not None and is_list(item) else need
     query = look(names, "query", what, given)
     found = {} if query is None else {"query": query}
     found["item"] = item or need(names, "item", what, given)
+    beside = [name for name in names if is_list(name) == is_list(found["item"]) or name in given.values()]
     for role in ROLES[kind][2:]:
-        if role == "score" and "rank" in given:
+        if role == "score" and given.get("rank") is not None:
             continue
-        value = find(names, role, what, given, found.values())
+        value = find(names if role in given else beside, role, what, given, found.values())
         if value is not None:
             return {**found, role: value}
+    taken = {*found.values(), *given.values()}
+    if kind == "truth" and "grade" not in given:  # what a truth calls a score can only be a grade
+        scores = _called(beside, ("score", "scores"), taken)
+        if any(is_list(name) for name in {*beside} - taken - {*scores}):  # if not that of another list
+            return found
+        value = _only(scores, "grade", what)
+        return found if value is None else {**found, "grade": value}
+    if kind == "run" and not given.keys() & {"score", "rank"}:
+        strange = [
+            name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]
+        ]
+        if strange:
+            raise ValueError(
+                f"the {what} has no score column, and {listed(strange)} could be it; {_advice('score')}, "
+                "or columns={'score': None} if its rows are in ranked order"
+            )
     return found
+
+
+def find_inside(names: Sequence[str], kind: str) -> dict[str, str]:
+    """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` is an item's."""
+    item = find(names, "item", "object", {}) or need(names, "item", "object", {"item": "id"})
+    for role in (*ROLES[kind][2:], "score"):
+        value = find(names, role, "object", {}, (item,))
+        if value is not None:
+            return {"item": item, "grade" if kind == "truth" else role: value}
+    return {"item": item}
 
 
 def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], bool]) -> tuple[str, str] | None:
@@ -169,10 +248,19 @@ def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], 
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def by_name(names: Sequence[str], kind: str, given: Given, path: str, line: int | None = None) -> dict[str, str]:
+def by_name(
+    names: Sequence[str],
+    kind: str,
+    given: Given,
+    path: str,
+    line: int | None = None,
+    *,
+    is_list: Callable[[str], bool] = lambda name: False,
+    is_float: Callable[[str], bool] = lambda name: False,
+) -> dict[str, str]:
     """The names of a file's columns, by role."""
     try:
-        return find_side(names, kind, given)
+        return find_side(names, kind, given, is_list=is_list, is_float=is_float)
     except ValueError as error:
         raise FileError(path, str(error), line) from None
 
@@ -180,7 +268,8 @@ def by_name(names: Sequence[str], kind: str, given: Given, path: str, line: int 
 def by_position(count: int, kind: str, given: Given, path: str, line: int) -> dict[str, int]:
     """Where the columns of a file without names are: as given, or query, item and value in this order."""
     value = ROLES[kind][2]
-    if not given:
+    where = {role: at for role, at in given.items() if at is not None}
+    if not where:
         if count not in (2, 3):
             example = {"query": 0, "item": 1, value: 2}
             raise FileError(
@@ -189,14 +278,15 @@ def by_position(count: int, kind: str, given: Given, path: str, line: int) -> di
                 f"say which is which: columns={example}",
                 line,
             )
-        return dict(zip(("query", "item", value), range(count), strict=False))
+        usual = dict(zip(("query", "item", value), range(count), strict=False))
+        return {role: at for role, at in usual.items() if role not in given}
     for role in ("query", "item"):
-        if role not in given:
+        if role not in where:
             raise ValueError(f"columns has no position for the {role}")
-    for role, where in given.items():
-        if not 0 <= int(where) < count:
-            raise FileError(path, f"has {count} columns; there is no position {where} for the {role}", line)
-    return {role: int(where) for role, where in given.items()}
+    for role, at in where.items():
+        if not 0 <= at < count:
+            raise FileError(path, f"has {count} columns; there is no position {at} for the {role}", line)
+    return where
 
 
 def value_role(roles: Iterable[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -42,6 +42,7 @@ class Aligned:
     extra_count: int
     dropped: int  # rows of the run that the rule for duplicates removed
     extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
+    remarks: tuple[str, ...] = ()  # on how the data was read
     graded: bool = True  # False: the truth names relevant items, and has no grades
 
     @cached_property
@@ -68,7 +69,8 @@ class Aligned:
 
     def __reduce__(self) -> tuple[Any, ...]:
         named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
-        return Aligned, (self.ranked, *named, self.extra_count, self.dropped, self.extra_known, self.graded)
+        told = self.extra_count, self.dropped, self.extra_known, self.remarks, self.graded
+        return Aligned, (self.ranked, *named, *told)
 
 
 def _same(ids: list[Any]) -> list[Any]:
@@ -81,6 +83,14 @@ class Source(Protocol):
     repeatable: bool  # are all rows at hand, so that they can be aligned by any rules
 
     def align(self, how: Align) -> Aligned: ...
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
+        """The items of the truth and of the run, as far as they are at hand; None where they are mere places."""
+
+
+def left_out(count: int) -> str:
+    """A note on returned items that were known before."""
+    return f"{count:,} returned item{'s' * (count != 1)} left out, as seen before (exclude)"
 
 
 def ranked_from(found: Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False) -> Ranked:

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.inputs.arrow import Frame, Places, Table, arrow_table, is_list
+from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
+from rankstone.inputs.dicts import plain_dict
 from rankstone.inputs.lists import Lists, labelled, lists
-from rankstone.inputs.roles import ROLES, Given, find_all, find_side, find_two_lists, roles_of
+from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
+    import pyarrow
+
+    from rankstone import typing
     from rankstone.typing import Id, Items, Numbers
 
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
@@ -41,24 +45,59 @@ def queried(side: object) -> Any:
 def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
     arrow = arrow_table(table)
-    found = find_side(arrow.column_names, what, roles_of(given, what), is_list=_lists_in(arrow), by_row=True)
-    side = {role: arrow[name] for role, name in found.items()}
-    if not is_list(side["item"].type):
-        return by_role(side)
-    scores = side.get("score", side.get("rank"))
-    made = lists(side["item"], query=side.get("query"), grades=side.get("grade"), scores=scores)
-    return replace(made, values=as_scores(made.values)) if "rank" in side and made.values is not None else made
+    found = find_side(
+        arrow.column_names,
+        what,
+        roles_of(given, what),
+        is_list=lists_in(arrow.schema),
+        is_float=floats_in(arrow.schema),
+        by_row=True,
+    )
+    return side_of(unpacked({role: one_piece(arrow[name]) for role, name in found.items()}, what))
 
 
-def _lists_in(arrow: Table) -> Callable[[str], bool]:
+def unpacked(values: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """Columns by their roles; lists of objects, each with an item and a score, as a list of items and one of scores."""
+    import pyarrow
+
+    column = values["item"]
+    if not (is_list(column.type) and pyarrow.types.is_struct(column.type.value_type)):
+        return values
+    column = column.cast(pyarrow.large_list(column.type.value_type))
+    objects, empty = column.values, column.is_null() if column.null_count else None
+    names = find_inside([objects.type.field(at).name for at in range(objects.type.num_fields)], what)
+    parts = {
+        role: pyarrow.LargeListArray.from_arrays(column.offsets, objects.field(name), mask=empty)
+        for role, name in names.items()
+    }
+    return {**values, **parts}
+
+
+def side_of(values: Mapping[str, Any]) -> Columns | Lists:
+    """A side of Arrow columns by their roles: one row an item, or one row a query if its items are lists."""
+    if not is_list(values["item"].type):
+        return by_role(values)
+    scores = values.get("score", values.get("rank"))
+    made = lists(values["item"], query=values.get("query"), grades=values.get("grade"), scores=scores)
+    return replace(made, values=as_scores(made.values)) if "rank" in values and made.values is not None else made
+
+
+def lists_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
     """Which columns hold lists."""
-    return lambda name: is_list(arrow.schema.field(name).type)
+    return lambda name: is_list(schema.field(name).type)
+
+
+def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
+    """Which columns hold floats."""
+    from pyarrow import types
+
+    return lambda name: types.is_floating(schema.field(name).type)
 
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
     if isinstance(side, Mapping):
-        return _flat(side, what)
+        side = _listed(side, what)
     if not isinstance(side, (Columns, Lists)):
         side = from_table(side, what, given)
     if isinstance(side, Lists):
@@ -70,20 +109,60 @@ def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     return side
 
 
-def _flat(side: Mapping[Id, Any], what: str) -> Columns:
-    """A nested dict as rows. Ids must be all integers or all strings then, as in a table."""
-    value = "grade" if what == "truth" else "score"
-    queries: list[Id] = []
+def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
+    """A side as one list a query, whatever its shape."""
+    if isinstance(side, Lists):
+        return side
+    if isinstance(side, Mapping):
+        return _listed(side, what)
+    import pyarrow.compute as pc
+
+    side = as_columns(side, what)
+    codes = pc.dictionary_encode(plain(side.query))
+    rows = codes.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(rows, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
+    value = side.grade if what == "truth" else side.score
+    return Lists(
+        offsets, take(side.item, order), take(value, order), codes.dictionary, ordered=False, remarks=side.remarks
+    )
+
+
+def as_batch(side: Columns | Lists) -> Columns:
+    """A piece of a run as rows, and which queries had an empty list."""
+    rows = as_columns(side, "run")
+    if not isinstance(side, Lists) or not has_empty(side):
+        return rows
+    return replace(rows, empty=empty_queries(side))
+
+
+def empty_queries(side: Lists) -> Column:
+    """The queries whose lists have nothing in them."""
+    return take(side.query, np.flatnonzero(np.diff(side.offsets) == 0))
+
+
+def has_empty(side: object) -> bool:
+    """Is there a query with an empty list, which rows of items cannot tell."""
+    if isinstance(side, Lists):
+        return side.query is not None and bool((np.diff(side.offsets) == 0).any())
+    return isinstance(side, Mapping) and not all(len(content) for content in side.values())
+
+
+def _listed(side: Mapping[Id, Any], what: str) -> Lists:
+    """A nested dict as lists. Ids must be all integers or all strings then, as in a table."""
+    side = plain_dict(side, what)
     items: list[Id] = []
     values: list[float] = []
-    for query, content in side.items():
-        queries += [query] * len(content)
+    for content in side.values():
         items += content
         if isinstance(content, Mapping):
             values += content.values()
         else:  # best first
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
-    return columns(query=queries, item=items, **{value: values})
+    sizes = [len(content) for content in side.values()]
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    valued = as_column("grade" if what == "truth" else "score", values)
+    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
@@ -95,27 +174,45 @@ def _unrolled(side: Lists, what: str) -> Columns:
     rows = pyarrow.array(np.repeat(np.arange(len(side)), sizes))
     inside = slice(int(side.offsets[0]), int(side.offsets[-1]))
     value = {} if side.values is None else {"grade" if what == "truth" else "score": side.values[inside]}
-    return columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    made = columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    return replace(made, remarks=side.remarks)
 
 
-def predictions(
-    table: Frame, given: Given | None, groups: Numbers | None
-) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
+def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tuple[Columns | Lists, Columns | Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
     arrow = arrow_table(table)
+    if given is not None and given.keys() & {"truth", "run"}:
+        return from_table(arrow, "truth", given), from_table(arrow, "run", given)
     roles = roles_of(given, "predictions")
-    two = find_two_lists(arrow.column_names, roles, _lists_in(arrow))
+    two = find_two_lists(arrow.column_names, roles, lists_in(arrow.schema))
     if two is not None:
-        return lists(arrow[two[0]]), lists(arrow[two[1]])
+        name = find(arrow.column_names, "query", "table", roles)
+        query = None if name is None else arrow[name]
+        return lists(arrow[two[0]], query=query), lists(arrow[two[1]], query=query)
     wanted = ROLES["predictions"][0 if groups is None else 1 :]
     found = find_all(arrow.column_names, wanted, "table", roles, optional=("item",))
     grade, score = arrow[found["grade"]], arrow[found["score"]]
-    items = arrow[found["item"]] if "item" in found else np.arange(arrow.num_rows)
-    if groups is None:
-        query = arrow[found["query"]]
+    items = arrow[found["item"]] if "item" in found else None
+    return flat(grade, score, groups, arrow[found["query"]] if groups is None else None, items)
+
+
+def flat(
+    labels: typing.Column,
+    scores: typing.Column,
+    groups: Numbers | None,
+    query: typing.Column | None,
+    items: typing.Column | None = None,
+) -> tuple[Columns, Columns] | tuple[Lists, Lists]:
+    """The truth and the run of flat arrays, with the number of rows of each query or with each row's query."""
+    if (groups is None) == (query is None):
+        raise TypeError("flat labels and scores need groups= (how many rows each query has) or query= (whose each is)")
+    grade, score = as_column("labels", labels), as_column("scores", scores)
+    if len(grade) != len(score):
+        raise ValueError(f"there are {len(grade)} labels but {len(score)} scores")
+    items = np.arange(len(grade)) if items is None else items
+    if query is not None:
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)
-    offsets = _offsets(groups, arrow.num_rows)
-    return labelled(items, grade, score, offsets)
+    return labelled(items, grade, score, _offsets(groups, len(grade)))  # type: ignore[arg-type]
 
 
 def _offsets(groups: Numbers, rows: int) -> Places:
@@ -123,5 +220,5 @@ def _offsets(groups: Numbers, rows: int) -> Places:
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         raise ValueError("groups must be whole numbers from 0: how many rows each query has, in order")
     if sizes.sum() != rows:
-        raise ValueError(f"groups add up to {sizes.sum()} rows but the table has {rows}")
+        raise ValueError(f"groups add up to {sizes.sum()} rows but there are {rows}")
     return np.concatenate(([0], np.cumsum(sizes.astype(np.int64))))

@@ -72,13 +72,18 @@ def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
 
 
 def looks_trec(line: bytes, kind: str, name: str) -> bool:
-    """Fields in the right number and place. Without a hint in the name, the second must be what it is in most files."""
+    """Fields in the right number and place.
+
+    trec_eval reads no more of a run's second field than of its tag, so any word will do. Ratings in four columns look
+    like qrels: with tabs or commas, these must have their usual second field, or a name that says so.
+    """
     fields = line.split()
-    if kind == "truth":
-        hint, fits = "qrel" in name, len(fields) == 4 and is_number(fields[3])
-    else:
-        hint, fits = "trec" in name, len(fields) >= 6 and is_number(fields[3]) and is_number(fields[4])
-    return fits and (hint or fields[1].upper() in (b"Q0", b"0"))
+    if kind == "run":
+        whole = len(fields) >= 6 and fields[3].lstrip(b"+-").isdigit()
+        return whole and is_number(fields[4])
+    fits = len(fields) == 4 and is_number(fields[3])
+    usual = fields[1:2] in ([b"Q0"], [b"q0"], [b"0"]) or not (b"\t" in line or b"," in line)
+    return fits and (usual or "qrel" in name)
 
 
 def write_trec(table: Table, stream: BinaryIO, kind: str, tag: str) -> None:

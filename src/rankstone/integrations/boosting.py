@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rankstone.typing import Array, Keywords, Metrics, Numbers
 
 
+_HIGHER = ("auc", "pre", "map", "ndcg")  # how names begin that XGBoost's early stopping takes for better when higher
+
+
 class Pool(Protocol):
     """A `catboost.Pool`, as far as it is looked at."""
 
@@ -31,51 +34,32 @@ class Pool(Protocol):
 
 def lightgbm(
     metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Unpack[Keywords]
-) -> Callable[[Any, Any], list[tuple[str, float, bool]]]:
-    """A `feval` for LightGBM: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
+) -> _LightGBMMetric:
+    """A metric for LightGBM, both ways: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))` and
+    `lgb.LGBMRanker().fit(..., eval_metric=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
 
     Its numbers are called `rs.ndcg@10 (lightgbm)` and so on. For early stopping on the first of them alone, train with
     `metric="None"` and `lgb.early_stopping(..., first_metric_only=True)`. Weights of rows are averaged by query, as
     LightGBM does it.
     """
-    hook = _Hook(metrics, convention, choices)
-
-    def feval(predictions: Any, data: Any) -> list[tuple[str, float, bool]]:
-        sizes = data.get_group()
-        if sizes is None:
-            raise ValueError(
-                "the LightGBM data has no groups: give Dataset(..., group=) the number of rows of each query"
-            )
-        offsets = _offsets(sizes)
-        weights = data.get_weight()
-        if weights is not None:
-            weights = _mean_weights(np.asarray(weights, dtype=np.float32), offsets)
-        found = hook(data.get_label(), predictions, offsets, weights)
-        return [(hook.name(label), found[label], higher) for label, higher in hook.higher.items()]
-
-    return feval
+    return _LightGBMMetric(_Hook(metrics, convention, choices))
 
 
 def xgboost(
     metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Unpack[Keywords]
-) -> Callable[[Any, Any], list[tuple[str, float]]]:
-    """A `custom_metric` for XGBoost: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))`.
+) -> _XGBoostMetric:
+    """A metric for XGBoost, both ways: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))` and
+    `xgb.XGBRanker(eval_metric=rs.integrations.xgboost("ndcg@10"))`.
 
-    Its numbers are called `rs.ndcg@10 (xgboost)` and so on; XGBoost rounds what a custom metric says to 6 decimals. For
-    early stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10 (xgboost)", maximize=True)`. Weights are
+    Its numbers are called `rs.ndcg@10(xgboost)` and so on; XGBoost rounds what a custom metric says to 6 decimals. For
+    early stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10(xgboost)", maximize=True)`. Weights are
     those of the groups.
+
+    XGBRanker takes one metric, asks it for each query by itself, and averages by its own rule: a query weighs as much
+    as it has rows, and one with a single row counts 1. So the number has a name of its own there,
+    `ndcg@10(rankstone,xgboost,by-rows)`, which XGBRanker's `early_stopping_rounds` takes for better when higher.
     """
-    hook = _Hook(metrics, convention, choices)
-
-    def custom_metric(predictions: Any, data: Any) -> list[tuple[str, float]]:
-        offsets = np.asarray(data.get_uint_info("group_ptr"), dtype=np.int64)
-        if len(offsets) == 0:
-            raise ValueError("the XGBoost data has no groups: give DMatrix(..., qid=) the query of each row")
-        weights = data.get_weight()
-        found = hook(data.get_label(), predictions, offsets, weights if len(weights) else None)
-        return [(hook.name(label), found[label]) for label in hook.higher]
-
-    return custom_metric
+    return _XGBoostMetric(_Hook(metrics, convention, choices))
 
 
 def catboost(
@@ -96,7 +80,65 @@ def catboost(
         raise ValueError(
             "name the pools too, as CatBoost tells a metric nothing of groups: catboost(metric, train, valid)"
         )
-    return type(hook.name(label), (_CatBoostMetric,), {})(hook, higher, known)
+    return _named(hook.name(label), hook, higher, known)
+
+
+def _named(name: str, hook: _Hook, higher: bool, pools: list[_Pool]) -> _CatBoostMetric:
+    """CatBoost calls a metric by the name of its class."""
+    return type(name, (_CatBoostMetric,), {})(hook, higher, pools)
+
+
+class _LightGBMMetric:
+    def __init__(self, hook: _Hook) -> None:
+        self._hook = hook
+
+    # LGBMRanker counts the parameters: a metric of four is told the groups.
+    def __call__(
+        self, first: Any, second: Any, weight: Numbers | None = None, group: Numbers | None = None
+    ) -> list[tuple[str, float, bool]]:
+        """`(predictions, Dataset)` from `lgb.train`, `(labels, predictions, weight, group)` from `LGBMRanker`."""
+        if hasattr(second, "get_group"):
+            return self._measured(second.get_label(), first, second.get_weight(), second.get_group())
+        return self._measured(first, second, weight, group)
+
+    def _measured(self, labels: Any, scores: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
+        if group is None:
+            raise ValueError(
+                "the LightGBM data has no groups: give Dataset(..., group=), or fit(..., group=, eval_group=) of "
+                "LGBMRanker, the number of rows of each query"
+            )
+        offsets = _offsets(group)
+        weights = None if weight is None else _mean_weights(np.asarray(weight, dtype=np.float32), offsets)
+        found = self._hook(labels, scores, offsets, weights)
+        return [(self._hook.name(label), found[label], higher) for label, higher in self._hook.higher.items()]
+
+
+class _XGBoostMetric:
+    def __init__(self, hook: _Hook) -> None:
+        self._hook = hook
+        self.__name__ = hook.name_for_xgbranker  # XGBRanker asks for it
+
+    def __call__(self, first: Any, second: Any) -> list[tuple[str, float]] | float:
+        """`(predictions, DMatrix)` from `xgb.train`, `(labels, predictions)` of one query from `XGBRanker`."""
+        if not hasattr(second, "get_uint_info"):
+            return self._of_one_query(first, second)
+        offsets = np.asarray(second.get_uint_info("group_ptr"), dtype=np.int64)
+        if len(offsets) == 0:
+            raise ValueError("the XGBoost data has no groups: give DMatrix(..., qid=) the query of each row")
+        weights = second.get_weight()
+        found = self._hook(second.get_label(), first, offsets, weights if len(weights) else None)
+        return [(_unbroken(self._hook.name(label)), found[label]) for label in self._hook.higher]
+
+    def _of_one_query(self, labels: Any, scores: Any) -> float:
+        if problem := self._hook.not_for_xgbranker:
+            raise ValueError(f"{problem}; xgb.train(..., custom_metric=) can do it")
+        offsets = np.array([0, len(labels)])
+        value = next(iter(self._hook(labels, scores, offsets, None).values()))
+        if np.isnan(value):
+            raise ValueError(
+                "a query has no value, and XGBRanker leaves no query out; xgb.train(..., custom_metric=) can do it"
+            )
+        return value
 
 
 class _CatBoostMetric:
@@ -104,6 +146,9 @@ class _CatBoostMetric:
 
     def __init__(self, hook: _Hook, higher: bool, pools: list[_Pool]) -> None:
         self._hook, self._higher, self._pools = hook, higher, pools
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (type(self).__name__, self._hook, self._higher, self._pools)
 
     def is_max_optimal(self) -> bool:
         return self._higher
@@ -145,8 +190,38 @@ class _Hook:
         self.higher = {plan.label: plan.metric.declaration.better != "lower" for plan in plans}
         self._metrics: Sequence[Metric] = [plan.metric for plan in plans]
         self._pooled = [plan.label for plan in plans if plan.choices["averaging"] == "one_list"]
+        self._averaging = {plan.choices["averaging"] for plan in plans}
         self._convention, self._choices = find_convention(convention), choices
-        self.name = self._convention.label
+
+    def name(self, label: str) -> str:
+        """Told apart from the library's own."""
+        return self._convention.label(label)
+
+    @property
+    def name_for_xgbranker(self) -> str:
+        """Such that its early stopping knows whether higher is better."""
+        metric = self._metrics[0]
+        label = self._spelled(metric) if self.higher[str(metric)] else f"rs.{metric}"
+        return _unbroken(f"{label}(rankstone,{self._convention.name},by-rows)")
+
+    @property
+    def not_for_xgbranker(self) -> str:
+        """Why XGBRanker, which asks for each query by itself and averages, cannot give the number."""
+        metric = self._metrics[0]
+        if len(self._metrics) > 1:
+            return f"XGBRanker takes one eval_metric, not {', '.join(self.higher)}"
+        if self._averaging != {"macro"}:
+            return f"XGBRanker averages by itself, which is not averaging={self._averaging.pop()!r}"
+        if self.higher[str(metric)] and not self._spelled(metric).startswith(_HIGHER):
+            return f"XGBRanker's early stopping would take {metric} for an error, and look for the lowest"
+        return ""
+
+    @staticmethod
+    def _spelled(metric: Metric) -> str:
+        """The metric by the one of its names that XGBoost takes for better when higher, if there is one."""
+        name = metric.declaration.name
+        names = [name, *metric.declaration.aliases]
+        return str(metric).replace(name, next((one for one in names if one.startswith(_HIGHER)), name), 1)
 
     def __call__(self, labels: Numbers, scores: Array, offsets: Ints, weights: Floats | None) -> Result:
         choices = self._choices
@@ -158,6 +233,11 @@ class _Hook:
         items = np.arange(len(grades))
         source = ListPair(*labelled(items, grades, np.asarray(scores), offsets))
         return evaluate_source(source, self._metrics, self._convention, weights, 0, choices)
+
+
+def _unbroken(name: str) -> str:
+    """XGBoost prints its numbers into a line, and reads that again, word by word."""
+    return "".join(name.split())
 
 
 def _offsets(sizes: Numbers) -> Ints:

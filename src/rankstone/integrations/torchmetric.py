@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from numpy.typing import NDArray
 from torchmetrics.utilities.data import dim_zero_cat
 
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, refuse_unknown
+from rankstone.conventions.plan import Feeding, make_plans, refuse_unknown
 from rankstone.inputs.columns import columns
 from rankstone.measure.accumulate import Accumulator
+from rankstone.measure.saved import settings_of
 from rankstone.measure.sums import Sums
 from rankstone.metrics.registry import Metric
 
@@ -37,7 +40,8 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
     `metric.update(preds, target, mask=None)` takes matrices of shape (batch, items), one row a query: sums are kept.
     A query that a sampler repeats, to give each process as many as the others, counts twice.
 
-    `compute` gives a number, or a dict by name if there are several metrics. The definitions are those of torchmetrics,
+    `compute` gives a number, or a dict by name if there are several metrics. Lightning logs one with
+    `self.log("ndcg", metric)`, several with `self.log_dict(metric)`. The definitions are those of torchmetrics,
     computed in float64. Choices are made as in `rs.evaluate`, and torchmetrics' own options (`process_group=`,
     `dist_sync_on_step=`, ...) are taken too.
     """
@@ -47,7 +51,15 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
     preds: Any
     target: Any
     indexes: Any
-    sums: torch.Tensor
+
+    def __new__(cls, metrics: Metrics, *, convention: str | Convention = "torchmetrics", **choices: Any) -> TorchMetric:
+        """Each has a class of its own, since a `MetricCollection` calls its metrics by the names of their classes."""
+        asked = {name: value for name, value in choices.items() if name not in _OPTIONS}
+        label = find_convention(convention).label(", ".join(p.label for p in make_plans(metrics, convention, asked)))
+        return _blank(cls, label.replace(".", "_"))  # torch has no dots in names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _blank, (type(self).__mro__[1], type(self).__name__), self.__getstate__()
 
     def __init__(
         self,
@@ -61,9 +73,24 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         self._convention, self._choices = find_convention(convention), choices
         plans = self._accumulator().plans
         refuse_unknown(plans, Feeding(weights="a TorchMetric is given none"))
-        self.add_state("sums", torch.zeros(len(plans), 3, dtype=torch.float64), dist_reduce_fx="sum")
+        # A MetricCollection takes metrics for one whose states have the same names and, once, the same values.
+        said = repr(settings_of(plans)).encode()
+        self._sums = f"sums_{blake2b(said, digest_size=8).hexdigest()}"
+        self.add_state(self._sums, torch.zeros(len(plans), 3, dtype=torch.float64), dist_reduce_fx="sum")
         for name in _ROWS:
             self.add_state(name, [], dist_reduce_fx="cat")
+        names = [self._convention.label(plan.label) for plan in plans]
+        self._parts = torch.nn.ModuleList([_Part(self, name) for name in names] if len(names) > 1 else [])
+        self._names = names
+
+    @property
+    def sums(self) -> torch.Tensor:
+        """What the means are made of, a row a metric."""
+        return getattr(self, self._sums)
+
+    def items(self) -> Iterator[tuple[str, torchmetrics.Metric]]:
+        """Each metric by its name, as Lightning's `log_dict` asks for them."""
+        return zip(self._names, self._parts or [self], strict=True)
 
     def update(
         self,
@@ -81,7 +108,8 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
                     f"without indexes, preds are a matrix of one row a query, not {preds.ndim}-dimensional"
                 )
             found = self._measured(_array(target), _array(preds), mask=None if mask is None else _array(mask))
-            self.sums += torch.tensor(found.sums(), dtype=torch.float64, device=self.sums.device)
+            more = torch.tensor(found.sums(), dtype=torch.float64, device=self.sums.device)
+            setattr(self, self._sums, self.sums + more)
             return
         if indexes.shape != preds.shape:
             raise ValueError(f"preds have shape {tuple(preds.shape)} but indexes {tuple(indexes.shape)}")
@@ -109,11 +137,11 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
             )
             sums = sums + np.array(found.sums())
         whole = [Sums(top, bottom, int(queries)) for top, bottom, queries in sums.tolist()]
-        means = {
-            self._convention.label(label): torch.tensor(mean, dtype=torch.float64, device=self.sums.device)
-            for label, mean in self._measured({}, {}).means(whole).items()
-        }
-        return next(iter(means.values())) if len(means) == 1 else means
+        means = [
+            torch.tensor(mean, dtype=torch.float64, device=self.sums.device)
+            for mean in self._measured({}, {}).means(whole).values()
+        ]
+        return means[0] if len(means) == 1 else dict(zip(self._names, means, strict=True))
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -128,6 +156,45 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         accumulator = self._accumulator()
         accumulator.update(truth, run, mask=mask)
         return accumulator
+
+
+def _blank(base: type[TorchMetric], name: str) -> TorchMetric:
+    return object.__new__(type(name, (base,), {}))
+
+
+class _Part(torchmetrics.Metric):  # type: ignore[misc]
+    """One of the metrics of a `TorchMetric`, for Lightning to log: it asks the whole for all it has."""
+
+    full_state_update = False
+
+    def __init__(self, whole: TorchMetric, name: str) -> None:
+        super().__init__(compute_with_cache=False, sync_on_compute=False)
+        self._whole = [whole]  # in a list, or torch would take the whole for a part of its part
+        self._name = name
+
+    def update(self) -> None:
+        """Only the whole is updated."""
+        raise TypeError(f"update the TorchMetric that {self._name} is a part of")
+
+    def compute(self) -> torch.Tensor:
+        return self._whole[0].compute()[self._name]
+
+    def reset(self) -> None:
+        self._whole[0].reset()
+
+    @property
+    def update_called(self) -> bool:
+        return self._whole[0].update_called
+
+    @property
+    def _forward_cache(self) -> torch.Tensor | None:
+        """The number of the last batch."""
+        last = self._whole[0]._forward_cache
+        return None if last is None else last[self._name]
+
+    @_forward_cache.setter
+    def _forward_cache(self, last: None) -> None:
+        """torchmetrics sets it; it is that of the whole."""
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:

@@ -19,13 +19,14 @@ from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.dicts import Dicts
+from rankstone.inputs.dicts import Dicts, OneList
 from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.match import refuse, refuse_strangers
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
-from rankstone.measure.values import refuse, weights_of
+from rankstone.measure.values import weights_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -142,11 +143,12 @@ class Accumulator(Saved):
                 if isinstance(item, (list, tuple)) and not isinstance(side, (Set, Mapping)):
                     raise TypeError(f"the {what} is a list of lists; for a batch give rs.lists(...) on both sides")
                 break
-        return Dicts({query: truth}, {query: run})
+        return OneList(query, truth, run)
 
     def _piece(self, source: Source, weights: Any) -> Piece:
         aligned = {asked: source.align(how) for asked, how in self._alignments.items()}
         for plan in self.plans:
+            refuse_strangers(plan, aligned[plan.align])
             refuse(plan, aligned[plan.align])
         if self._weighted and weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query, in every update")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
@@ -14,7 +15,7 @@ from rankstone.measure.sources import evaluate_source
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
 
 
 def evaluate(
@@ -28,6 +29,8 @@ def evaluate(
     mask: Array | None = None,
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
+    query: Column | None = None,
+    exclude: Truth | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Result:
@@ -38,8 +41,10 @@ def evaluate(
     matrices, or two matrices, labels and scores, with a `mask` or `lengths`. A large file is read in batches; a text
     that begins with `select`, `with` or `from` is a query for DuckDB. One table
     with a label and a score in each row is both sides; it has a query column, or `groups`: the number of rows of each
-    query. `columns` names a table's columns: `{"query": "user_id", "item": "movie"}`, or
-    `{"truth": {...}, "run": {...}}`.
+    query. Two flat arrays, labels and scores, go with `groups`, or with `query`: the query of each row. `columns` names
+    a table's columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`; None for a role
+    that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
+    counted.
 
     metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
     weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
@@ -52,6 +57,19 @@ def evaluate(
     """
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    if "pyspark" in sys.modules:
+        from rankstone.inputs.arrow import is_spark
+
+        if is_spark(truth) or is_spark(run):
+            given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+            for name in (name for name, value in given.items() if value is not None):
+                raise TypeError(f"{name}= does not go with a Spark table")
+            from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
+
+            tables: Any = {"truth": truth, "run": run, "weights": weights}
+            return on_the_cluster(
+                **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
+            )
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 
@@ -59,11 +77,13 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if is_large(run):
+        if exclude is None and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
                 truth, run, metrics, convention=convention, weights=weights, columns=columns, threads=threads, **choices
             )
-    source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
+    source = open_source(
+        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
+    )
     return evaluate_source(source, metrics, convention, weights, threads, choices)

@@ -14,12 +14,11 @@ from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
+from rankstone.measure.match import SOME, Queries, refuse
 from rankstone.measure.sources import align_all
-from rankstone.measure.sums import Measured, Sums, mean_from, measure, sums_of, total
-from rankstone.measure.values import refuse, some, view_for, weights_of, without_pairs
+from rankstone.measure.sums import UNKNOWN, Measured, Sums, mean_from, measure, range_of, sums_of, total
+from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
-
-SOME = 5  # names in an error
 
 Weights = Mapping[Any, float] | None
 
@@ -151,11 +150,10 @@ class Part:
         """Stop at what was wrong anywhere, and at queries that the plans call an error."""
         if self.error is not None:
             raise self.error
+        queries = Queries(self.judged, self.missing, self.extra, self.some_missing, self.some_extra)
+        queries.refuse_strangers()
         for plan in plans:
-            if plan.choices["missing"] == "error" and self.missing:
-                raise ValueError(f"the run lacks {self.missing} judged queries: {some(self.some_missing)}")
-            if plan.choices["extra"] == "error" and self.extra:
-                raise ValueError(f"the truth lacks {self.extra} queries of the run: {some(self.some_extra)}")
+            queries.refuse(plan)
 
     def means(self, plan: Plan) -> list[float]:
         """A metric's mean as ordered, and with ties at their two extremes."""
@@ -182,8 +180,9 @@ def gather(parts: Iterable[Part], job: Job) -> Part:
     try:
         for plan in job.plans:
             if plan.label in whole.pools:
-                sums = _pooled_sums(plan, join(whole.pools[plan.label]))
-                whole.sums[plan.label] = [[sums], [sums], [sums]]
+                placed = join(whole.pools[plan.label])
+                views = (view_for(plan, placed), *(extreme_for(plan, placed, best) for best in (False, True)))
+                whole.sums[plan.label] = [[_pooled_sums(plan, view)] for view in views]
     except (ValueError, TypeError) as error:
         return Part(error=error)
     whole.pools = {}
@@ -203,8 +202,9 @@ def pooled(plan: Plan) -> bool:
     return plan.choices["averaging"] == "one_list" and not plan.metric.declaration.additive
 
 
-def _pooled_sums(plan: Plan, placed: Ranked) -> Sums:
-    ranked = view_for(plan, placed)
+def _pooled_sums(plan: Plan, ranked: Ranked | None) -> Sums:
+    if ranked is None:
+        return UNKNOWN
     every = np.zeros(len(ranked))
     return sums_of(plan, Measured(ranked, Ratio(every, every), every, None), None)
 
@@ -226,18 +226,15 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
     tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
     for share in shares:
         no_pairs |= without_pairs(share.plan, share.aligned, share.found.ratio)
-        label, declaration = share.plan.label, share.plan.metric.declaration
+        label, ends, moved = share.plan.label, None, np.zeros(len(ranked), dtype=bool)
         if pooled(share.plan):
             part.pools[label] = [share.aligned]
             own = Sums(0.0, 0.0, 0)
         else:
             own = sums_of(share.plan, share.found, weighing)
-        ends, moved = [own, own], np.zeros(len(ranked), dtype=bool)
-        if share.aligned.tied is not None and declaration.kind != "ratings":
-            others = [measure(share.plan, share.aligned, ties) for ties in declaration.extremes]
-            ends = [sums_of(share.plan, other, weighing) for other in others]
-            moved = ~np.isclose(others[0].values, others[1].values, rtol=1e-12, atol=1e-15, equal_nan=True)
-        part.sums[label] = [[own], [ends[0]], [ends[1]]]
+        if found := range_of(share.plan, share.aligned, weighing):
+            ends, moved = found
+        part.sums[label] = [[own], *([end] for end in ends or (own, own))]
         part.moved[label] = int(moved.sum())
         part.finish[label] = share.found.ratio.finish
         tied |= moved

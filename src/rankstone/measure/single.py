@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.errors import QueryError
+from rankstone.inputs.dicts import OneList
 from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, Source
-from rankstone.measure.evaluate import evaluate
 from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric, Value
 
@@ -59,12 +59,13 @@ def _measured(
             raise ValueError(f"{name}: {predicted.size} predictions but {actual.size} actual values")
         source = Dense(predicted.reshape(1, -1), actual.reshape(1, -1))
         return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
-    pair = {0: _items(truth, "truth")}, {0: _items(ranked, "list")}
-    for what, side in zip(("truth", "list"), pair, strict=True):
-        if (number := next((item for item in side[0] if isinstance(item, float)), None)) is not None:
+    judged, returned = _items(truth, "truth"), _items(ranked, "list")
+    for what, side in (("truth", judged), ("list", returned)):
+        if (number := next((item for item in side if isinstance(item, float)), None)) is not None:
             hint = f"for scores and grades write {name}(scores=..., labels=...)"
             raise TypeError(f"{name}: {number!r} in the {what} is no item; {hint}")
-    return float(evaluate(*pair, [metric], convention=convention, **choices)[metric])
+    source = OneList(0, judged, returned)
+    return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
 
 
 def _items(items: Any, what: str) -> Any:
@@ -102,6 +103,9 @@ class _Labels:
         self.truth = None if truth is None else _numbers(f"{name}: truth", truth)
 
     repeatable = True
+
+    def ids(self) -> None:
+        """An item is a place in the list."""
 
     def align(self, how: Align) -> Aligned:
         aligned = self.dense.align(how)

@@ -11,8 +11,9 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import alignments, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
-from rankstone.measure.values import refuse, weights_of
+from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ def evaluate_source(
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
     aligned = align_all(source, alignments(plans, threads))
-    weighing = None if weights is None else weights_of(weights, aligned[plans[0].align])
+    first = aligned[plans[0].align]
+    refuse_strangers(plans[0], first)
+    warn_unjudged(source, plans[0].align, first)
+    weighing = None if weights is None else weights_of(weights, first)
     outcomes = {}
     for plan in plans:
         found = aligned[plan.align]

@@ -15,13 +15,13 @@ from rankstone.align.stream import TwoPasses
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.arrow import as_text, is_whole, movable
+from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
 from rankstone.inputs.batches import Batches
 from rankstone.inputs.columns import Columns, by_role
-from rankstone.inputs.files import is_path, open_batches, read_truth
+from rankstone.inputs.files import is_path, open_batches, read_truth, side_columns
 from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
-from rankstone.inputs.tables import as_columns
+from rankstone.inputs.tables import as_columns, as_lists, empty_queries, has_empty
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sources import evaluate_source
 
@@ -183,15 +183,15 @@ def evaluate_file(
     """Measure a run in a file of any size, batch by batch.
 
     One pass is enough if each query's rows lie together in the file; if not, this is noticed and there are two, as
-    `Stream` does them. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON lines or TREC text.
+    `Stream` does them. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON or TREC text.
     progress: called with how much is done and how much there is in all, in rows or bytes.
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
     plans = make_plans(metrics, convention, choices)
     refuse_unknown(plans, BATCHES)
-    batches = open_batches(path, columns=roles_of(columns, "run") or None, format=format)
-    judged = _judged(truth, roles_of(columns, "truth") or None)
+    batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
+    judged = _judged(truth, side_columns(columns, "truth", truth, [path]))
     asked = (plans, metrics, convention, weights, threads, choices)
     texts: frozenset[str] = frozenset()
     while True:
@@ -221,22 +221,35 @@ def _evaluate(
     choices: Keywords,
 ) -> Result:
     judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
+    remarks: dict[str, None] = {}
 
     def go(passed: int, passes: int) -> Iterator[Columns]:
         for rows, done in batches:
+            _refuse_empty(plans, rows)
+            remarks.update(dict.fromkeys(rows.remarks))
             yield _like(judged, rows)
             if progress is not None:
                 progress(passed * batches.total + done, passes * batches.total)
 
     grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), threads)
     if grouped is not None:
-        return evaluate_source(grouped, metrics, convention, weights, threads, choices)
+        return evaluate_source(grouped, metrics, convention, weights, threads, choices).remarked(remarks)
     stream = Stream(judged, metrics, convention=convention, threads=threads, **choices)
     for rows in go(0, 2):
         stream.find(rows)
     for rows in go(1, 2):
         stream.count(rows)
-    return stream.compute(weights)
+    return stream.compute(weights).remarked(remarks)
+
+
+def _refuse_empty(plans: Sequence[Plan], rows: Columns) -> None:
+    """Rows of items cannot tell a query with an empty list from one that is missing, so the two must count the same."""
+    missing = {plan.choices["missing"] for plan in plans} - {"zero"}
+    if rows.empty is not None and missing:
+        raise ValueError(
+            f"query {plain_ids(rows.empty[:1])[0]!r} has an empty list, which a run in batches cannot tell from a "
+            f"missing query; missing={missing.pop()!r} needs to: choose missing='zero'"
+        )
 
 
 def _like(judged: Columns, rows: Columns) -> Columns:
@@ -256,11 +269,14 @@ def _like(judged: Columns, rows: Columns) -> Columns:
 
 def _judged(truth: Any, given: Roles | None) -> Columns:
     if is_path(truth):
-        return read_truth(truth, columns=roles_of(given, "truth") or None)
+        truth, given = read_truth(truth, columns=roles_of(given, "truth") or None), None
     if is_sparse(truth):
         truth = from_sparse(truth)
+    if has_empty(truth):
+        query = plain_ids(empty_queries(as_lists(truth, "truth")))[0]
+        raise ValueError(f"query {query!r} of the truth has no items, and batches are measured by items; leave it out")
     found = as_columns(truth, "truth", given)
-    return Columns(movable(found.query), movable(found.item), found.grade)
+    return Columns(movable(found.query), movable(found.item), found.grade, remarks=found.remarks)
 
 
 def _returned(batch: Rows, given: Roles | None) -> Columns:

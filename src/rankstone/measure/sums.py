@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.ranking import Finish, Ratio
 from rankstone.conventions.plan import Plan
-from rankstone.measure.values import apply, counted_of, entering, ratio_of, values_of, view_for
+from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
@@ -58,9 +58,9 @@ class Sums(NamedTuple):
         return Sums(float(self.top), float(self.bottom), self.queries)
 
 
-def measure(plan: Plan, aligned: Ranked, ties: str | None = None) -> Measured:
+def measure(plan: Plan, aligned: Ranked) -> Measured:
     """One metric of an alignment."""
-    ranked = view_for(plan, aligned, ties)
+    ranked = view_for(plan, aligned)
     return measured(plan, ranked, ratio_of(plan, ranked))
 
 
@@ -75,6 +75,7 @@ def outcome_of(plan: Plan, found: Measured, weights: Floats | None, add: Add | N
     return Outcome(plan, found.ratio, found.values, found.counted, mean_from(plan, sums, found.ratio.finish))
 
 
+@np.errstate(over="ignore")  # `mean_from` looks for it
 def _total(values: Floats) -> float:
     return float(np.add.reduce(values))
 
@@ -91,7 +92,11 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _tot
     if averaging == "one_list":
         # A query that has no value of its own has rows all the same.
         entered = entering(plan, ranked, counted_of(plan, ranked))
-        whole = apply(plan, _as_one_list(plan, ranked if entered is None else ranked.only(entered)))
+        joined = one_list(plan, ranked if entered is None else ranked.only(entered))
+        view = view_for(plan, joined) if ranked.best is None else extreme_for(plan, joined, ranked.best)
+        if view is None:
+            return UNKNOWN
+        whole = apply(plan, view)
         return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
     if averaging == "micro":
         return Sums(add(ratio.numerator[keep]), add(ratio.denominator[keep]), queries)
@@ -118,19 +123,50 @@ def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
     return shares[0], shares[1], kept
 
 
-def _as_one_list(plan: Plan, ranked: Ranked) -> Ranked:
-    """The rows of all queries by score."""
+def one_list(plan: Plan, ranked: Ranked) -> Ranked:
+    """The rows of all queries by score, if each has a grade."""
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
     if plan.metric.declaration.kind in ("ranking", "count") and unjudged.any():
         raise ValueError(
             f"{plan.metric}: averaging='one_list' needs a grade for every row; {unjudged.sum()} of the run have none"
         )
-    return view_for(plan, ranked.as_one_list())
+    return ranked.as_one_list()
+
+
+class Range(NamedTuple):
+    """What other orders of tied items would make of a mean, and which queries' values depend on their order."""
+
+    ends: tuple[Sums, Sums]
+    moved: Bools
+
+
+UNKNOWN = Sums(math.nan, math.nan, 0)  # of an order that nobody knows
+
+
+def range_of(plan: Plan, aligned: Ranked, weights: Floats | None) -> Range | None:
+    """The sums that orders of tied items can make, lowest and highest in any order; None where nothing is tied."""
+    one_list = plan.choices["averaging"] == "one_list"  # where items of different queries can be tied
+    if plan.metric.declaration.kind == "ratings" or (aligned.tied is None and not one_list):
+        return None
+    worst, best = extreme_for(plan, aligned, best=False), extreme_for(plan, aligned, best=True)
+    if worst is None or best is None:
+        tied = np.zeros(0) if aligned.tied is None else aligned.query[aligned.tied > 1]
+        return Range((UNKNOWN, UNKNOWN), np.isin(np.arange(len(aligned)), tied))  # they may depend on it
+    low, high = (measured(plan, view, ratio_of(plan, view)) for view in (worst, best))
+    moved = ~np.isclose(low.values, high.values, rtol=1e-12, atol=1e-15, equal_nan=True)
+    return Range((sums_of(plan, low, weights), sums_of(plan, high, weights)), moved)
+
+
+def span(means: Sequence[float]) -> tuple[float, float]:
+    """The lowest and the highest of some means; NaN where one of them is not known."""
+    return (math.nan, math.nan) if any(map(math.isnan, means)) else (min(means), max(means))
 
 
 def mean_from(plan: Plan, sums: Sums, finish: Finish | None) -> float:
     """The mean that the sums make."""
     averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.declaration.whole
+    if math.isinf(sums.top) or math.isinf(sums.bottom):  # of values that are finite
+        raise ValueError(f"{plan.metric}: the values of the queries are too large to add up as floats")
     if averaging == "one_list" or (averaging == "micro" and sums.queries):
         mean = _divided(plan, sums.top, sums.bottom, finish)
     elif averaging == "parts" and sums.queries and whole is not None:

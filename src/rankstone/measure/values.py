@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,23 +14,39 @@ from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.source import Aligned
-from rankstone.metrics.registry import by_relevant
 
 if TYPE_CHECKING:
     from rankstone.typing import Weights
 
 
-def view_for(plan: Plan, aligned: Ranked, ties: str | None = None) -> Ranked:
+# A number that grew too large is looked for in `values_of`, where the query is known.
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
+def view_for(plan: Plan, aligned: Ranked) -> Ranked:
     """The ranking as the metric sees it."""
-    ties = ties or plan.choices["ties"]
+    ranked, ties = _seen(plan, aligned), plan.choices["ties"]
+    return ranked if ties in COUNTED else ranked.with_ties(ties)
+
+
+def extreme_for(plan: Plan, aligned: Ranked, best: bool) -> Ranked | None:
+    """The same with tied items in the order that makes the value highest, or lowest; None if none is known to."""
+    ranked = _seen(plan, aligned)
+    worth = plan.metric.declaration.best_first(ranked, plan.arguments)
+    return None if worth is None else ranked.arranged(worth, best)
+
+
+def _seen(plan: Plan, aligned: Ranked) -> Ranked:
+    """The ranking, but for the order of tied items."""
     ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
     if plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
         ranked = ranked.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
         ranked = ranked.above_zero()
-    return ranked if ties in COUNTED else ranked.with_ties(ties)
+    return ranked
 
 
+@_quiet
 def apply(plan: Plan, ranking: Ranking) -> Ratio:
     """What the metric's function says."""
     try:
@@ -84,6 +100,7 @@ def _nothing_relevant(plan: Plan, ranking: Ranking) -> Values:
     return none if plan.choices["both_empty"] is None else none & ~_both_empty(ranking)
 
 
+@_quiet
 def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None) -> tuple[Values, Values | None]:
     """The queries' values, NaN where one does not enter the mean, and which of them enter it (None: all)."""
     choices, where = plan.choices, ranking.where
@@ -96,6 +113,9 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     values = earned / possible if every else where(defined, earned / where(defined, possible, 1.0), math.nan)
     if ratio.finish is not None:
         values = ratio.finish(values)
+    infinite = ~(ranking.abs(earned) < math.inf) | ~(ranking.abs(possible) < math.inf)  # or not a number
+    infinite = infinite | (defined & ~(ranking.abs(values) < math.inf))
+    ranking.refuse(_both(counted, infinite), "grades or scores are too large to add up as floats")
     short = _short(plan, ranking)
     if short is not None:
         values, defined = where(short, 0.0, values), defined | short
@@ -128,33 +148,6 @@ def without_pairs(plan: Plan, aligned: Ranked, ratio: Ratio) -> Bools:
         return np.zeros(len(aligned), dtype=bool)
     found: Bools = (ratio.denominator == 0) & (aligned.judged_by(plan.relevance).relevant > 0)
     return found
-
-
-def refuse(plan: Plan, aligned: Aligned) -> None:
-    """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
-    ranked = aligned.ranked
-    declaration, rule = plan.metric.declaration, plan.relevance
-    reads_relevance = declaration.two_sided or declaration.earns is by_relevant
-    excluded = rule.threshold >= 1 if rule.strict else rule.threshold > 1
-    if reads_relevance and not aligned.graded and excluded and rule.credit == "whole":
-        raise ValueError(
-            f"{plan.label}: the truth has no grades, only relevant items, and threshold={plan.choices['threshold']!r} "
-            "would leave none of them; give grades, or threshold=1"
-        )
-    if plan.choices["missing"] == "error" and not ranked.present.all():
-        missing = [aligned.queries[int(at)] for at in np.flatnonzero(~ranked.present)]
-        hint = "missing='zero' counts them as empty lists, missing='skip' leaves them out"
-        raise ValueError(f"the run lacks {len(missing)} judged queries: {some(missing)}; {hint}")
-    if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
-        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
-        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
-    if plan.choices["extra"] == "error" and aligned.extra_count:
-        raise ValueError(f"the truth lacks {aligned.extra_count} queries of the run: {some(aligned.extra)}")
-
-
-def some(queries: Collection[object]) -> str:
-    """The first few, for an error."""
-    return ", ".join(repr(query) for query in list(queries)[:5]) + (" ..." if len(queries) > 5 else "")
 
 
 def weights_of(weights: Weights, aligned: Aligned) -> Floats:

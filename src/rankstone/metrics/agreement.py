@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from rankstone.align.ranked import Ranked
-from rankstone.align.ranking import Depth, Ratio
+from rankstone.align.ranking import Depth, Ranking, Ratio, Values
 from rankstone.metrics.cascade import Persisting
 from rankstone.metrics.errors import correlation
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 
 Variant = Annotated[
     Literal["b", "a", "ties_agree"],
@@ -36,6 +36,12 @@ Variant = Annotated[
 _SKIP = {"undefined": "skip", "missing": "skip"}
 
 
+def _by_merit(ranking: Ranking, parameters: ByName) -> Values:
+    """As the truth has them; what it does not have comes last."""
+    assert isinstance(ranking, Ranked)
+    return ranking.merit - ranking.merit.min(initial=0.0) + 1.0
+
+
 @metric(
     "spearman",
     formula="pearson of the two rank numbers",
@@ -44,6 +50,7 @@ _SKIP = {"undefined": "skip", "missing": "skip"}
     beware="Ties are given their mean rank.",
     kind="agreement",
     choices=_SKIP,
+    best_first=_by_merit,
     expected=True,
     bounds=(-1, 1),
 )
@@ -55,7 +62,13 @@ def spearman(ranked: Ranked) -> Ratio:
     >>> rs.metrics.spearman(["a", "b", "c"], truth=["a", "c", "b"])
     0.5
     """
-    return correlation(ranked, ranked.mean_rank(ranked.opinion), ranked.mean_rank(ranked.merit))
+    found = correlation(ranked, ranked.mean_rank(ranked.opinion), ranked.mean_rank(ranked.merit))
+    if not ranked.expected:
+        return found
+    # In each order the run's ranks are 1, 2, 3 ..., in the mean they are the mean ranks.
+    by_merit = correlation(ranked, ranked.mean_rank(ranked.merit), ranked.mean_rank(ranked.merit))
+    spread = ranked.placed * (ranked.placed * ranked.placed - 1.0) / 12.0
+    return Ratio(found.numerator, ranked.sqrt(spread * by_merit.numerator))
 
 
 @metric(
@@ -67,6 +80,7 @@ def spearman(ranked: Ranked) -> Ratio:
     beware="Say what becomes of ties; there are several variants.",
     kind="agreement",
     choices=_SKIP,
+    best_first=_by_merit,
     expected=True,
     bounds=(-1, 1),
 )
@@ -80,10 +94,13 @@ def kendall(ranked: Ranked, *, variant: Variant = "b") -> Ratio:
     0.3333333333333333
     """
     balance, x_pairs, y_pairs, tied = ranked.compared(ranked.opinion, ranked.merit)
+    pairs = ranked.placed * (ranked.placed - 1.0) / 2.0
+    if ranked.expected:  # in each order no two scores are tied, and a pair that was agrees as often as not
+        x_pairs, tied = pairs, pairs - y_pairs
     if variant == "b":
         return Ratio(balance, ranked.sqrt(x_pairs * y_pairs))  # one root: equal orders are exactly 1
     agreed = tied if variant == "ties_agree" else 0.0
-    return Ratio(balance + agreed, ranked.placed * (ranked.placed - 1.0) / 2.0)
+    return Ratio(balance + agreed, pairs)
 
 
 @metric(
@@ -94,6 +111,7 @@ def kendall(ranked: Ranked, *, variant: Variant = "b") -> Ratio:
     beware="It is not symmetric.",
     kind="agreement",
     choices=_SKIP,
+    best_first=_by_merit,
     bounds=(-1, 1),
 )
 def tau_ap(ranked: Ranked) -> Ratio:
@@ -116,12 +134,14 @@ def tau_ap(ranked: Ranked) -> Ratio:
     beware="The weight p has to be said; the tail that nobody saw is extrapolated.",
     kind="agreement",
     choices={"missing": "zero"},
+    best_first=_by_merit,
 )
 def rbo(ranked: Ranked, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     """Overlap of the two lists, depth by depth, for a reader who goes on with probability p.
 
     Rank-biased overlap, extrapolated to lists of any length; items need not be in both. Webber, Moffat and
-    Zobel, 2010.
+    Zobel, 2010. A truth with grades leaves the order of equal ones open: the mean over all orders of them; Corsi and
+    Urbano, 2024.
 
     >>> rs.metrics.rbo(["a", "b", "c"], truth=["a", "b", "c"])
     1.0

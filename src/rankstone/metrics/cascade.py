@@ -57,13 +57,18 @@ def _takes_highest(parameters: ByName) -> str:
     return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
 
 
+def _stops(ranking: Ranking, parameters: ByName) -> Values:
+    return _stop(ranking, parameters["max_grade"], parameters["stop_chance"])
+
+
 def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
     truth = ranking.ideal("given")
-    return truth.highest(_stop(truth, parameters["max_grade"], parameters["stop_chance"]))
+    return truth.highest(_stops(truth, parameters))
 
 
 @metric(
     "err",
+    aliases=("expected_reciprocal_rank",),
     formula="sum of R / <discount> * product of 1 - R above, with R = <stop_chance>",
     latex=r"\sum_{i \le k} \frac{R_i}{<discount>} \prod_{j < i} (1 - R_j), \quad R_i = <stop_chance>",
     use="A very relevant item early makes the rest matter little: the reader has found it.",
@@ -71,6 +76,7 @@ def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    best_first=_stops,
     earns=_satisfies,
 )
 def err(
@@ -106,6 +112,7 @@ def err(
     zeros=False,
     all_queries=_takes_highest,
     ends_at_k=True,
+    best_first=_stops,
 )
 def nerr(
     ranking: Ranking,
@@ -155,8 +162,14 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     return ranking.maximum(2.0 ** (ranking.grade - top) - 2.0**-top, 0.0)
 
 
+def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
+    """What each item is worth if it is relevant."""
+    return ranking.credit if gain == "binary" else ranking.relevant_grade
+
+
 @metric(
     "rbp",
+    spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
     formula="(1 - <p>) * sum of <gain><p>^(rank - 1) over the relevant items<divisor>",
     latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <gain><p>^{i - 1}<divisor>",
     use="A model of a reader who goes on to the next item with probability p.",
@@ -164,6 +177,7 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=lambda ranking, parameters: _weighed(ranking, parameters["gain"]),
     earns=by_relevant,
 )
 def rbp(
@@ -184,8 +198,7 @@ def rbp(
     """
 
     def earned(items: Ranking, depth: Depth) -> Values:
-        gains = items.credit if gain == "binary" else items.where(items.credit > 0, items.grade, 0.0)
-        return items.discounted(gains, Persistence(p), depth)
+        return items.discounted(_weighed(items, gain), Persistence(p), depth)
 
     best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
     return Ratio(earned(ranking, k), best)

@@ -128,9 +128,14 @@ def _worth(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: Be
     base = _base(gain)
     worth = grade
     if base is not None:
-        worth = ranking.power(base, grade) - 1.0
+        worth = exponential(ranking, base, grade)
         ranking.refuse_items(worth == math.inf, f"grade {{:g}} is too large for gain {gain!r}", grade)
     return ranking.maximum(worth, 0.0) if negative == "zero" else worth
+
+
+def exponential(f: Functions, base: float, grade: Values) -> Values:
+    """The gain by which each grade is worth so many times the one below, and a little more: 2^grade - 1."""
+    return f.power(base, grade) - 1.0
 
 
 def _base(gain: Gain) -> float | None:
@@ -143,7 +148,13 @@ def _base(gain: Gain) -> float | None:
     return float(match[1])
 
 
-def _refuse_negative(ranking: Ranking, negative: Negative) -> None:
+def _refuse_grades(ranking: Ranking, gain: Gain, negative: Negative) -> None:
+    if ranking.listed and isinstance(gain, tuple) and dict(gain).get(0) != 0:
+        ranking.refuse(
+            ranking.placed < ranking.retrieved,
+            "known='returned' gives items that nobody judged grade 0, and the gain table has no gain of 0 for it; "
+            "write 0: 0, or judge every item that the run returned:",
+        )
     if negative == "error":
         truth = ranking.ideal("given")
         truth.refuse_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
@@ -159,10 +170,13 @@ def _places_zero(parameters: ByName) -> bool:
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
+def _gains(ranking: Ranking, parameters: ByName) -> Values:
+    return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+
+
 def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     truth = ranking.ideal("given")
-    worth = gains(truth, parameters["gain"], parameters["negative"], parameters["below_threshold"])
-    return truth.highest(truth.abs(worth))
+    return truth.highest(truth.abs(_gains(truth, parameters)))
 
 
 @metric(
@@ -175,6 +189,7 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    best_first=_gains,
     earns=_any_gain,
 )
 def cg(
@@ -192,12 +207,14 @@ def cg(
     >>> rs.metrics.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
 @metric(
     "dcg",
+    aliases=("discounted_cumulative_gain",),
+    spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
     formula="sum of <gain> / <discount>",
     latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}",
     use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
@@ -206,6 +223,7 @@ def cg(
     zeros=_values_zero,
     bounds=(0, math.inf),
     ends_at_k=True,
+    best_first=_gains,
     earns=_any_gain,
 )
 def dcg(
@@ -224,7 +242,7 @@ def dcg(
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     return Ratio(
         ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k), ranking.one
     )
@@ -232,6 +250,8 @@ def dcg(
 
 @metric(
     "ndcg",
+    aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
+    spellings={"ndcg_cut_{k}": "ndcg@{k}", "ndcg_burges": "ndcg(gain='exp2')"},  # trec_eval, ranx
     formula="sum of <gain> / <discount>, over that of the ideal list",
     latex=r"\frac{\sum_{i \le k} <gain> / <discount>}{\sum_{i \in \mathrm{ideal}} <gain> / <discount>}",
     use="Grades of more than two levels, and early places matter more.",
@@ -242,6 +262,7 @@ def dcg(
     expected=True,
     zeros=_places_zero,
     ends_at_k=True,
+    best_first=_gains,
 )
 def ndcg(
     ranking: Ranking,
@@ -263,7 +284,7 @@ def ndcg(
     >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
-    _refuse_negative(ranking, negative)
+    _refuse_grades(ranking, gain, negative)
     weigh = DISCOUNTS[discount]
 
     def worth(items: Ranking) -> Values:
@@ -273,7 +294,7 @@ def ndcg(
         ideal = "judged"
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
-        possible = ranking.sum_of_discounts(weigh, depth)
+        possible = ranking.sum_of_discounts(weigh, depth, smooth=True)
     else:
         by_worth = isinstance(gain, tuple) and ideal != "given"  # a table need not grow with the grade
         best = ranking.ideal(ideal, worth if by_worth else None, None if ideal_depth == "all" else k)

@@ -14,7 +14,7 @@ from rankstone.metrics.sets import PrecisionDivisor
     use="Before trusting any other number: how much of what was returned has been judged?",
     beware="A high share says that the judgements cover the run, not that the run is good.",
     expected=True,
-    extremes=("judged_last", "judged_first"),
+    best_first=lambda ranking, _: ranking.number(ranking.grade == ranking.grade),
     ends_at_k=True,
 )
 def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
-from rankstone.metrics.registry import Parameter, metric
+from rankstone.metrics.registry import ByName, Parameter, metric
 from rankstone.metrics.sets import Catalogue
 
 Pairs = Annotated[
@@ -51,8 +51,25 @@ NoNegatives = Annotated[
 INFAP_EPSILON = 0.00001
 
 
+def _good_and_bad(ranking: Ranking, parameters: ByName) -> Values:
+    return ranking.credit - ranking.judged_bad
+
+
+def _right_pairs(ranking: Ranking, parameters: ByName) -> Values | None:
+    """Of pairs within k places there are more or fewer with each relevant item among them."""
+    counts_places = (parameters["pairs"] == "list" or ranking.listed) and parameters["catalogue"] is None
+    return None if counts_places and not ranking.settled(parameters["k"]) else _good_and_bad(ranking, parameters)
+
+
+def _estimated(ranking: Ranking, parameters: ByName) -> Values | None:
+    """An item that was pooled and not judged can raise the estimate below it, or lower it."""
+    judged = ranking.every((ranking.grade >= 0) | (ranking.credit > 0))
+    return _good_and_bad(ranking, parameters) if judged else None
+
+
 @metric(
     "auc",
+    aliases=("auroc",),
     formula="pairs in the right order / pairs",
     latex=r"\frac{|\{(a, b) : g_a > g_b,\ s_a > s_b\}|}{|\{(a, b) : g_a > g_b\}|}",
     use="Is a relevant item above one that is not? For scores and classifiers, where the whole order matters.",
@@ -64,6 +81,7 @@ INFAP_EPSILON = 0.00001
     choices={"undefined": 0.5},
     two_sided=True,
     ends_at_k=True,
+    best_first=_right_pairs,
 )
 def auc(
     ranking: Ranking,
@@ -95,7 +113,9 @@ def auc(
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
     if ranking.shared and tied_pairs == "order":
         raise NoExpectedValue("is not decided by the order of items that share a rank")
-    if ranking.expected and tied_pairs == "order":  # the mean over all orders
+    if ranking.shared and k is not None and (pairs == "list" or ranking.listed):
+        raise NoExpectedValue("has no pairs of k places where items share a rank")
+    if ranking.expected:  # in each order one of the two goes first, in as many orders as the other
         tied_pairs = "half"
     inside = 1.0 if k is None else ranking.number(ranking.rank <= ranking.spread(k))
     good = ranking.credit * inside
@@ -149,6 +169,7 @@ def _within_list(
     use="Judgements are known to be incomplete: it looks only at what was judged.",
     beware="Without judged items that are not relevant it says little.",
     two_sided=True,
+    best_first=_good_and_bad,
 )
 def bpref(ranking: Ranking) -> Ratio:
     """How seldom judged non-relevant items stand above relevant ones; unjudged items do not count.
@@ -171,6 +192,7 @@ def bpref(ranking: Ranking) -> Ratio:
     use="Judgements are a random sample: it estimates average precision from them.",
     beware="Items that were not sampled must be in the truth as such, with a grade of -1.",
     two_sided=True,
+    best_first=_estimated,
 )
 def infap(ranking: Ranking) -> Ratio:
     """Average precision estimated when only a sample of the items was judged.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
 
 ApDivisor = Annotated[
     Literal[
@@ -81,9 +81,21 @@ Terms = Annotated[
 ]
 
 
+def _found(ranking: Ranking, parameters: ByName) -> Values | None:
+    """A mean over the items found may be better with fewer of them; rounded parts of items have no best order."""
+    by_found = parameters["divisor"] == "found" and not ranking.settled(parameters["k"])
+    in_part = parameters.get("term_digits") is not None and ranking.rule.credit != "whole"
+    return None if by_found or in_part else ranking.credit
+
+
+def _first(ranking: Ranking, parameters: ByName) -> Values:
+    return ranking.credit if parameters["terms"] == "first" else ranking.relevant_grade
+
+
 @metric(
     "ap",
-    aliases=("map", "average_precision"),
+    aliases=("map", "average_precision", "mean_average_precision"),
+    spellings={"map_cut_{k}": "ap@{k}"},
     formula="sum of the precision at each relevant item<divisor>",
     latex=r"<divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
     use="Grades are binary, a query has several relevant items, and all of them should come early.",
@@ -91,6 +103,7 @@ Terms = Annotated[
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=_found,
     earns=by_relevant,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
@@ -117,6 +130,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     choices={"averaging": "geometric"},
     zeros=False,
     ends_at_k=True,
+    best_first=_found,
     earns=by_relevant,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
@@ -163,7 +177,7 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
 
 @metric(
     "rr",
-    aliases=("mrr", "reciprocal_rank"),
+    aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
     formula="<terms>",
     latex="<terms>",
     use="The reader wants one right answer and stops there: questions, navigation.",
@@ -171,6 +185,7 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     expected=True,
     zeros=False,
     ends_at_k=True,
+    best_first=_first,
     earns=by_relevant,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
@@ -182,15 +197,14 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     0.5
     """
     if terms == "all":
-        return Ratio(
-            ranking.discounted(ranking.where(ranking.credit > 0, ranking.grade, 0.0), reciprocal, k), ranking.one
-        )
+        return Ratio(ranking.discounted(ranking.relevant_grade, reciprocal, k), ranking.one)
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
 @metric(
     "iprec",
     aliases=("iprec_at_recall",),
+    spellings={"iprec_at_recall_{x}": "iprec(recall={x})", "iprec@{x}": "iprec(recall={x})"},
     formula="highest precision at or beyond recall <recall>",
     latex=r"\max_{i : \mathrm{recall}(i) \ge <recall>} \mathrm{precision}(i)",
     use="Drawing a precision-recall curve.",
@@ -212,6 +226,7 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
 @metric(
     "iprec11",
     aliases=("eleven_point",),
+    spellings={"11pt_avg": "iprec11"},
     formula="mean of iprec at recall 0, 0.1 ... 1",
     latex=(
         r"\frac{1}{11} \sum_{r \in \{0, 0.1, \ldots, 1\}} \max_{i : \mathrm{recall}(i) \ge r} "

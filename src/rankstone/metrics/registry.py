@@ -7,6 +7,7 @@ import difflib
 import inspect
 import operator
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -19,6 +20,7 @@ from typing import (
     Literal,
     SupportsIndex,
     TypeAlias,
+    TypeVar,
     get_args,
     get_origin,
     get_type_hints,
@@ -33,10 +35,26 @@ if TYPE_CHECKING:
     from rankstone.conventions.convention import Convention
     from rankstone.typing import Items, Keywords, Numbers
 
+T = TypeVar("T")
 Kind = Literal["ranking", "count", "ratings", "agreement"]
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
+BestFirst = Callable[[Ranking, ByName], Values | None]
+"""What each item is worth, given the parameters: of all orders of tied items, the one with the best first has the
+highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
+
+
+def by_grade(ranking: Ranking, parameters: ByName) -> Values:
+    """An item is worth its grade, a relevant one more than any other."""
+    return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
+
+
+def by_hits(ranking: Ranking, parameters: ByName) -> Values:
+    """An item is worth what it counts as a hit."""
+    return ranking.counted(parameters.get("k"))
+
+
 Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a query where nothing could be earned
 
 
@@ -47,6 +65,7 @@ class Declaration:
     name: str
     function: Callable[..., Ratio]
     aliases: tuple[str, ...]
+    spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
     formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
     latex: str  # the same
     use: str  # when to use it
@@ -55,14 +74,14 @@ class Declaration:
     choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
     zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
-    extremes: tuple[str, str]  # the orders of tied items that bound its value
+    best_first: BestFirst  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
     two_sided: bool  # an item is relevant or not, and nothing between
     all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
     whole: Whole | None  # what the means of its two parts make
-    counts_hits: bool  # the relevant items of the first k are all it reads, so that a truth cut at k changes it
+    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
     earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
 
@@ -178,6 +197,7 @@ def metric(
     name: str,
     *,
     aliases: Iterable[str] = (),
+    spellings: Mapping[str, str] = MappingProxyType({}),
     formula: str = "",
     latex: str = "",
     use: str = "",
@@ -186,7 +206,7 @@ def metric(
     choices: ByName | None = None,
     expected: bool = False,
     zeros: bool | Callable[[ByName], bool] = True,
-    extremes: tuple[str, str] = ("pessimistic", "optimistic"),
+    best_first: BestFirst | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
@@ -201,9 +221,10 @@ def metric(
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
-    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `additive=True` lets
-    a cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for
-    one that is not divided by what could be earned: without a relevant item there is nothing to earn.
+    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
+    what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
+    cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
+    that is not divided by what could be earned: without a relevant item there is nothing to earn.
     """
     names = (name, *aliases)
     for alias in names:
@@ -212,9 +233,10 @@ def metric(
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, tuple(aliases), formula, latex, use, beware, kind, MappingProxyType(dict(choices or {})),
-            expected, zeros if callable(zeros) else lambda _: bool(zeros), extremes, bounds, better, additive,
-            two_sided, all_queries, whole, counts_hits, ends_at_k, earns,
+            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
+            MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
+            best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
+            all_queries, whole, counts_hits, ends_at_k, earns,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -376,7 +398,23 @@ class Metric:
     __repr__ = __str__
 
 
-class Metrics(Mapping[str, Metric]):
+class Listing(Mapping[str, T]):
+    """Things by name, which print as a list of what each of them is."""
+
+    @abstractmethod
+    def _about(self, name: str) -> str: ...
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {self._about(name)}" for name in self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = (f"<tr><td><code>{escape(name)}</code></td><td>{escape(self._about(name))}</td></tr>" for name in self)
+        return f"<table>{''.join(rows)}</table>".replace("<td>", "<td style='text-align:left'>")
+
+
+class Metrics(Listing[Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
 
     def __getitem__(self, name: str) -> Metric:
@@ -399,8 +437,8 @@ class Metrics(Mapping[str, Metric]):
     def __dir__(self) -> list[str]:
         return list(_DECLARED)
 
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {_DECLARED[name].summary}" for name in self)
+    def _about(self, name: str) -> str:
+        return _DECLARED[name].summary
 
 
 metrics = Metrics()
@@ -416,36 +454,122 @@ def depth(k: SupportsIndex) -> int:
         raise TypeError(f"k must be a whole number from 1, not {k!r}") from None
     if number < 1:
         raise ValueError(f"k must be a whole number from 1, not {number}")
+    if number.bit_length() > 1000:
+        raise ValueError("k must be a whole number from 1, not one of more than 300 digits")
     return number
 
 
-_SHAPE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(\(.*\))?\s*(?:@\s*(\{[^}]*\}|[^{}\s]+))?\s*", re.DOTALL)
+# Each character can be read in one way only, so that a long text that is none takes no time either.
+_SHAPE = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL
+)
+_HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
+# Parameters and their words as ir_measures has them.
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
+_WORDS = {("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2"}
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> tuple[Metric, ...]:
-    """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`, `ndcg(gain="exp2")@10`."""
-    shape = _SHAPE.fullmatch(text)
-    if shape is None:
-        raise ValueError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
-    word, arguments, cutoffs = shape.groups()
-    name = _NAMES.get(word.lower())
+    """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`, `ndcg(gain="exp2")@10, ap`.
+
+    Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`.
+    """
+    found = [metric for part in _parts(text) for metric in _read(part)]
+    return tuple(dict.fromkeys(found))
+
+
+def _parts(text: str) -> list[str]:
+    """The text cut at commas outside brackets. After one, a bare number is another cutoff: `ndcg@5,10`."""
+    parts, inside = [""], 0
+    for sign in text:
+        inside += (sign in "({") - (sign in ")}")
+        if sign == "," and inside <= 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    for at, part in enumerate(parts[1:], 1):
+        if re.fullmatch(r"\s*\d+\s*", part):
+            parts[at] = re.sub(r"(?<!\d)\d+\s*$", part.strip(), parts[at - 1])
+    return parts
+
+
+def _read(text: str) -> list[Metric]:
+    word, arguments, cutoffs = _shape(text)
+    spelt = _spelt(word, arguments, cutoffs)
+    if spelt is not None:
+        word, arguments, cutoffs = spelt
+    name = _named(word)
     if name is None:
         raise ValueError(_unknown(text, word))
     found = Metric(name)
     if arguments:
         found = found.given(**_arguments(text, found.declaration, arguments))
-    if cutoffs is None:
-        return (found,)
-    ks = []
+    return [found] if cutoffs is None else [found @ k for k in _cutoffs(text, cutoffs)]
+
+
+def _spelt(word: str, arguments: str | None, cutoffs: str | None) -> tuple[str, str | None, str | None] | None:
+    """Name, parameters and cutoffs of what another tool writes so; None: it is no spelling of another tool."""
+    whole = {f"{word}@{cutoffs}": (arguments, None), f"{word}{arguments}": (None, cutoffs), word: (arguments, cutoffs)}
+    if word.lower() in _NAMES:  # a name is nearer than a spelling of the same word
+        del whole[word]
+    for pattern, ours in _spellings():
+        for written, rest in whole.items():
+            if found := pattern.fullmatch(written):
+                name, given, k = _shape(re.sub(r"\{(.)\}", lambda hole: found[hole[1]], ours))
+                both = f"{given[:-1]}, {rest[0][1:]}" if given and rest[0] else given or rest[0]
+                return name, both, k or rest[1]
+    return None
+
+
+def _shape(text: str) -> tuple[str, str | None, str | None]:
+    """Name, parameters and cutoffs."""
+    shape = _SHAPE.fullmatch(re.sub(r"_at_(?=\d+$)", "@", text.strip()))
+    if shape is None:
+        raise ValueError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
+    word, arguments, cutoffs = shape.groups()
+    return word, arguments, cutoffs
+
+
+def _named(word: str) -> str | None:
+    """The metric of this name or alias, whatever its case and its hyphens; torchmetrics puts `retrieval` before it."""
+    if word.lower() in _NAMES:
+        return _NAMES[word.lower()]
+    known = {_joined(name): metric for name, metric in _NAMES.items()}
+    return known.get(_joined(word)) or known.get(_joined(word).removeprefix("retrieval"))
+
+
+def _joined(word: str) -> str:
+    return re.sub(r"(?<=[a-z])[_-](?=[a-z])", "", word.lower())
+
+
+@lru_cache(maxsize=1)
+def _spellings() -> list[tuple[re.Pattern[str], str]]:
+    """What other tools write, as patterns, and what that is here."""
+    out = []
+    for declaration in _DECLARED.values():
+        for theirs, ours in declaration.spellings.items():
+            pattern = re.escape(theirs)
+            for hole, number in _HOLES.items():
+                pattern = pattern.replace(hole, number)
+            out.append((re.compile(pattern, re.IGNORECASE), ours))
+    return out
+
+
+def _cutoffs(text: str, cutoffs: str) -> list[int]:
+    """Whole numbers, and spans of them: `5`, `{5,10}`, `{1..5}`."""
+    ks: list[int] = []
     for part in cutoffs.strip("{}").split(","):
-        if not re.fullmatch(r"\s*[+-]?\d+\s*", part):
+        span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", part)
+        if span is None and not re.fullmatch(r"\s*[+-]?\d+\s*", part):
             raise ValueError(f"{text!r}: cutoff {part.strip()!r} is not a whole number")
-        ks.append(depth(int(part)))
-    return tuple(found @ k for k in ks)
+        ks += range(int(span[1]), int(span[2]) + 1) if span else [int(part)]
+    if not ks:
+        raise ValueError(f"{text!r}: there is no number from {cutoffs.strip('{}').replace('..', ' up to ')}")
+    return [depth(k) for k in ks]
 
 
-on_declare.append(parse.cache_clear)
+on_declare += [parse.cache_clear, _spellings.cache_clear]
 
 
 def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
@@ -468,16 +592,18 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
     by_name = ((keyword.arg, keyword.value) for keyword in call.keywords)
     pairs = [*zip(declaration.defaults, call.args, strict=False), *by_name]
     out: dict[str, Value] = {}
-    for parameter, node in pairs:
+    for spelt, node in pairs:
+        parameter = spelt if spelt is None or spelt in declaration.defaults else _PARAMETERS.get(spelt, spelt)
         if parameter is None or parameter in out:
             raise ValueError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
         if isinstance(node, ast.Name):  # a bare word stands for itself
             out[parameter] = node.id
             continue
         try:
-            out[parameter] = ast.literal_eval(node)
+            value = ast.literal_eval(node)
         except ValueError:
             raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
+        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, str) else value
     return out
 
 

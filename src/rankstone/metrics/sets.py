@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Parameter, by_hits, by_relevant, metric
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],
@@ -63,9 +63,17 @@ _COUNT: dict[str, Any] = {
 }
 
 
+def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
+    """What fallout counts: items judged not relevant, or all that are not hits."""
+    if parameters["catalogue"] is not None or parameters["nonrelevant"] == "list" or ranking.listed:
+        return by_hits(ranking, parameters)
+    return -ranking.judged_bad
+
+
 @metric(
     "precision",
-    aliases=("p",),
+    aliases=("p", "set_p"),
+    spellings={"P_{k}": "precision@{k}"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use="A page shows k items and each of them costs the reader the same.",
@@ -89,7 +97,8 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
 
 @metric(
     "recall",
-    aliases=("r",),
+    aliases=("r", "set_r", "set_recall"),
+    spellings={"recall_{k}": "recall@{k}"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use="What counts is that the relevant items are among the first k at all: candidate generation, screening.",
@@ -128,6 +137,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
 
 @metric(
     "f",
+    aliases=("set_f", "f1beta"),
     formula="(1 + <beta>^2) hits(k) / (<beta>^2 <recall_divisor> + <precision_divisor>)",
     latex=r"\frac{(1 + <beta>^2)\,\mathrm{hits}(k)}{<beta>^2\,<recall_divisor> + <precision_divisor>}",
     use="Both precision and recall matter, and one number has to stand for them.",
@@ -198,7 +208,8 @@ def f1(
 
 @metric(
     "hit_rate",
-    aliases=("hit", "success", "hr", "hitrate"),
+    aliases=("hit", "success", "hr", "hit_ratio"),
+    spellings={"success_{k}": "hit_rate@{k}"},
     formula="1 if hits(k) > 0 else 0",
     latex=r"[\mathrm{hits}(k) > 0]",
     use="One good item is enough, as in a carousel or with one held-out item a user.",
@@ -228,6 +239,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     expected=True,
     zeros=False,
     counts_hits=True,
+    best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
     earns=by_relevant,
 )
 def r_precision(ranking: Ranking) -> Ratio:
@@ -249,6 +261,8 @@ def r_precision(ranking: Ranking) -> Ratio:
     better="lower",
     two_sided=True,
     ends_at_k=True,
+    counts_hits=True,
+    best_first=_unless_bad,
 )
 def fallout(
     ranking: Ranking, *, k: Depth = None, catalogue: Catalogue = None, nonrelevant: Nonrelevant = "judged"
@@ -266,14 +280,15 @@ def fallout(
             ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
             f"a catalogue of {catalogue} items cannot hold the items",
         )
-        return Ratio(taken, catalogue - ranking.relevant)
+        return Ratio(taken, catalogue - ranking.relevant_at(k))
     if nonrelevant == "list" or ranking.listed:  # where only the list is known
-        return Ratio(taken, ranking.retrieved - ranking.hits())
+        return Ratio(taken, ranking.retrieved - ranking.returned_at(k))
     return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
 
 
 @metric(
     "num_ret",
+    spellings={"NumRet(rel={x})": "num_rel_ret(threshold={x})"},  # ir_measures
     formula="min(k, retrieved)",
     latex=r"\min(k, \mathrm{retrieved})",
     use="Checking how long the lists are.",
@@ -311,6 +326,7 @@ def num_rel(ranking: Ranking) -> Ratio:
 
 @metric(
     "num_rel_ret",
+    spellings={"hits": "num_rel_ret(averaging='macro')"},  # ranx
     formula="hits(k)",
     latex=r"\mathrm{hits}(k)",
     use="Counting hits over all queries.",

@@ -21,7 +21,7 @@ def register_builder(session: Session, name: str, build: Build) -> None:
 
     ensure_callback_server_started(session.sparkContext._gateway)
     registry = session._jsparkSession.sessionState().functionRegistry()
-    registry.createOrReplaceTempFunction(name, _Builder(session, build), "scala_udf")
+    registry.createOrReplaceTempFunction(name, _Builder(session, name, build), "scala_udf")
 
 
 class _Builder:
@@ -30,11 +30,12 @@ class _Builder:
     class Java:
         implements = ("scala.Function1",)
 
-    def __init__(self, session: Session, build: Build) -> None:
-        self._to, self._build = _Trees(session), build
+    def __init__(self, session: Session, name: str, build: Build) -> None:
+        self._to, self._name, self._build = _Trees(session), name, build
 
     def apply(self, arguments: JavaObject) -> Tree:
-        return self._build(self._to, [arguments.apply(at) for at in range(arguments.size())])
+        given = [arguments.apply(at) for at in range(arguments.size())]
+        return self._to.titled(self._name, given, self._build(self._to, given))
 
 
 class _Trees:
@@ -72,8 +73,18 @@ class _Trees:
     def refuse(self, problem: str) -> Tree:
         raise ValueError(problem)
 
+    def titled(self, name: str, arguments: Arguments, tree: Tree) -> Tree:
+        """An expression that a column is named after as the user wrote it. Inside another one, Spark drops the name."""
+        title = f"{name}({', '.join(map(_written, arguments))})"
+        return self._filled(f"x as `{title.replace('`', '``')}`", (tree,))
+
     def _filled(self, text: str, arguments: Arguments) -> Tree:
         return self._parser.parseExpression(text).withNewChildren(self._sequence(arguments))
 
     def _sequence(self, items: Sequence[Any]) -> JavaObject:
         return self._jvm.PythonUtils.toSeq(list(items))
+
+
+def _written(tree: Tree) -> str:
+    """An expression as SQL, a column without its table."""
+    return str(tree.name() if tree.getClass().getSimpleName() == "AttributeReference" else tree.sql())

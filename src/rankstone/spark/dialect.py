@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from rankstone.conventions.convention import Convention
 from rankstone.spark.functions import Session, Table, builders, register_scalar, scalars
-from rankstone.sql.hive import Tree, parsed, spread
+from rankstone.sql.hive import Tree, parsed, spread, statements
 from rankstone.sql.writer import Constant
 
 _SIGNS = {"=": "EQ", "+": "Add", "/": "Div"}
@@ -25,9 +26,13 @@ def rewritten(text: str, convention: str | Convention | None = None) -> tuple[li
     from sqlglot import exp
 
     made, to, known = builders(convention), _Text(), scalars()
-    trees = parsed(text, "spark")
+    written: list[str] = []
     used: dict[str, None] = {}
-    for tree in trees:
+    for statement in statements(text):
+        if re.match(r"set\s", statement, re.IGNORECASE):  # Spark's own business
+            written.append(statement)
+            continue
+        [tree] = parsed(statement, "spark")
         calls = list(tree.find_all(exp.Anonymous, bfs=True))
         titles = {id(call): call.sql(dialect="spark", comments=False, normalize_functions=False) for call in calls}
         # From the inside out, so that what a function is given has been rewritten.
@@ -36,12 +41,15 @@ def rewritten(text: str, convention: str | Convention | None = None) -> tuple[li
             if name == "each_top_k":
                 spread(call)
             elif name in made:
-                written = made[name](to, call.expressions)
+                body = made[name](to, call.expressions)
                 named = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
-                call.replace(exp.alias_(written, titles[id(call)], quoted=True) if named else written)
+                call.replace(exp.alias_(body, titles[id(call)], quoted=True) if named else body)
         found = (call.name.lower() for call in tree.find_all(exp.Anonymous))
         used.update(dict.fromkeys(name for name in found if name in known))
-    return [tree.sql(dialect="spark") for tree in trees], list(used)
+        written.append(tree.sql(dialect="spark"))
+    if not written:
+        raise ValueError("there is no statement to run")
+    return written, list(used)
 
 
 class _Text:

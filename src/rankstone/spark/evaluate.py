@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,27 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 from rankstone.align.ranked import Ints
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, alignments, make_plans, refuse_unknown
+from rankstone.inputs.arrow import is_spark
+from rankstone.inputs.files import is_path
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
 from rankstone.measure import parts
 from rankstone.spark import work
 from rankstone.spark.functions import Session, Table
+from rankstone.spark.local import sent
 from rankstone.spark.result import SparkResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Id, Keywords, Metrics, Roles
+    from rankstone.typing import Id, Keywords, Metrics, Roles, Run, Truth
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "boolean")
 
 
 def evaluate(
-    truth: Table,
-    run: Table | None = None,
+    truth: Truth | Table,
+    run: Run | Table | None = None,
     metrics: Metrics = DEFAULT_METRICS,
     *,
     convention: str | Convention = "rankstone",
@@ -42,11 +45,12 @@ def evaluate(
     threads: int = 1,
     **choices: Unpack[Keywords],
 ) -> SparkResult:
-    """Measure a run against a truth, both Spark tables; arguments and numbers as those of `rs.evaluate`.
+    """Measure a run against a truth, Spark tables; arguments and numbers as those of `rs.evaluate`.
 
-    truth, run: one row an item (query, item, grade; query, item, score or rank), or one row a query with a list of
-    items. One table alone has a grade and a score in each row, or two lists: the items that were returned and the
-    relevant ones. `columns` names columns: `{"query": "user_id"}`, or `{"truth": {...}, "run": {...}}`.
+    truth, run: tables with one row an item (query, item, grade; query, item, score or rank), or one row a query with a
+    list of items. One of the two may be here and not on the cluster: a dict, a frame, a file. One table alone has a
+    grade and a score in each row, or two lists: the items that were returned and the relevant ones. `columns` names
+    columns: `{"query": "user_id"}`, or `{"truth": {...}, "run": {...}}`.
 
     weights: a dict, or a table with a query and a weight column. threads: cores that a task may use, 0 for all.
     Rows of a table have no order, so choices that need one (`ties="input"`, `duplicates="first"`...) are refused,
@@ -56,9 +60,11 @@ def evaluate(
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     plans = make_plans(metrics, convention, choices)
     alignments(plans)  # or an error, before any work is sent
+    if not (is_spark(truth) or is_spark(run)):
+        raise TypeError("neither the truth nor the run is a Spark table; use rs.evaluate")
     given = roles_of(columns, "predictions")
     alone = run is None and weights is None
-    beside = find_two_lists(truth.columns, given, _lists_in(truth)) if alone else None
+    beside = _two_lists(truth, given) if alone else None
     sides = _both_lists(truth, *beside, given) if beside else _sides(truth, run, columns)
     feeding = _feeding(sides["truth"], sides["run"])
     refuse_unknown(plans, feeding)
@@ -106,22 +112,33 @@ class _Side:
         """The type of a column, or of what is in its lists."""
         return dict(self.frame.dtypes)[role].removeprefix("array<").removesuffix(">")
 
+    def with_text(self, role: str) -> _Side:
+        """The same with ids as strings."""
+        lists = dict(self.frame.dtypes)[role].startswith("array<")
+        return replace(
+            self, frame=self.frame.withColumn(role, F.col(role).cast("array<string>" if lists else "string"))
+        )
 
-def _sides(truth: Table, run: Table | None, columns: Roles | None) -> dict[str, _Side]:
+
+def _sides(truth: Any, run: Any, columns: Roles | None) -> dict[str, _Side]:
     if run is None:
         found = find_all(truth.columns, ROLES["predictions"], "table", roles_of(columns, "predictions"))
         both = {what: {role: found[role] for role in ROLES[what] if role in found} for what in ("truth", "run")}
         sides = {what: _rows(truth, what, roles) for what, roles in both.items()}
     else:
-        sides = {"truth": _side(truth, "truth", columns), "run": _side(run, "run", columns)}
+        sides = {"truth": _side(truth, "truth", columns, run), "run": _side(run, "run", columns, truth)}
     for role in ("query", "item"):
         kinds = {name: side.kind(role) for name, side in sides.items()}
-        if kinds["truth"] != kinds["run"]:
+        if kinds["truth"] != kinds["run"] and (is_path(truth) or is_path(run)):
+            sides = {name: side.with_text(role) for name, side in sides.items()}  # what a file's ids are
+        elif kinds["truth"] != kinds["run"]:
             raise TypeError(f"the truth's {role} column holds {kinds['truth']} but the run's holds {kinds['run']}")
     return sides
 
 
-def _side(frame: Table, what: str, columns: Given | None) -> _Side:
+def _side(frame: Any, what: str, columns: Given | None, beside: Any) -> _Side:
+    if not is_spark(frame):
+        frame, columns = sent(frame, what, columns, beside), None
     found = find_side(frame.columns, what, roles_of(columns, what), is_list=_lists_in(frame))
     return _rows(frame, what, found)
 
@@ -172,6 +189,10 @@ def _lists_in(frame: Table) -> Callable[[str], bool]:
     return lambda name: kinds[name].startswith("array<")
 
 
+def _two_lists(frame: Table, given: Given) -> tuple[str, str] | None:
+    return find_two_lists(frame.columns, given, _lists_in(frame))
+
+
 def _both_lists(frame: Table, judged: str, item: str, given: Given) -> dict[str, _Side]:
     """A table with the returned and the relevant items in each row: nothing has to be shuffled."""
     query = find(frame.columns, "query", "table", given)
@@ -190,7 +211,7 @@ def _weights(weights: Mapping[Id, float] | Table, truth: _Side) -> _Side:
     if isinstance(weights, Mapping):
         rows = [(query, float(weight)) for query, weight in weights.items()]
         frame = truth.frame.sparkSession.createDataFrame(rows, f"query {truth.kind('query')}, weight double")
-    elif hasattr(weights, "dtypes") and hasattr(weights, "mapInArrow"):
+    elif is_spark(weights):
         query = need(weights.columns, "query", "weights", {})
         frame = weights.select(_ids(weights, query, "weights", False).alias("query"), F.col("weight").cast("double"))
     else:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, MEASURES, ROWS, Mean, mean_of, measures, of_rows, parse_order
+from rankstone.sql.functions import KERNELS, ROWS, Mean, mean_of, measures, of_rows, parse_order
 from rankstone.sql.writer import Arguments, Expression, Writer
 
 if TYPE_CHECKING:
@@ -40,15 +40,7 @@ def builders(convention: str | Convention | None) -> dict[str, Build]:
 
 
 def _mean(name: str, rule: Mean) -> Build:
-    def build(to: Writer, arguments: Arguments) -> Expression:
-        if name in MEASURES and rule.ends_at_k and len(arguments) == 3:
-            rec, truth, k = arguments
-            depth = to.read(k)
-            if isinstance(depth, int) and depth > 0:  # what lies below k need not go to Python
-                arguments = (to.call("slice", rec, to.constant(1), to.constant(depth)), truth, k)
-        return rule.write(to, name, arguments)
-
-    return build
+    return lambda to, arguments: rule.write(to, name, arguments)
 
 
 def _of_rows(name: str, otherwise: Build | None) -> Build:

@@ -16,6 +16,7 @@ from rankstone.answers.result import Account, Result, TieRange
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
 from rankstone.measure.parts import Part
+from rankstone.measure.sums import span
 from rankstone.spark import work
 from rankstone.spark.functions import Table
 from rankstone.typing import Id
@@ -44,7 +45,7 @@ class SparkResult(Result):
             plan.label: _Outcome(self, at, plan, means[plan.label][0], whole.finish.get(plan.label))
             for at, plan in enumerate(plans)
         }
-        self._means = {label: (min(found), max(found), whole.moved.get(label, 0)) for label, found in means.items()}
+        self._means = {label: (*span(found), whole.moved.get(label, 0)) for label, found in means.items()}
         self._whole = whole
 
     @property

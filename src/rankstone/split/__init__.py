@@ -6,9 +6,20 @@ then by their other columns; rows alike in every column may take each other's pl
 """
 
 from rankstone.split.cut import at_time, folds, leave_last_out, leave_one_out, per_user, random
+from rankstone.split.negatives import negatives
 from rankstone.split.report import Report, Split
 
-__all__ = ["Report", "Split", "at_time", "folds", "leave_last_out", "leave_one_out", "per_user", "random"]
+__all__ = [
+    "Report",
+    "Split",
+    "at_time",
+    "folds",
+    "leave_last_out",
+    "leave_one_out",
+    "negatives",
+    "per_user",
+    "random",
+]
 
 
 def __dir__() -> list[str]:

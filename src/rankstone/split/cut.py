@@ -22,7 +22,7 @@ def random(
     if not 0 < count < len(data):
         raise ValueError(f"a share of {share} of {len(data)} rows leaves a part empty")
     test = highest(data.alone, np.array([count]), data.at_random(seed))
-    return data.split(test, f"a share of {share} of all rows at random, seed {seed}")
+    return data.split(test, f"{100 * share:g}% of all rows at random, seed {seed}")
 
 
 def per_user(
@@ -48,7 +48,7 @@ def per_user(
     sizes = data.sizes
     if share is not None:
         take = np.minimum(np.rint(_checked_share(share) * sizes).astype(np.int64), np.maximum(sizes - 1, 0))
-        what = f"a share of {share}"
+        what = f"{100 * share:g}%"
     else:
         number = checked_count("count", count)
         take = np.where(sizes > number, number, 0)

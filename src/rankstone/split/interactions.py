@@ -11,7 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.ranked import Bools, Ints
-from rankstone.inputs.arrow import Frame, Kind, as_column, is_a, is_lazy, is_number, is_pandas, one_piece, plain, take
+from rankstone.inputs.arrow import (
+    Frame,
+    Kind,
+    as_column,
+    is_a,
+    is_lazy,
+    is_number,
+    is_pandas,
+    one_piece,
+    plain,
+    refuse_spark,
+    take,
+)
 from rankstone.inputs.roles import ROLES, find_all, need, refuse_unknown
 from rankstone.split.draw import Bits, Groups, Key, blocks, codes, content, dealt, draw_lots, ordinals
 from rankstone.split.report import Report, Split
@@ -243,9 +255,12 @@ def _missing(column: pyarrow.Array) -> Bools | None:
 def _frame(frame: Frame) -> Frame:
     import pyarrow as pa
 
+    refuse_spark(frame)
     frame = frame.collect() if is_lazy(frame) else frame
     if is_pandas(frame) or is_a(frame, "polars", "DataFrame") or isinstance(frame, (pa.Table, pa.RecordBatch)):
         return frame
+    if type(frame).__module__.startswith("pyspark."):
+        raise TypeError("a table of Spark is not split where it is; frame.toPandas() or frame.toArrow() brings it here")
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     raise TypeError(f"a frame of pandas, polars or Arrow, not {type(frame).__name__}")

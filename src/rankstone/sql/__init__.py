@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, MEASURES, ROWS, mean_of, measures, of_rows, parse_order
+from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order
 from rankstone.sql.writer import Text
 
 if TYPE_CHECKING:
@@ -82,20 +82,22 @@ def register(connection: Connection, convention: str | Convention | None = None)
     for name in measures():
         rule = mean_of(name, convention)
         for part in rule.parts:
-            _function(connection, f"{name}_{part}", partial(_call, KERNELS[part], name, convention))
-        forms = {n: rule.write(to, name, "abcd"[:n]) for n in (2, 3, 4)}
-        if name in MEASURES and rule.ends_at_k:  # what lies below k need not come here
-            forms[3] = rule.write(to, name, ("a[1:coalesce(try_cast(c as bigint), len(a))]", "b", "c"))
+            known = f"_rankstone_{name}_score" if part == "score" else f"{name}_{part}"
+            _function(connection, known, partial(_call, KERNELS[part], name, convention))
+        scores = {given: to.call(f"_rankstone_{name}_score", *given) for given in _LIST_AND_TRUTH}
+        means = {given: rule.write(to, name, given) for given in _LIST_AND_TRUTH}
         if name in ROWS:  # without k, two columns of numbers may be meant
-            forms[2] = f"_rankstone_{name}(list(a), list(b))"
-        statements.append(_macro(name, forms))
+            means[_LIST_AND_TRUTH[0]] = _of_group(f"_rankstone_{name}", *_LIST_AND_TRUTH[0])
+        statements += [_macro(f"{name}_score", scores), _macro(name, means)]
     for name in ROWS:
         scalar = f"_rankstone_{name}" if name in measures() else f"{name}_score"
         _function(connection, scalar, partial(_call, of_rows, name, convention))
         if name not in measures():
-            forms = {2: f"{scalar}(list(a), list(b))", 3: f"{scalar}(list(a), list(b), any_value(c))"}
-            statements.append(_macro(name, forms))
-    statements += [_macro("struct", {n: f"row({', '.join('abcdefgh'[:n])})" for n in range(1, 9)})]
+            pair = ("actual", "predicted") if ROWS[name] == "f" else ("predicted", "actual")
+            statements.append(_macro(name, {given: _of_group(scalar, *given) for given in (pair, (*pair, "options"))}))
+    statements.append(
+        _macro("struct", {tuple("abcdefgh"[:n]): f"row({', '.join('abcdefgh'[:n])})" for n in range(1, 9)})
+    )
     connection.execute(";".join(statements))
     atexit.register(_close, weakref.ref(connection))
 
@@ -114,11 +116,37 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def query(connection: Connection, text: str) -> duckdb.DuckDBPyRelation:
-    """Run a query written for Hive. Returns a DuckDB relation, the last statement's if there are several."""
+def query(connection: Connection, text: str) -> duckdb.DuckDBPyRelation | None:
+    """Run a query written for Hive. Returns a DuckDB relation, the last statement's if there are several.
+
+    `set hivevar:k=2` sets a variable of the connection, which `${k}` stands for from then on.
+    """
     from rankstone.sql.hive import rewritten
 
-    return [connection.sql(statement) for statement in rewritten(text)][-1]
+    known = connection.execute("select name, value::varchar from duckdb_variables()").fetchall()
+    found = None
+    for statements in rewritten(text, dict(known)):
+        if len(statements) > 1:
+            _all_or_none(connection, statements)
+        found = connection.sql(statements[0]) if len(statements) == 1 else None
+    return found
+
+
+def _all_or_none(connection: Connection, statements: Sequence[str]) -> None:
+    """Run statements as one, in the user's transaction if there is one."""
+    now = "select txid_current()"  # without a transaction, each query has its own number
+    own = connection.execute(now).fetchone() != connection.execute(now).fetchone()
+    if own:
+        connection.begin()
+    try:
+        for statement in statements:
+            connection.execute(statement)
+        if own:
+            connection.commit()
+    except BaseException:
+        if own:
+            connection.rollback()
+        raise
 
 
 _ORDER = "STRUCT(descending BOOLEAN, size BIGINT, dedup BOOLEAN, form VARCHAR)"
@@ -147,6 +175,21 @@ def _function(
     connection.create_function(name, function, takes, gives, type=kind, null_handling="special")
 
 
-def _macro(name: str, forms: Mapping[int, str]) -> str:
-    overloads = ", ".join(f"({', '.join('abcdefgh'[:n])}) as {form}" for n, form in forms.items())
+Names = tuple[str, ...]  # of a macro's arguments
+# What a measure of a list takes. DuckDB tells the forms of a macro apart by their number of arguments alone.
+_LIST_AND_TRUTH: Sequence[Names] = (
+    ("rec", "truth"),
+    ("rec", "truth", "k_or_options"),
+    ("rec", "truth", "k", "options"),
+)
+
+
+def _of_group(scalar: str, left: str, right: str, *options: str) -> str:
+    """A function of two lists, of what a group's rows hold."""
+    return Text().call(scalar, f"list({left})", f"list({right})", *(f"any_value({text})" for text in options))
+
+
+def _macro(name: str, forms: Mapping[Names, str]) -> str:
+    """A statement that makes a macro; forms: what stands for it, by the names of its arguments."""
+    overloads = ", ".join(f"({', '.join(given)}) as {form}" for given, form in forms.items())
     return f"create or replace temp macro {name} {overloads}"

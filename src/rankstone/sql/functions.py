@@ -100,15 +100,20 @@ def _measured(
     metric = measures()[name]
     (rec, truth), k, options = _arguments(name, arguments)
     plan = _planned(metric if k is None else f"{metric}@1", _convention(name, convention), options)
+    plan, sizes = replace(plan, label=name), None
     if k is not None:  # any cutoff will do to make the choices; each row has its own
-        plan = replace(plan, arguments={**plan.arguments, "k": _depths(k, rec)})
+        depths = _depths(k, rec)
+        plan = replace(plan, arguments={**plan.arguments, "k": depths})
+        if ends_at_k(plan):
+            rec, sizes = _first(rec, depths)
     source = _source(rec, truth)
     if source.truth.values is not None:
         refuse_unknown([plan], GRADED_ROWS)
     try:
-        found = measure(plan, source.align(plan.alignment).ranked)
+        ranked = source.align(plan.alignment).ranked
+        found = measure(plan, ranked if sizes is None else ranked.replace(retrieved=sizes))
     except QueryError as error:
-        raise ValueError(f"{error.problem} with the truth {truth[error.number].as_py()}") from None
+        raise ValueError(f"{name}: {error.problem} with the truth {_shown(truth[error.number])}") from None
     return plan, found, truth.is_valid().to_numpy(zero_copy_only=False)
 
 
@@ -150,9 +155,9 @@ class Mean:
     """How a convention makes the mean of a measure's rows, as far as SQL can say it."""
 
     averaging: str = "macro"
-    empty: bool = False  # 0 if no row counts
+    of_none: float | None = None  # if no row counts
+    of_zeros: float | None = None  # if rows count, but nothing could be earned in any; of one division for all rows
     root: bool = False  # of the quotient
-    ends_at_k: bool = False  # with a cutoff, what lies below it is never looked at
     problem: str = ""  # what it cannot say
 
     @property
@@ -164,14 +169,18 @@ class Mean:
         """The mean as an expression: of what each row adds to its sums."""
         if self.problem:
             return to.refuse(f"{name}: {self.problem}")
-        top = to.call(f"{name}_top", *arguments)
+        top, other = to.call(f"{name}_top", *arguments), to.constant(self.of_none)
         if self.averaging == "micro":
-            mean = to.operator("/", to.call("sum", top), to.call("sum", to.call(f"{name}_bottom", *arguments)))
+            bottom = to.call("sum", to.call(f"{name}_bottom", *arguments))
+            mean = to.operator("/", to.call("sum", top), to.call("nullif", bottom, to.constant(0.0)))
+            if self.of_zeros != self.of_none:
+                none = to.operator("=", to.call("count", top), to.constant(0.0))
+                other = to.call("if", none, other, to.constant(self.of_zeros))
         else:
             mean = to.call("sum" if self.averaging == "sum" else "avg", top)
         mean = to.call("exp", mean) if self.averaging == "geometric" else mean
         mean = to.call("sqrt", mean) if self.root else mean
-        return to.call("coalesce", mean, to.constant(0.0)) if self.empty else mean
+        return mean if self.of_none is self.of_zeros is None else to.call("coalesce", mean, other)
 
 
 # What an aggregate cannot know.
@@ -195,16 +204,30 @@ on_declare.append(mean_of.cache_clear)
 
 
 def _mean_of(plan: Plan) -> Mean:
-    choices, declaration = plan.choices, plan.metric.declaration
+    choices = plan.choices
     problem = unknown([plan], AGGREGATED)
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
     if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, sqrt):
         problem = problem or "SQL has no such mean; use rs.evaluate"
     summed = by_query(plan).choices["averaging"]
-    ends = declaration.ends_at_k and choices["known"] != "returned" and choices["duplicates"] != "error"
-    ends = ends and plan.arguments.get("ideal") != "retrieved"
+    none, zeros = (choice if isinstance(choice, (int, float)) else None for choice in _without_a_mean(plan))
     rooted = finish is sqrt and summed == "micro"
-    return Mean("macro" if summed == "weighted" else summed, choices["no_queries"] == 0, rooted, ends, problem)
+    return Mean("macro" if summed == "weighted" else summed, none, zeros, rooted, problem)
+
+
+def _without_a_mean(plan: Plan) -> tuple[object, object]:
+    """What stands for the mean of no rows, and of rows in which nothing could be earned."""
+    none, zeros = plan.choices["no_queries"], plan.choices["undefined"]
+    if plan.choices["averaging"] == "one_list":
+        return zeros, zeros
+    return none, zeros if plan.choices["averaging"] == "micro" else none
+
+
+def ends_at_k(plan: Plan) -> bool:
+    """Is what lies below a cutoff never looked at: neither by the metric, nor for an item that comes twice."""
+    whole = plan.arguments.get("ideal") == "retrieved" or plan.arguments.get("nonrelevant") == "list"
+    whole = whole or plan.choices["known"] == "returned" or plan.choices["duplicates"] not in ("count", "once")
+    return plan.metric.declaration.ends_at_k and not whole
 
 
 # -- arguments -----------------------------------------------------------------------------------------------
@@ -295,15 +318,37 @@ def _depths(k: pa.Array, rec: pa.Array) -> int | Ints:
         raise TypeError(f"k must be a whole number, not {k.type}")
     if k.null_count:
         at = int(np.argmax(k.is_null().to_numpy(zero_copy_only=False)))
-        raise ValueError(f"k is null beside the list {rec[at].as_py()}; leave it out to use the whole list")
+        raise ValueError(f"k is null beside the list {_shown(rec[at])}; leave it out to use the whole list")
     ks = k.to_numpy().astype(np.int64, copy=False)
     if len(ks) and ks.min() < 1:
         at = int(ks.argmin())
-        raise ValueError(f"k must be a whole number from 1, not {ks[at]} as beside the list {rec[at].as_py()}")
+        raise ValueError(f"k must be a whole number from 1; beside the list {_shown(rec[at])} it is {ks[at]}")
     return int(ks[0]) if len(ks) and (ks == ks[0]).all() else ks
 
 
+def _shown(row: pa.Scalar, most: int = 5) -> str:
+    """A list for an error, its first items if it is long."""
+    items = row.as_py()
+    if not isinstance(items, list) or len(items) <= most:
+        return repr(items)
+    return f"{repr(items[:most])[:-1]}, ...] of {len(items)} items"
+
+
 # -- lists ---------------------------------------------------------------------------------------------------
+
+
+def _first(lists: pa.Array, k: int | Ints) -> tuple[pa.Array, Ints | None]:
+    """The first k items of each list, and how long the lists were; all, and nothing, where that saves no work."""
+    if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)) or lists.null_count:
+        return lists, None
+    starts = lists.offsets.to_numpy().astype(np.int64)
+    sizes = np.diff(starts)
+    kept = np.minimum(sizes, k)
+    if 2 * kept.sum() > sizes.sum():
+        return lists, None
+    ends = np.append(0, np.cumsum(kept))
+    at = np.arange(ends[-1]) + np.repeat(starts[:-1] - ends[:-1], kept)
+    return type(lists).from_arrays(pa.array(ends, lists.offsets.type), lists.values.take(pa.array(at))), sizes
 
 
 def _source(rec: pa.Array, truth: pa.Array) -> ListPair:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from rankstone.sql.functions import parse_order
@@ -11,19 +13,154 @@ if TYPE_CHECKING:
 
 Tree: TypeAlias = "exp.Expression"  # sqlglot.parse_one("select 1")
 
+# Comments, strings and quoted names, in which a semicolon ends nothing; semicolons; and what lies between.
+_PIECES = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|;|[^'"`;/-]+|.""", re.DOTALL)
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_SETTING = re.compile(r"set\s+(?:(hivevar|hiveconf):)?([^\s=]+)\s*=(.*)", re.DOTALL | re.IGNORECASE)
+# Where Hive finds its functions. DuckDB has ours, and says so where one is missing.
+_FUNCTIONS = re.compile(
+    r"(add\s+(jars?|files?|archives?)|create\s+temporary\s+(function|macro)|source\s+\S*define-\S+)\s", re.IGNORECASE
+)
+NEW = "_rankstone_new"  # the rows that overwrite a table's
 
-def rewritten(text: str) -> list[str]:
-    """A text's statements in DuckDB's SQL."""
-    trees = parsed(text, "hive")
+
+def rewritten(text: str, variables: Mapping[str, str] | None = None) -> Iterator[list[str]]:
+    """What DuckDB is to run for each of a text's statements, one by one.
+
+    variables: what `${hivevar:k}` stands for, as in {"hivevar:k": "2"}; `set` in the text adds to them.
+    """
+    known, some = dict(variables or {}), False
+    for statement in statements(text):
+        some = True
+        filled = _filled(statement, known)
+        if setting := _SETTING.fullmatch(filled):
+            kind, name, value = setting.groups()
+            name = f"{(kind or 'hiveconf').lower()}:{name}"
+            known[name] = value.strip()
+            yield [f"""set variable "{name.replace('"', '""')}" = '{known[name].replace("'", "''")}'"""]
+        elif not _FUNCTIONS.match(f"{filled} "):
+            for tree in parsed(filled, "hive"):
+                yield _translated(tree)
+    if not some:
+        raise ValueError("there is no statement to run")
+
+
+def statements(text: str) -> Iterator[str]:
+    """A text's statements, without comments. `/*+ broadcast(t) */` is none."""
+    found = ""
+    for piece in _PIECES.findall(f"{text}\n;"):
+        if piece.startswith(("--", "/*")) and not piece.startswith("/*+"):
+            found += " " + "\n" * piece.count("\n")  # so that an error counts lines as the user does
+        elif piece != ";":
+            found += piece
+        else:
+            if found.strip():
+                yield found.strip()
+            found = ""
+
+
+def _filled(statement: str, known: Mapping[str, str]) -> str:
+    """A statement with its variables filled in, in strings too, as Hive does it."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] if ":" in match[1] else f"hivevar:{match[1]}"
+        if name not in known:
+            raise ValueError(f"{match[0]} has no value; write before it: set {name}=...;")
+        return known[name]
+
+    return _VARIABLE.sub(value, statement)
+
+
+def _translated(tree: Tree) -> list[str]:
+    """A statement of Hive as DuckDB's, which may be several."""
+    from sqlglot import errors, exp
+
+    _refuse_untranslatable(tree)
+    for how in list(tree.find_all(exp.Hint, exp.FileFormatProperty, exp.RowFormatDelimitedProperty)):
+        how.pop()  # a join is made, or a table stored
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name.lower() == "to_ordered_list":
+            name_the_map(call)
+        elif call.name.lower() == "each_top_k":
+            spread(call)
+    for select in list(tree.find_all(exp.Select)):
+        _explode(select)
+
+    def written(part: Tree) -> str:
+        try:
+            return part.sql(dialect="duckdb", unsupported_level=errors.ErrorLevel.RAISE)
+        except errors.UnsupportedError as error:
+            raise ValueError(f"DuckDB cannot run the query: {error}") from None
+
+    if not (isinstance(tree, exp.Insert) and tree.args.get("overwrite")):
+        return [written(tree)]
+    # The new rows may come from the old ones, so they are made first.
+    tree.set("overwrite", False)
+    made, names = tree.expression.copy(), tree.args.get("with_") or tree.args.get("with")
+    for key in ("with_", "with"):
+        tree.set(key, None)
+    tree.set("expression", exp.select("*").from_(NEW))
+    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    rows = f"{written(names)} {written(made)}" if names else written(made)
+    return [
+        f"create temp table {NEW} as {rows}",
+        f"delete from {written(table)}",
+        written(tree),
+        f"drop table {NEW}",
+    ]
+
+
+def _refuse_untranslatable(tree: Tree) -> None:
     from sqlglot import exp
 
-    for tree in trees:
-        for call in list(tree.find_all(exp.Anonymous)):
-            if call.name.lower() == "to_ordered_list":
-                name_the_map(call)
-            elif call.name.lower() == "each_top_k":
-                spread(call)
-    return [tree.sql(dialect="duckdb") for tree in trees]
+    if type(tree).__name__ == "MultitableInserts":
+        raise ValueError("several inserts from one table: write each of them as 'insert ... select ... from ...'")
+    if isinstance(tree, exp.Insert):
+        if isinstance(tree.this, exp.Directory):
+            raise ValueError("DuckDB writes files with: copy (select ...) to 'name.csv'")
+        if tree.find(exp.Partition) is not None:
+            raise ValueError("a table of DuckDB has no partitions; leave out 'partition', and select the column")
+
+
+def _explode(select: Tree) -> None:
+    """`explode(map) as (key, value)` as two columns, and lateral views as joins."""
+    from sqlglot import exp
+
+    columns: list[Tree] = []
+    for column in select.expressions:
+        if isinstance(column, exp.Aliases) and type(column.this) is exp.Explode:
+            opened = _opened(column.this, len(column.expressions))
+            columns += [exp.alias_(part, name) for part, name in zip(opened, column.expressions, strict=True)]
+        else:
+            columns.append(column)
+    select.set("expressions", columns)
+    for view in select.args.get("laterals") or []:
+        alias = view.args.get("alias") or exp.TableAlias()
+        rows = exp.Subquery(this=exp.select(*_opened(view.this, len(alias.columns))))
+        outer = view.args.get("outer") or isinstance(view.this, exp.ExplodeOuter)
+        how = {"side": "LEFT", "on": exp.true()} if outer else {"kind": "CROSS"}
+        select.append("joins", exp.Join(this=exp.Lateral(this=rows, alias=alias), **how))
+    select.set("laterals", None)
+
+
+def _opened(call: Tree, count: int) -> list[Tree]:
+    """The columns that explode makes: an array's items, maybe behind their places, or a map's keys and values."""
+    from sqlglot import exp
+
+    def of(content: Tree, *functions: str) -> Tree:
+        for function in functions:
+            content = exp.Anonymous(this=function, expressions=[content])
+        return exp.Explode(this=content.copy())
+
+    content, places = call.this, isinstance(call, exp.Posexplode)
+    if places and count == 2:
+        return [of(content, "len", "range"), of(content)]
+    if isinstance(call, exp.Explode) and not places and count in (1, 2):
+        return [of(content)] if count == 1 else [of(content, "map_keys"), of(content, "map_values")]
+    raise ValueError(
+        f"{call.sql(dialect='hive')}: a lateral view is of 'explode(array) t as item', 'explode(map) t as key, value' "
+        "or 'posexplode(array) t as place, item', its columns named"
+    )
 
 
 def parsed(text: str, dialect: str) -> list[Tree]:

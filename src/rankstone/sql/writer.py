@@ -44,7 +44,7 @@ class Text:
         return f"({left} {sign} {right})"
 
     def constant(self, value: Constant) -> str:
-        return f"{value!r}::double"
+        return "null::double" if value is None else f"{value!r}::double"
 
     def refuse(self, problem: str) -> str:
         quoted = problem.replace("'", "''")

@@ -18,7 +18,7 @@ Data = bytes | mmap.mmap
 
 _QRELS, _PREFS = "qid iter docno rel", "qid jg jsg docno rel_level"
 _RESULTS, _ZSCORES = "qid iter docno rank sim run_id", "qid measure mean stddev"
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
+_NUMBER = re.compile(rb"[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
 _TOO_LARGE = 2**31  # for a grade
 
 
@@ -180,8 +180,9 @@ def _content(path: str) -> Data:
 
 def whole(text: str) -> int:
     """The whole number that a text starts with, or 0."""
-    match = re.match(r"\s*([+-]?\d+)", text)
-    return int(match[1]) if match else 0
+    found = re.match(r"\s*([+-]?)0*(\d{0,99})", text)  # Python reads no more than some thousand digits
+    assert found
+    return int(found[1] + (found[2] or "0"))
 
 
 def real(text: str) -> float:

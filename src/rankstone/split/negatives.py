@@ -1,0 +1,105 @@
+"""Items that a user of the test has nothing to do with, drawn at random: `rs.split.negatives(*split, n=99)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankstone.align.ranked import Ints
+from rankstone.inputs.arrow import Frame, is_pandas, take
+from rankstone.split.draw import Bits, codes, content, draw_lots, mixed
+from rankstone.split.interactions import Interactions, checked_count
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_PAIRS = 1 << 16  # of users and items that are looked at together, so that they stay in the cache
+
+
+def negatives(
+    train: Frame,
+    test: Frame,
+    n: int = 100,
+    *,
+    per: Literal["user", "positive"] = "user",
+    seed: int = 0,
+    columns: Mapping[str, str] | None = None,
+) -> Frame:
+    """Items to be ranked beside those of the test: n for each user of the test, or for each of the user's rows there.
+
+    They are drawn from all items of the two parts, each with the same chance and none twice, but never one that the
+    user has in either part. The answer is a frame of the test's kind with its columns of users and items.
+    """
+    if per not in ("user", "positive"):
+        raise ValueError(f"per={per!r}; choose 'user' or 'positive'")
+    parts = [Interactions(part, columns, 1) for part in (train, test)]
+    users, items = (_together(parts, role) for role in ("query", "item"))
+    (user, _), (item, _) = (_numbered(column) for column in (users, items))
+    first = len(parts[0])  # row of the test
+    known, first_of_item = np.unique(item, return_index=True)
+    tested, first_of_user, rows = np.unique(user[first:], return_index=True, return_counts=True)
+    order = np.argsort(first_of_user)  # as they come in the test
+    tested, first_of_user, rows = tested[order], first_of_user[order] + first, rows[order]
+    wanted = checked_count("n", n) * (rows if per == "positive" else np.ones_like(rows))
+
+    seen = np.unique(user * len(known) + item)
+    lots = draw_lots([content(take(users, first_of_user))], seed), mixed(content(take(items, first_of_item)).copy())
+    left = len(known) - np.bincount(seen // len(known), minlength=int(user.max()) + 1)[tested]
+    if (wanted > left).any():
+        at = int(np.argmax(wanted > left))
+        who = users[int(first_of_user[at])].as_py()
+        raise ValueError(
+            f"user {who!r} has {left[at]:,} of {len(known):,} items left, and {wanted[at]:,} are asked for"
+        )
+    drawn = _drawn(*lots, tested, wanted, seen)
+    chosen = {"query": take(users, np.repeat(first_of_user, wanted)), "item": take(items, first_of_item[drawn])}
+    return _like(parts[1].frame, {parts[1].names[role]: column for role, column in chosen.items()})
+
+
+def _together(parts: list[Interactions], role: str) -> pyarrow.Array:
+    """A column of the training part, and below it the same of the test."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    train, test = (part.columns[role] for part in parts)
+    if train.type != test.type:
+        if not (types.is_integer(train.type) and types.is_integer(test.type)):
+            name = parts[1].names[role]
+            raise TypeError(f"column {name!r} holds {test.type} in the test and {train.type} in training")
+        train, test = train.cast(pa.int64()), test.cast(pa.int64())
+    return pa.concat_arrays([train, test])
+
+
+def _numbered(column: pyarrow.Array) -> tuple[Ints, int]:
+    """Ids as numbers from 0 without gaps."""
+    known, number = np.unique(codes(column)[0], return_inverse=True)
+    return number, len(known)
+
+
+def _drawn(of_user: Bits, of_item: Bits, tested: Ints, wanted: Ints, seen: Ints) -> Ints:
+    """For one user after another, the items with the highest lots that the user has not seen."""
+    count, drawn = len(of_item), []
+    step = max(_PAIRS // count, 1)
+    for begin in range(0, len(tested), step):
+        block = slice(begin, begin + step)
+        lots = mixed(of_user[block, None] + of_item[None, :])
+        for row, (user, number) in enumerate(zip(tested[block], wanted[block], strict=True)):
+            own = seen[slice(*np.searchsorted(seen, [user * count, (user + 1) * count]))] - user * count
+            lots[row, own] = 0
+            highest = np.argpartition(lots[row], count - number)[count - number :]
+            drawn.append(highest[np.argsort(lots[row, highest])[::-1]])
+    return np.concatenate(drawn)
+
+
+def _like(frame: Frame, columns: dict[str, pyarrow.Array]) -> Frame:
+    """A table in the kind that a frame has."""
+    import pyarrow as pa
+
+    table = pa.table(columns)
+    if is_pandas(frame):
+        return table.to_pandas().astype({name: frame[name].dtype for name in columns})
+    if isinstance(frame, pa.RecordBatch):
+        return table.combine_chunks().to_batches()[0]
+    return table if isinstance(frame, pa.Table) else type(frame)(table)

@@ -1,0 +1,83 @@
+"""The core's own threads, and several Python threads in the core at once: the answer of one thread alone.
+
+`make sanitize` runs these under ThreadSanitizer too.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import rankstone as rs
+from rankstone import _core
+from rankstone.inputs.source import Align
+
+ROWS = 100_000  # enough for the core to share them out
+CHANCE = np.random.default_rng(7)
+QUERY = CHANCE.integers(0, 50, ROWS)
+ITEM = np.arange(ROWS) % 997
+TEXT = pa.array([f"item {number}" for number in ITEM])
+SCORE = CHANCE.integers(0, 500, ROWS) / 8
+TREC = b"".join(b"q%d Q0 d%d 1 %f t\n" % row for row in zip(QUERY, ITEM, SCORE, strict=True))  # several pieces
+
+
+def columns(items: Any, threads: int) -> Any:
+    how = Align(duplicates="best", truth_duplicates="first", threads=threads)
+    return _core.align_columns(QUERY[:2000], items[:2000], None, QUERY, items, SCORE, how)[2:14]
+
+
+def dense(threads: int) -> Any:
+    scores = SCORE.reshape(-1, 100)
+    return _core.align_dense(scores, (scores > 50).astype(float), None, Align(threads=threads))[2:14]
+
+
+def stream(items: Any, threads: int) -> Any:
+    made = _core.Stream(QUERY[:2000], items[:2000], None, Align(duplicates="count", truth_duplicates="first"))
+    found = made.find(QUERY, items, SCORE, threads)
+    made.count(QUERY, items, SCORE, threads)
+    return [found, *made.result(Align(threads=threads))[2:14]]
+
+
+def text(threads: int) -> Any:
+    ids, numbers = _core.parse_trec(TREC, "i-i-n-", threads=threads)
+    return [*(pa.array(column).to_numpy(zero_copy_only=False) for column in ids), *numbers]  # type: ignore[union-attr]
+
+
+CALLS: dict[str, Callable[[int], Any]] = {
+    "columns": lambda threads: columns(ITEM, threads),
+    "columns of text": lambda threads: columns(TEXT, threads),
+    "matrices": dense,
+    "stream": lambda threads: stream(ITEM, threads),
+    "stream of text": lambda threads: stream(TEXT, threads),
+    "TREC": text,
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_four_threads_inside_and_two_outside(call: str) -> None:
+    alone = CALLS[call](1)
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(CALLS[call], [4, 4]):
+            for one, other in zip(alone, found, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_one_stream_fed_by_several_threads() -> None:
+    truth = rs.columns(query=QUERY[:900], item=ITEM[:900], grade=np.ones(900))
+    batches = [
+        {"query": QUERY[at : at + 5000], "item": ITEM[at : at + 5000], "score": SCORE[at : at + 5000]}
+        for at in range(0, ROWS, 5000)
+    ]
+    choices: Any = {"duplicates": "count", "truth_duplicates": "first"}
+    several, alone = (rs.Stream(truth, ["ap", "ndcg@10"], threads=2, **choices) for _ in range(2))
+    with ThreadPoolExecutor(4) as pool:
+        for work in (several.find, several.count):
+            list(pool.map(work, batches))
+    for batch in batches:
+        alone.find(batch)
+    for batch in batches:
+        alone.count(batch)
+    assert dict(several.compute()) == dict(alone.compute())

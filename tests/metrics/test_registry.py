@@ -1,0 +1,92 @@
+"""How metrics are written: several in one text, cutoffs, and the names that other tools have for them."""
+
+import re
+
+import pytest
+
+import rankstone as rs
+from rankstone.metrics import registry
+
+TRUTH = {"q": {"a": 2, "b": 1}}
+RUN = {"q": ["b", "x", "a"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("ndcg@10,ap", ["ndcg@10", "ap"]),
+        (" ndcg@10 , ap ", ["ndcg@10", "ap"]),
+        ("recall@{5,10},ap", ["recall@5", "recall@10", "ap"]),
+        ("ndcg@5,10", ["ndcg@5", "ndcg@10"]),
+        ("P_5,10", ["precision@5", "precision@10"]),
+        ("recall@{1..3,10}", ["recall@1", "recall@2", "recall@3", "recall@10"]),
+        ("ap(divisor='min(relevant,k)')@5,rr", ["ap(divisor='min(relevant,k)')@5", "rr"]),
+        ("f(beta=2, precision_divisor='k'),f", ["f(beta=2, precision_divisor='k')", "f"]),
+    ],
+)
+def test_several_in_one_text(text, names):
+    assert [str(metric) for metric in rs.Metric.parse(text)] == names
+    assert list(rs.evaluate(TRUTH, RUN, text)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ndcg@10,", "cannot read metric ''"),
+        ("ndcg@10,,ap", "cannot read metric ''"),
+        ("ndcg@10,foo", "unknown metric 'foo'"),
+        ("10,ap", "unknown metric '10'"),
+        ("recall@{3..1}", "there is no number from 3 up to 1"),
+        ("recall@{0..2}", "k must be a whole number from 1, not 0"),
+        ("ndcg@10-", "cutoff '10-' is not a whole number"),
+        ("R_2", "unknown metric 'R_2'"),  # neither the coefficient of determination nor recall
+        ("IPrec@5", "must lie between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_read(text, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        rs.Metric.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        # trec_eval and pytrec_eval
+        ("ndcg_cut_10", "ndcg@10"), ("ndcg_cut.10", "ndcg@10"), ("map_cut_10", "ap@10"), ("P_5", "precision@5"),
+        ("recall_5", "recall@5"), ("success_5", "hit_rate@5"), ("recip_rank", "rr"), ("Rprec", "r_precision"),
+        ("iprec_at_recall_0.10", "iprec(recall=0.1)"), ("11pt_avg", "iprec11"), ("gm_map", "gmap"),
+        ("infAP", "infap"), ("set_P", "precision"), ("set_recall", "recall"), ("set_F", "f"),
+        # ir_measures
+        ("AP(rel=2)@100", "ap(threshold=2)@100"), ("nDCG(dcg='exp-log2')@10", "ndcg(gain='exp2')@10"),
+        ("nDCG(dcg='log2')", "ndcg(gain='linear')"), ("IPrec@0.1", "iprec(recall=0.1)"),
+        ("IPrec(rel=2)@0.1", "iprec(recall=0.1, threshold=2)"), ("RBP(p=0.9)", "rbp(p=0.9)"), ("SetP", "precision"),
+        ("SetR", "recall"), ("SetF(beta=2)", "f(beta=2)"), ("NumRelRet", "num_rel_ret"), ("Judged@10", "judged@10"),
+        ("NumRet(rel=2)", "num_rel_ret(threshold=2)"),
+        # ranx
+        ("ndcg_burges@10", "ndcg(gain='exp2')@10"), ("dcg_burges@3", "dcg(gain='exp2')@3"), ("rbp.95", "rbp(p=0.95)"),
+        ("r-precision", "r_precision"), ("hits@5", "num_rel_ret(averaging='macro')@5"),
+        # torchmetrics
+        ("RetrievalNormalizedDCG", "ndcg"), ("retrieval_reciprocal_rank", "rr"), ("RetrievalHitRate", "hit_rate"),
+        ("RetrievalRPrecision", "r_precision"), ("RetrievalFallOut", "fallout"), ("RetrievalAUROC", "auc"),
+        # RecBole, rectools, BEIR, MTEB and papers
+        ("hit_ratio@2", "hit_rate@2"), ("HitRate@2", "hit_rate@2"), ("LogLoss", "logloss"), ("F1Beta@5", "f@5"),
+        ("NDCG@10", "ndcg@10"), ("ndcg_at_10", "ndcg@10"), ("mean_average_precision", "ap"),
+        ("mean_reciprocal_rank@10", "rr@10"),
+    ],
+)  # fmt: skip
+def test_names_of_other_tools(theirs, ours):
+    """They are read, never printed."""
+    assert [str(metric) for metric in rs.Metric.parse(theirs)] == [ours]
+
+
+def test_a_metric_of_ones_own_is_nearer_than_another_tools_name(monkeypatch):
+    for name in ("_DECLARED", "_NAMES"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+
+    @rs.metric("hits", formula="hits(k)")
+    def hits(ranking: rs.Ranking, *, k=None):
+        """Hits."""
+        return rs.Ratio(ranking.hits(k), ranking.one)
+
+    assert rs.Metric.parse("hits@5") == (hits @ 5,)
+    registry.parse.cache_clear()
