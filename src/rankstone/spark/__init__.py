@@ -11,3 +11,7 @@ from rankstone.spark.functions import register
 from rankstone.spark.result import SparkResult
 
 __all__ = ["SparkResult", "evaluate", "register", "sql"]
+
+
+def __dir__() -> list[str]:
+    return __all__
