@@ -31,9 +31,7 @@ def queried(side: object) -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ImportError(
-            f"{side!r} is a query, and DuckDB is not installed: pip install duckdb"
-        ) from None
+        raise ImportError(f"{side!r} is a query, and DuckDB is not installed: pip install duckdb") from None
     connection = duckdb.default_connection().cursor()
     connection.execute("set python_scan_all_frames = true")  # a frame is a table by its variable's name
     try:
@@ -161,8 +159,15 @@ def _listed(side: Mapping[Id, Any], what: str) -> Lists:
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
     sizes = [len(content) for content in side.values()]
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    valued = as_column("grade" if what == "truth" else "score", values)
+    valued = None if in_order(side) else as_column("grade" if what == "truth" else "score", values)
     return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
+
+
+def in_order(side: object) -> bool:
+    """Are all of its lists in an order of the caller's, which rows of items cannot tell of a truth."""
+    if isinstance(side, Mapping):
+        return bool(side) and all(isinstance(content, (list, tuple)) for content in side.values())
+    return isinstance(side, Lists) and side.query is not None and side.values is None
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
