@@ -123,6 +123,9 @@ def test_a_query_with_nothing_relevant_counts(tmp_path: Path) -> None:
             assert rs.evaluate(truth, run, "rr")["rr"] == expected
     with pytest.raises(ValueError, match="query 'q2' of the truth has no items"):
         evaluate_file(path, csv, "rr")
+    for truth in (judged, {"q1": ["c1"]}):
+        with pytest.raises(ValueError, match="run queries: row 1 is null"):
+            rs.evaluate(truth, pa.table({"query": ["q1", None], "item": ["c1", "c1"], "score": [1.0, 2.0]}), "rr")
 
 
 def test_both_sides_in_one_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.dicts import plain_dict
@@ -117,6 +118,9 @@ def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
 
     side = as_columns(side, what)
     codes = pc.dictionary_encode(plain(side.query))
+    if codes.indices.null_count:
+        row = int(np.argmax(codes.indices.is_null().to_numpy(zero_copy_only=False)))
+        raise DataError(f"{what} queries: row {row} is null", "missing", what, row=row)
     rows = codes.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(rows, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
