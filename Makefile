@@ -106,7 +106,7 @@ $(SANITIZE)/%/.package: $(SOURCES) | $(VENV)/bin/pip
 $(FUZZ)/core: tests/fuzz/core.cpp $(CORE) | $(CLANG)
 	@echo "building the fuzzer of the core"
 	@mkdir -p $(FUZZ)/corpus
-	@$(CLANG) -std=c++20 -O1 -g -pthread -DRANKSTONE_SANITIZE -Icore \
+	@LD_LIBRARY_PATH=build/clang/usr/lib/$$($(CXX) -print-multiarch) $(CLANG) -std=c++20 -O1 -g -pthread -DRANKSTONE_SANITIZE -Icore \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 		$< $(filter-out core/bind.cpp core/dicts.cpp core/error.cpp,$(wildcard core/*.cpp)) -o $@
 

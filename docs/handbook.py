@@ -33,7 +33,10 @@ import recorded
 K = 3
 EXAMPLE = """\
 truth = {"u1": {"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}}
-run = {"u1": {"a": 0.9, "d": 0.8, "x": 0.6, "b": 0.5}, "u2": {"x": 0.7, "b": 0.4, "a": 0.1}}
+run = {
+    "u1": {"a": 0.9, "d": 0.8, "x": 0.6, "b": 0.5},
+    "u2": {"x": 0.7, "b": 0.4, "a": 0.1},
+}
 """
 RATED = EXAMPLE.replace(
     '"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}', '"a": 5, "b": 4, "c": 3, "d": 1}, "u2": {"b": 4}'
@@ -86,7 +89,7 @@ def _metric(row: Declaration) -> str:
             *(line for one in paragraphs for line in (re.sub(r"\s+", " ", one.strip()), "")),
             _mathml(told.latex),
             "",
-            f"`{told.formula}`",
+            f"`{told.formula}`{_by_default(row)}",
             "",
             *([f"Also called {', '.join(f'`{one}`' for one in row.aliases)}.", ""] if row.aliases else []),
             "## When to use it",
@@ -109,6 +112,18 @@ def _metric(row: Declaration) -> str:
             *_who(row, named),
         ]
     )
+
+
+def _by_default(row: Declaration) -> str:
+    """Which parameters the formula has as numbers."""
+    said = [
+        f"`{name}={value}`" for name, value in row.defaults.items() if f"<{name}>" in row.formula and _is_number(value)
+    ]
+    return f", with {' and '.join(said)}, as by default" if said else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _example(row: Declaration, named: str) -> list[str]:
@@ -148,9 +163,9 @@ def _who(row: Declaration, named: str) -> list[str]:
     ours = rs.define(named)
     groups: dict[tuple[str, str], list[str]] = {}
     for answer in found:
-        apart = _apart(ours, rs.define(named, convention=answer.convention))
+        apart = _apart(ours, rs.define(named, convention=answer.convention, **answer.choices))
         link = f"{answer.tool} ([{answer.convention}](../conventions/{answer.convention}.md))"
-        groups.setdefault((answer.number, apart), []).append(link)
+        groups.setdefault((answer.number(4), apart), []).append(link)
     own = rs.metrics[row.name](data.run, truth=data.truth, **({"k": K} if row.takes_k else {}))
     lines = [f"| {number} | {', '.join(links)} | {apart} |" for (number, apart), links in groups.items()]
     grades = ", ".join(f"{item}: {grade}" for item, grade in data.truth.items())
@@ -205,7 +220,8 @@ def _conventions_index() -> str:
 def _convention(one: rs.Convention) -> str:
     metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
     example = RATED if one.choices.get("threshold") == ">3" else EXAMPLE  # else nothing would be relevant
-    code = f'import rankstone as rs\n\n{example}print(rs.evaluate(truth, run, {metrics}, convention="{one.name}"))'
+    call = f'rs.evaluate(truth, run, metrics, convention="{one.name}")'
+    code = f"import rankstone as rs\n\n{example}metrics = {metrics}\nprint({call})"
     said = [f"| `{name}` | `{value!r}` | {_meaning(name)} |" for name, value in one.choices.items()]
     table = ["| choice | here | about |", "|---|---|---|", *map(_cell_safe, said), ""]
     return "\n".join(
@@ -284,12 +300,12 @@ def _compared(name: str, title: str) -> list[str]:
     """The tools' numbers for one list."""
     data = recorded.case(name)
     asked = [(metric, k) for k in data.cutoffs for metric in COMPARED]
-    usual = [f"{rs.metrics[metric](data.run, truth=data.truth, k=k):.4f}" for metric, k in asked]
+    usual = [f"{rs.metrics[metric](data.run, truth=data.truth, k=k):.3f}" for metric, k in asked]
     tools: dict[str, dict[tuple[str, int], str]] = {}
     for metric, k in asked:
         for answer in recorded.answers(name, metric, k):
             link = f"{answer.tool} ([{answer.convention}](conventions/{answer.convention}.md))"
-            tools.setdefault(link, {})[metric, k] = answer.number
+            tools.setdefault(link, {})[metric, k] = answer.number(3)
     alike: dict[tuple[str, ...], list[str]] = {}
     for link, numbers in tools.items():
         alike.setdefault(tuple(numbers.get(cell, DASH) for cell in asked), []).append(link)

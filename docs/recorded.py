@@ -17,7 +17,14 @@ class Answer(NamedTuple):
 
     tool: str  # "ranx 0.3.21"
     convention: str  # that follows it
-    number: str
+    choices: dict[str, Any]  # that go with it
+    value: float | str
+
+    def number(self, digits: int) -> str:
+        """As it is printed: `0.5000`, `NaN`, `error`, or `none` where it gave nothing."""
+        if isinstance(self.value, str):
+            return "error" if self.value.startswith("ERR") else "NaN" if self.value == "NaN" else "none"
+        return f"{self.value:.{digits}f}"
 
 
 class Case(NamedTuple):
@@ -43,7 +50,9 @@ def answers(name: str, metric: str, k: int | None) -> list[Answer]:
         word = next((word for word in _words(library, metric, k) if word in recorded), None)
         if word is not None:
             version = tools["libraries"][library]["version"]
-            found.append(Answer(f"{library} {version}", convention, _number(recorded[word])))
+            choices = rosetta.ALWAYS.get((library, word.partition("@")[0]), {})
+            (value,) = recorded[word]["per_user"].values()
+            found.append(Answer(f"{library} {version}", convention, choices, value))
     return found
 
 
@@ -54,10 +63,3 @@ def _words(library: str, metric: str, k: int | None) -> list[str]:
     cut = "" if k is None else f"@{k}"
     words = [word for word, ours in rosetta.NAMES.items() if ours == metric]
     return [f"{word}{variant}{pool}{cut}" for word in words for variant in plain for pool in ("", "{full}")]
-
-
-def _number(recorded: Any) -> str:
-    (value,) = recorded["per_user"].values()
-    if isinstance(value, str):
-        return "error" if value.startswith("ERR") else "NaN" if value == "NaN" else "none"
-    return f"{value:.4f}"

@@ -333,9 +333,9 @@ def test_on_the_whole_set():
     told = rs.explain(truth, run, "rr(threshold=1)", convention=(one, other))
     assert told.query is None
     assert told.queries == 3
-    assert told.values == pytest.approx(((1 / 2 + 0 + 0) / 3, (1 + 0) / 2))
-    assert {one.choice: one.queries for one in told.shares} == {"ties": 1, "missing": 1}
-    assert told.idle == ["undefined"]  # rr could always be earned
+    assert told.values == pytest.approx(((1 / 2 + 0 + 0) / 3, (1 + 1) / 2))  # c has no relevant item
+    assert {one.choice: one.queries for one in told.shares} == {"ties": 1, "missing": 1, "undefined": 1}
+    assert told.idle == []
 
 
 @settings(max_examples=60)

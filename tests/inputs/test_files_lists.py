@@ -123,6 +123,9 @@ def test_a_query_with_nothing_relevant_counts(tmp_path: Path) -> None:
             assert rs.evaluate(truth, run, "rr")["rr"] == expected
     with pytest.raises(ValueError, match="query 'q2' of the truth has no items"):
         evaluate_file(path, csv, "rr")
+    for truth in (judged, {"q1": ["c1"]}):
+        with pytest.raises(ValueError, match="run queries: row 1 is null"):
+            rs.evaluate(truth, pa.table({"query": ["q1", None], "item": ["c1", "c1"], "score": [1.0, 2.0]}), "rr")
 
 
 def test_both_sides_in_one_file(tmp_path: Path) -> None:
@@ -213,6 +216,9 @@ def test_bad_lists_in_parquet(tmp_path: Path, column: str, values: Any, said: st
         ('{"q1": ["a"],\n "q2": ["b"', "2: is not JSON: Expecting ',' delimiter"),
         ('{"q1": ["a"],\n "q2": ["b"]', "2: is not JSON: it ends too early"),
         ('{"q1": ["a"]}\n]', "2: is not JSON: there is more after its end"),
+        ('{"q1": {"\\ud800": 1}}', "1: query 'q1': item '?' is not valid UTF-8"),
+        ('{"q1": ["a", "\\ud800"]}', "1: query 'q1': item '?' is not valid UTF-8"),
+        ('{"q1": {"a": NaN}}', "1: query 'q1': score 'nan' is not a number"),
         ("{}", " has no rows"),
         ("[]", " has no rows"),
         ('[{"query": "q1", "items": ["a"]},\n 7]', "2: expected an object, found 7"),

@@ -1,15 +1,19 @@
 """Files that others made, read and measured; the numbers are theirs, or worked out here by hand."""
 
 import csv
+import json
 import math
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import rankstone as rs
+from rankstone.inputs import batches, files
 from rankstone.inputs.files import read_run, read_truth
 
 Shared = Callable[[str], Path]
@@ -21,6 +25,55 @@ def test_deep_learning_2019(shared: Shared) -> None:
     assert len(set(truth.query.to_pylist())) == 43
     assert len(run.query) == 43 * 1000
     result = rs.evaluate(truth, run, "ndcg@10", convention="trec_eval")
+    assert f"{result['ndcg@10']:.4f}" == "0.4973"
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("form", ["MS MARCO", "ranx", "RAG", "Parquet", "six fields"])
+def test_deep_learning_2019_as_others_write_it(
+    shared: Shared, tmp_path: Path, form: str, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same number from the same lists, read whole or in batches; the ranks are those of the run."""
+    lines = [line.split() for line in shared("data/dl19/run.trec2019-bm25.res").read_text().splitlines()]
+    found: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for query, _, item, _, score, _ in lines:
+        found[query].append((item, float(score)))
+    path = tmp_path / {"ranx": "run.json", "RAG": "run.jsonl", "Parquet": "run.parquet"}.get(form, "run.tsv")
+    if form == "MS MARCO":
+        path.write_text("".join(f"{query}\t{item}\t{rank}\n" for query, _, item, rank, _, _ in lines))
+    elif form == "ranx":
+        path.write_text(json.dumps({query: dict(pairs) for query, pairs in found.items()}))
+    elif form == "RAG":
+        objects = ({"question_id": query, "retrieved_ids": [item for item, _ in found[query]]} for query in found)
+        path.write_text("".join(json.dumps(one) + "\n" for one in objects))
+    elif form == "Parquet":
+        columns = {"query": list(found), "items": [[item for item, _ in found[query]] for query in found]}
+        pq.write_table(pa.table({**columns, "scores": [[score for _, score in found[query]] for query in found]}), path)
+    else:
+        path.write_text("".join("\t".join([line[0], "Exp", *line[2:]]) + "\n" for line in lines))
+    if large:
+        monkeypatch.setattr(files, "LARGE_BYTES", 1)
+        monkeypatch.setattr(batches, "BYTES", 1 << 16)
+    result = rs.evaluate(shared("data/dl19/2019qrels-pass.txt"), path, "ndcg@10", convention="trec_eval")
+    assert f"{result['ndcg@10']:.4f}" == "0.4973"
+    assert any("read as ranks" in line for line in result.remarks()) == (form == "MS MARCO")
+
+
+@pytest.mark.parametrize("form", ["BEIR", "MS MARCO", "ranx"])
+def test_deep_learning_2019_judged_as_others_write_it(shared: Shared, tmp_path: Path, form: str) -> None:
+    lines = [line.split() for line in shared("data/dl19/2019qrels-pass.txt").read_text().splitlines()]
+    path = tmp_path / ("qrels.json" if form == "ranx" else "test.tsv")
+    if form == "BEIR":
+        rows = "".join(f"{query}\t{item}\t{grade}\n" for query, _, item, grade in lines)
+        path.write_text("query-id\tcorpus-id\tscore\n" + rows)
+    elif form == "MS MARCO":
+        path.write_text("".join("\t".join(line) + "\n" for line in lines))
+    else:
+        judged: dict[str, dict[str, int]] = defaultdict(dict)
+        for query, _, item, grade in lines:
+            judged[query][item] = int(grade)
+        path.write_text(json.dumps(judged))
+    result = rs.evaluate(path, shared("data/dl19/run.trec2019-bm25.res"), "ndcg@10", convention="trec_eval")
     assert f"{result['ndcg@10']:.4f}" == "0.4973"
 
 

@@ -43,6 +43,12 @@ def test_a_name_that_is_not_there():
         rs.evaluate(run, metrics="rr", columns={"item": "x"})
 
 
+def test_an_error_names_the_first_of_many_columns():
+    run = pa.table({f"c{at}": [1] for at in range(1000)})
+    with pytest.raises(ValueError, match=r"among 'c0', .*'c19', and 980 more; usual names are"):
+        rs.evaluate(TRUTH, run, "rr")
+
+
 def test_the_value_of_a_run():
     names = ["qid", "docno", "score", "rank"]
     assert find_side(names, "run", {}) == {"query": "qid", "item": "docno", "score": "score"}

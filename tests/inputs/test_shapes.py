@@ -82,6 +82,15 @@ def test_empty_lists_count_in_any_company(other):
     assert (result["rr"], list(result.queries)) == (1 / 2, ["q2", "q1"])
 
 
+def test_the_order_of_a_list_counts_in_any_company():
+    truth, run = {"q": ["a", "b", "c"]}, {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}
+    table = pd.DataFrame({"query": "q", "item": run["q"].keys(), "score": run["q"].values()})
+    expected = rs.evaluate(truth, run, "rbo")["rbo"]
+    assert expected != rs.evaluate({"q": ["c", "a", "b"]}, run, "rbo")["rbo"]
+    assert rs.evaluate(truth, table, "rbo")["rbo"] == expected
+    assert rs.evaluate(rs.lists([["a", "b", "c"]], query=["q"]), table, "rbo")["rbo"] == expected
+
+
 # -- arrays --------------------------------------------------------------------------------------------------
 
 

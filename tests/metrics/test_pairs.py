@@ -91,6 +91,14 @@ def test_infap_of_pooled_and_unpooled_items():
     assert rs.metrics.infap(["a", "p", "x", "c"], truth=truth) == pytest.approx((1 + below) / 2)
 
 
+def test_auc_within_the_list_as_hivemalls_manual_prints_it():
+    """Of the list 1, 3, 2, 6 the items 1 and 2 are relevant; a truth without others has no pairs of judged items."""
+    given = {"truth": [1, 2, 4], "convention": "hivemall"}
+    assert (rs.auc([1, 3, 2, 6], **given), rs.auc([1, 3, 2, 6], k=2, **given)) == (0.75, 1.0)
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], pairs="list") == 3 / 4
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4]) == 1 / 2
+
+
 @pytest.mark.parametrize("choice", [{"pairs": "list"}, {"known": "returned"}])
 def test_auc_of_k_places_needs_ranks_of_their_own(choice):
     """Two items at rank 2 are three items at ranks up to 2."""

@@ -646,11 +646,11 @@ def evaluate(name, k, params, truth, run, choices):
         raise RefusedError
     if options["extra"] == "error" and any(query not in truth for query in run):
         raise RefusedError
-    if options["empty_list"] == "error" and any(query in run and not run[query] for query in truth):
-        raise RefusedError
     queries = list(truth)
     if options["extra"] == "zero":
         queries += [query for query in run if query not in truth]
+    if options["empty_list"] == "error" and any(query in run and not run[query] for query in queries):
+        raise RefusedError
     graded = {query: as_grades(truth.get(query, {})) for query in queries}
     if options["known"] == "returned" and name not in AGREEMENT:
         unjudged = any(item not in graded[query] for query in queries for item in run.get(query, ()))

@@ -20,6 +20,7 @@ LATE = {
     ("cli", "*"),
     ("metrics.registry", "measure.single"),  # a metric that is called measures a list
     ("metrics.registry", "conventions.convention"),  # and one that is given choices checks them
+    ("metrics.registry", "answers.definition"),  # and `help` tells its definition
     ("answers.result", "answers.write"),  # the writers bring Arrow
     ("measure.evaluate", "inputs.files"),  # a quick start: most runs are in memory
     ("measure.evaluate", "inputs.tables"),
@@ -31,6 +32,7 @@ LATE = {
 UPWARD = {
     ("measure.evaluate", "spark.evaluate"),
     ("metrics.registry", "measure.single"),
+    ("metrics.registry", "answers.definition"),
     ("metrics.registry", "conventions.convention"),
     ("answers.result", "answers.write"),
 }

@@ -1,8 +1,11 @@
 """The public names, the version, and the words for every choice."""
 
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -136,3 +139,35 @@ def test_arrays_are_the_callers_own():
     item[:] = 0
     assert dict(result) == before
     assert list(result.queries) == [1, 2]
+
+
+@pytest.mark.parametrize("door", ["arrays", "integrations", "spark", "split", "sql"])
+def test_doors_list_what_is_public(door):
+    module = pytest.importorskip(f"rankstone.{door}", exc_type=ImportError)
+    assert dir(module)
+    for name in dir(module):
+        assert not name.startswith("_")
+        with suppress(ImportError):  # some need a library of their own
+            assert getattr(module, name).__module__.startswith("rankstone."), name
+
+
+def test_help_is_the_metrics_own():
+    text = pydoc.render_doc(rs.ndcg, renderer=pydoc.plaintext)
+    for words in (
+        "ndcg: sum of grade / log2(rank+1), over that of the ideal list",
+        "Discounted gain of the first k items, over that of the best possible list.",
+        ">>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)",
+        "Use: Grades of more than two levels",
+        "Beware: Libraries differ in the gain",
+        "ideal (default 'judged'): which items make the ideal list",
+        "    'nonzero': ideal list of all items judged other than 0",
+    ):
+        assert words in text
+    assert "A metric as a value" in pydoc.render_doc(rs.Metric, renderer=pydoc.plaintext)
+
+
+def test_signatures_are_the_metrics_own():
+    names = list(inspect.signature(rs.ndcg).parameters)
+    assert names[:4] == ["ranked", "truth", "k", "gain"]
+    assert "k" not in inspect.signature(rs.bpref).parameters
+    assert list(inspect.signature(rs.Metric).parameters) == ["name", "k", "params"]

@@ -102,7 +102,8 @@ class Confusion(Page):
 
     @property
     def _title(self) -> str:
-        return f"{len(self.queries):,} queries, {'all' if self.k is None else f'the first {self.k:,}'} places"
+        queries = "1 query" if len(self.queries) == 1 else f"{len(self.queries):,} queries"
+        return f"{queries}, {'all' if self.k is None else f'the first {self.k:,}'} places"
 
     def rows(self) -> list[list[str]]:
         cells = {name: f"{total:,.10g}" for name, total in self.to_dict().items()}

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rankstone.conventions.choices import CHOICES
@@ -111,6 +112,23 @@ def define(
     """
     (plan,) = make_plans(parse_one(metric), convention, choices)
     return definition_of(plan, find_convention(convention).with_choices(**choices))
+
+
+def manual(metric: Metric) -> str:
+    """All about a metric: its formula, what it is for, and what each of its parameters can be."""
+    declaration = metric.declaration
+    lines = [f"{metric}: {define(metric).formula}"]
+    if others := [*declaration.aliases, *declaration.spellings]:
+        lines.append(f"also called {', '.join(others)}")
+    lines += ["", cleandoc(declaration.function.__doc__ or "")]
+    for title, text in (("Use", declaration.use), ("Beware", declaration.beware)):
+        if text:
+            lines += ["", f"{title}: {text}"]
+    for name, default in declaration.defaults.items():
+        about = declaration.about[name]
+        lines += ["", f"{name} (default {default!r}): {about.meaning}"]
+        lines += [f"    {word!r}: {about.words.get(word, '')}".rstrip(": ") for word in about.allowed]
+    return "\n".join(lines)
 
 
 def definition_of(plan: Plan, convention: Convention) -> Definition:

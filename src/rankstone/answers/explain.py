@@ -648,7 +648,7 @@ def _number(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.4f}"
+    return f"{round(value, 4) + 0.0:+.4f}"  # no -0.0000
 
 
 def _word(value: Any) -> str:

@@ -539,8 +539,8 @@ def _json(data: Any) -> str:
 
 
 def _metrics(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import define
-    from rankstone.metrics.registry import declared, parse
+    from rankstone.answers.definition import define, manual
+    from rankstone.metrics.registry import Metric, declared, parse
 
     if not arguments.names:
         table = [["metric", "formula"]]
@@ -551,20 +551,10 @@ def _metrics(arguments: argparse.Namespace) -> None:
         return
     for name in arguments.names:
         try:
-            declaration = parse(name)[0].declaration
+            found = parse(name)[0]
         except ValueError as error:
             raise UsageError(str(error)) from None
-        print(f"{declaration.name}: {define(declaration.name).formula}")
-        if declaration.aliases or declaration.spellings:
-            print(f"also called {', '.join([*declaration.aliases, *declaration.spellings])}")
-        print()
-        text = (declaration.function.__doc__ or "").strip()
-        print("\n".join(line.removeprefix("    ") for line in text.split("\n")))
-        for parameter, default in declaration.defaults.items():
-            about = declaration.about[parameter]
-            words = f"; {', '.join(map(repr, about.allowed))}" if about.allowed else ""
-            print(f"\n{parameter} (default {default!r}): {about.meaning}{words}", end="")
-        print()
+        print(manual(Metric(found.name)))
 
 
 def _define(arguments: argparse.Namespace) -> None:

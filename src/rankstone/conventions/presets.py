@@ -527,6 +527,11 @@ PRESETS: Mapping[str, Preset] = {
     "hivemall": {
         "summary": "Hivemall's ranking measures as its manual prints them",
         "choices": {**_HIVEMALL, "ndcg_ideal_depth": "min(k,retrieved)", "ndcg@k_ideal_depth": "k"},
+        "notes": (
+            "auc: pairs within the first k places, of which all that the truth does not name count as not relevant; "
+            "rankstone's own asks for items judged so",
+            "ideal='given': a list of grades is taken in its order; to_ordered_list(relscore, '-reverse') sorts it",
+        ),
     },
     "hivemall-0.5": {
         "summary": "Hivemall since 0.5: average precision over the hits found, an ideal list no longer than the list",

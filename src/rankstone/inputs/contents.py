@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +17,11 @@ def contents_of(value: object, kind: str) -> Contents:
     """Items, and grades or scores if there are any. A rank becomes the score -rank."""
     role = ROLES[kind][2]
     if isinstance(value, dict):
-        return list(value), [to_number(number, role) for number in value.values()]
+        return _ids(list(value)), to_numbers(list(value.values()), role)
     if not isinstance(value, list):
         raise RowError(f"expected a list of items or {{item: {role}}}, found {show(value)}")
     if not value or not isinstance(value[0], (dict, list)):
-        return [to_id(item, "item") for item in value], None
+        return _ids(value), None
     return _objects(value, kind) if isinstance(value[0], dict) else _pairs(value, role)
 
 
@@ -28,7 +29,7 @@ def _pairs(value: list[Any], role: str) -> Contents:
     for pair in value:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RowError(f"expected [item, {role}], found {show(pair)}")
-    return [to_id(item, "item") for item, _ in value], [to_number(number, role) for _, number in value]
+    return _ids([item for item, _ in value]), to_numbers([number for _, number in value], role)
 
 
 def _objects(value: list[Any], kind: str) -> Contents:
@@ -40,14 +41,28 @@ def _objects(value: list[Any], kind: str) -> Contents:
         for name in names.values():
             if not (isinstance(one, dict) and name in one):
                 raise RowError(f"{show(one)} has no {name!r}")
-    items, role = [to_id(one[names["item"]], "item") for one in value], value_role(names)
+    items, role = _ids([one[names["item"]] for one in value]), value_role(names)
     if role is None:
         return items, None
-    numbers = [to_number(one[names[role]], role) for one in value]
+    numbers = to_numbers([one[names[role]] for one in value], role)
     return items, [-rank for rank in numbers] if role == "rank" else numbers
 
 
 # -- values --------------------------------------------------------------------------------------------------
+
+
+def _ids(values: list[Any]) -> list[Any]:
+    kinds = set(map(type, values))
+    if kinds == {int} or (kinds == {str} and "".join(values).isascii()):  # as most are
+        return values
+    return [to_id(value, "item") for value in values]
+
+
+def to_numbers(values: list[Any], role: str) -> list[float]:
+    """Each of them as `to_number` has it."""
+    if set(map(type, values)) == {float} and all(map(math.isfinite, values)):  # as most are
+        return values
+    return [to_number(value, role) for value in values]
 
 
 def to_id(value: object, role: str) -> int | str:

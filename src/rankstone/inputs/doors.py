@@ -14,7 +14,7 @@ from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, 
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Source
-from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, predictions
+from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, in_order, predictions
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
@@ -50,11 +50,11 @@ def find_door(
     else:
         if run is None and is_path(truth):  # a file with both sides in each row
             run = truth
-        judged = _opened(truth, "truth", columns, run)
+        judged = opened(truth, "truth", columns, run)
         if isinstance(judged, Columns) and is_scores(run):
             pair = judged, _scored(judged, run, truth)
         else:
-            pair = judged, _opened(run, "run", columns, truth)
+            pair = judged, opened(run, "run", columns, truth)
     if not all(isinstance(side, _KINDS) for side in pair):
         raise TypeError(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
@@ -82,7 +82,7 @@ def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, ex
     return Dense(run, labels, mask, lengths, exclude.toarray() if is_sparse(exclude) else exclude)
 
 
-def _opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> Side:
+def opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> Side:
     """A truth or a run as a dict, columns or lists; beside: the other."""
     if is_path(side):
         given = side_columns(columns, what, side, [beside])
@@ -97,14 +97,15 @@ def _opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> 
 def _seen(exclude: Truth, columns: Roles | None) -> Columns:
     """What was seen, as rows."""
     given = roles_of(columns, "truth") | {"grade": None}
-    return as_columns(_opened(exclude, "truth", {"truth": given}), "truth")
+    return as_columns(opened(exclude, "truth", {"truth": given}), "truth")
 
 
 def _paired(truth: Side, run: Side, *, files: bool, remarks: tuple[str, ...]) -> Source:
     """A truth and a run as one source, in the shape that they have in common."""
     if isinstance(truth, Mapping) and isinstance(run, Mapping):
         return Dicts(truth, run, remarks=remarks)
-    by_list = (isinstance(truth, Lists) and isinstance(run, Lists)) or has_empty(truth) or has_empty(run)
+    both = isinstance(truth, Lists) and isinstance(run, Lists)
+    by_list = both or has_empty(truth) or has_empty(run) or in_order(truth)
     shape: Any = as_lists if by_list else as_columns
     pair: Any = shape(truth, "truth"), shape(run, "run")
     if files:  # a file's ids are text, whatever they look like

@@ -16,7 +16,7 @@ from rankstone.inputs import batches
 from rankstone.inputs.arrow import Table, one_piece, without_nan
 from rankstone.inputs.batches import Batch, Batches, Files, Parser, in_pieces
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.contents import contents_of, id_column, to_id, to_number
+from rankstone.inputs.contents import contents_of, id_column, to_id, to_number, to_numbers
 from rankstone.inputs.document import Document, Entry
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -128,7 +128,7 @@ class _Records:
             return query, items, values
         if not isinstance(found[role], list) or len(found[role]) != len(items):
             raise RowError(f"has {len(items)} items, but as {role} {show(found[role])}")
-        values = [to_number(number, role) for number in found[role]]
+        values = to_numbers(found[role], role)
         return query, items, [-rank for rank in values] if role == "rank" else values
 
     def _found(self, row: Any) -> dict[str, Any]:

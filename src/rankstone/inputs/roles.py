@@ -41,6 +41,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "prediction", "predictions", "predicted", "pred",
     ),
 }  # fmt: skip
+_SHOWN = 20  # names in an error
 _THINGS = ("item", "doc", "document", "chunk", "passage", "product", "movie", "article", "track")
 
 
@@ -143,8 +144,10 @@ def need(names: Sequence[str], role: str, what: str, given: Given, taken: Collec
 
 
 def listed(names: Iterable[object]) -> str:
-    """Columns' names for an error."""
-    return ", ".join(map(repr, names)) or "no columns"
+    """Columns' names for an error, the first ones if there are many."""
+    shown = list(map(repr, names))
+    more = [f"and {len(shown) - _SHOWN} more"] if len(shown) > _SHOWN else []
+    return ", ".join(shown[:_SHOWN] + more) or "no columns"
 
 
 def _advice(role: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.dicts import plain_dict
@@ -31,9 +32,7 @@ def queried(side: object) -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ImportError(
-            f"{side!r} is a query, and DuckDB is not installed: pip install 'rankstone[duckdb]'"
-        ) from None
+        raise ImportError(f"{side!r} is a query, and DuckDB is not installed: pip install duckdb") from None
     connection = duckdb.default_connection().cursor()
     connection.execute("set python_scan_all_frames = true")  # a frame is a table by its variable's name
     try:
@@ -119,6 +118,9 @@ def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
 
     side = as_columns(side, what)
     codes = pc.dictionary_encode(plain(side.query))
+    if codes.indices.null_count:
+        row = int(np.argmax(codes.indices.is_null().to_numpy(zero_copy_only=False)))
+        raise DataError(f"{what} queries: row {row} is null", "missing", what, row=row)
     rows = codes.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(rows, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
@@ -161,8 +163,15 @@ def _listed(side: Mapping[Id, Any], what: str) -> Lists:
             values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
     sizes = [len(content) for content in side.values()]
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    valued = as_column("grade" if what == "truth" else "score", values)
+    valued = None if in_order(side) else as_column("grade" if what == "truth" else "score", values)
     return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
+
+
+def in_order(side: object) -> bool:
+    """Are all of its lists in an order of the caller's, which rows of items cannot tell of a truth."""
+    if isinstance(side, Mapping):
+        return bool(side) and all(isinstance(content, (list, tuple)) for content in side.values())
+    return isinstance(side, Lists) and side.query is not None and side.values is None
 
 
 def _unrolled(side: Lists, what: str) -> Columns:

@@ -143,7 +143,7 @@ def rbo(ranked: Ranked, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     Zobel, 2010. A truth with grades leaves the order of equal ones open: the mean over all orders of them; Corsi and
     Urbano, 2024.
 
-    >>> rs.metrics.rbo(["a", "b", "c"], truth=["a", "b", "c"])
-    1.0
+    >>> round(rs.metrics.rbo(["a", "c", "b"], truth=["a", "b", "c"]), 6)
+    0.955
     """
     return Ratio(ranked.overlap(p, k), ranked.one)

@@ -74,7 +74,8 @@ def _estimated(ranking: Ranking, parameters: ByName) -> Values | None:
     latex=r"\frac{|\{(a, b) : g_a > g_b,\ s_a > s_b\}|}{|\{(a, b) : g_a > g_b\}|}",
     use="Is a relevant item above one that is not? For scores and classifiers, where the whole order matters.",
     beware=(
-        "The last places count as much as the first. Some tools compute it for all rows at once, not for each query."
+        "The last places count as much as the first. Some tools compute it for all rows at once, not for each query. "
+        "A truth that names relevant items alone has no pairs and earns 0.5: judge others too, or choose pairs='list'."
     ),
     expected=True,
     choices={"undefined": 0.5},

@@ -269,12 +269,49 @@ def declared() -> dict[str, Declaration]:
     return dict(_DECLARED)
 
 
+class _Doc:
+    """The text that `help` shows: of the class its own, of a metric all about that metric."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, metric: Metric | None, owner: type) -> str:
+        if metric is None:
+            return self.text
+        from rankstone.answers.definition import manual  # upward: it is written from the definition
+
+        return manual(metric)
+
+
+class _Signature:
+    """How a metric is called, with its own parameters; of the class, as it is made."""
+
+    def __get__(self, metric: Metric | None, owner: type) -> inspect.Signature | None:
+        if metric is None:
+            return None
+        kind = inspect.Parameter
+        by_name = {"truth": None, **({"k": None} if metric.declaration.takes_k else {}), **metric.declaration.defaults}
+        return inspect.Signature(
+            [
+                kind("ranked", kind.POSITIONAL_ONLY),
+                *(kind(name, kind.KEYWORD_ONLY, default=default) for name, default in by_name.items()),
+                kind("labels", kind.KEYWORD_ONLY, default=None),
+                kind("scores", kind.KEYWORD_ONLY, default=None),
+                kind("convention", kind.KEYWORD_ONLY, default="rankstone"),
+                kind("choices", kind.VAR_KEYWORD),
+            ]
+        )
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Metric:
-    """A metric as a value: hashable, and `parse(str(m)) == m`.
+    __doc__ = _Doc(
+        """A metric as a value: hashable, and `parse(str(m)) == m`.
 
-    `ndcg @ 10` cuts it at 10, `ndcg(gain="exp2")` sets a parameter, `ndcg(ranked, truth, k=10)` measures one list.
+    `ndcg @ 10` cuts it at 10, `ndcg(gain="exp2")` sets a parameter, `ndcg(ranked, truth=truth)` measures one list.
     """
+    )
+    __signature__ = _Signature()
 
     name: str
     k: int | None = None

@@ -3,7 +3,7 @@
 try:
     import pyspark  # noqa: F401
 except ImportError:
-    raise ImportError("rs.spark needs Spark: pip install 'rankstone[spark]'") from None
+    raise ImportError("rs.spark needs Spark: pip install pyspark sqlglot") from None
 
 from rankstone.spark.dialect import sql
 from rankstone.spark.evaluate import evaluate
@@ -11,3 +11,7 @@ from rankstone.spark.functions import register
 from rankstone.spark.result import SparkResult
 
 __all__ = ["SparkResult", "evaluate", "register", "sql"]
+
+
+def __dir__() -> list[str]:
+    return __all__

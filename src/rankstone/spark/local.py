@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyspark
 
-from rankstone.inputs.arrow import is_table, plain
+from rankstone.inputs.arrow import plain
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import is_path, read_run, read_truth
-from rankstone.inputs.lists import Lists, lists
-from rankstone.inputs.roles import Given, roles_of
-from rankstone.inputs.tables import from_table
+from rankstone.inputs.doors import opened
+from rankstone.inputs.lists import Lists
+from rankstone.inputs.roles import Given
+from rankstone.inputs.tables import as_lists
 
 if TYPE_CHECKING:
     from rankstone.spark.functions import Table
@@ -22,40 +22,22 @@ if TYPE_CHECKING:
 
 def sent(side: Any, what: str, columns: Given | None, beside: Table) -> Table:
     """A side as a table of the session that the other side's table belongs to, its columns named after their roles."""
-    table = pa.table(_columns(_opened(side, what, columns), what))
+    table = pa.table(_columns(_read(side, what, columns), what))
     arrow = int(pyspark.__version__.split(".")[0]) >= 4  # before, Spark takes no Arrow table
     return beside.sparkSession.createDataFrame(table if arrow else table.to_pandas())
 
 
-def _opened(side: Any, what: str, columns: Given | None) -> Columns | Lists:
-    if is_path(side):
-        read = read_truth if what == "truth" else read_run
-        return read(side, columns=roles_of(columns, what) or None)
-    if is_table(side):
-        return from_table(side, what, columns)
-    if isinstance(side, Mapping):
-        return _listed(side, what)
-    if isinstance(side, (Columns, Lists)):
-        return side
+def _read(side: Any, what: str, columns: Given | None) -> Columns | Lists:
+    """A side here, its empty lists and the order of its lists kept."""
+    found = opened(side, what, columns)
+    if isinstance(found, Mapping):
+        return as_lists(found, what)
+    if isinstance(found, (Columns, Lists)):
+        return found
     raise TypeError(
         f"the {what} is a {type(side).__name__}; beside a Spark table, give a dict, a table with a query and an item "
         "column, a file, rs.columns(...) or rs.lists(..., query=...)"
     )
-
-
-def _listed(side: Mapping[Any, Any], what: str) -> Lists:
-    """A nested dict as one list a query, so that an empty one and the order of a list are kept."""
-    items = [list(content) for content in side.values()]
-    if all(isinstance(content, (list, tuple)) for content in side.values()):
-        return lists(items, query=list(side))
-    values = [_values(content, what) for content in side.values()]
-    return lists(items, query=list(side), **{"grades" if what == "truth" else "scores": values})
-
-
-def _values(content: Any, what: str) -> list[float]:
-    if isinstance(content, Mapping):
-        return list(content.values())
-    return [1.0] * len(content) if what == "truth" else [float(n) for n in range(len(content), 0, -1)]  # best first
 
 
 def _columns(side: Columns | Lists, what: str) -> dict[str, pa.Array]:

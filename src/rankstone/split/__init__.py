@@ -20,3 +20,7 @@ __all__ = [
     "per_user",
     "random",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -58,6 +58,12 @@ create or replace temp macro to_ordered_map
 create or replace temp macro collect_set(value) as list(distinct value) filter (value is not null);
 """
 
+__all__ = ["connect", "query", "register"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def connect(path: str = ":memory:", convention: str | Convention | None = None) -> Connection:
     """A DuckDB connection that knows the functions.
@@ -106,7 +112,7 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ImportError("rs.sql needs DuckDB: pip install 'rankstone[duckdb]'") from None
+        raise ImportError("rs.sql needs DuckDB: pip install duckdb sqlglot") from None
     return duckdb
 
 

@@ -12,7 +12,6 @@ from rankstone.sql import Connection, connect, query
 from rankstone.sql.hive import rewritten
 
 _READERS = {f".{ending}": form.sql for form in FORMATS.values() if form.sql for ending in form.endings}
-_READERS[".json"] = FORMATS["jsonl"].sql
 
 
 def answer(text: str, folder: str | Path, convention: str | None, *, hive: bool = False) -> tuple[list[str], list[Any]]:

@@ -169,9 +169,7 @@ def parsed(text: str, dialect: str) -> list[Tree]:
         import sqlglot
         from sqlglot import errors
     except ImportError:
-        raise ImportError(
-            "reading a query needs sqlglot: pip install 'rankstone[duckdb]' or 'rankstone[spark]'"
-        ) from None
+        raise ImportError("reading a query needs sqlglot: pip install sqlglot") from None
     try:
         trees = [tree for tree in sqlglot.parse(text, read=dialect) if tree is not None]
     except errors.ParseError as error:
