@@ -140,7 +140,7 @@ def asked(metric: str | Metric, value: float | str | None = None) -> tuple[Metri
         if not name or not re.fullmatch(r"[-+.\deE]+", number):
             raise ValueError(f"cannot read {text!r}; write it like 'ndcg@10 = 0.4704'")
         value = number + "%" * text.rstrip().endswith("%")
-        text = re.sub(r"[=:]$", "", name.rstrip())
+        text = name.rstrip().removesuffix("=").removesuffix(":").rstrip()
     return parse_one(text if isinstance(metric, str) else metric, "give the number of one"), str(value).strip()
 
 
