@@ -371,9 +371,7 @@ def depth(k: SupportsIndex) -> int:
 
 
 # Each character can be read in one way only, so that a long text that is none takes no time either.
-_SHAPE = re.compile(
-    r"([A-Za-z][A-Za-z0-9_]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL
-)
+_SHAPE = re.compile(r"([A-Za-z][A-Za-z0-9_]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL)
 
 
 @lru_cache(maxsize=4096)
