@@ -264,7 +264,9 @@ def of_marks(metric, impl, inputs, params):
     if any(count < least for count, least in zip(counts, known, strict=True)):
         raise ValueError(f"{counts} relevant items, but the lists hold {known} of them")
     unseen = [[1] * (count - least) for count, least in zip(counts, known, strict=True)]
-    return mean_of_labels(lists, metric, params.get("k"), unseen, threshold=">0", **POST)
+    divided = metric in (rs.recall, rs.ap)  # by the number of relevant items
+    choices = POST if divided else {**POST, "undefined": 0}
+    return mean_of_labels(lists, metric, params.get("k"), unseen, threshold=">0", **choices)
 
 
 def ndcg_of_post(impl, inputs, params):
@@ -287,7 +289,7 @@ def error_of_post(metric, impl, inputs, params):
 def relevance_threshold(impl, inputs, params):
     """Which ratings are relevant: 1 for a list that holds such an item alone, else 0."""
     above = {"threshold": f">{params['threshold']}"} if "threshold" in params else {}
-    return [rs.hit_rate(labels=[rating], **POST, **above) for rating in inputs["ratings"]]
+    return [rs.hit_rate(labels=[rating], **{**POST, **above, "undefined": 0}) for rating in inputs["ratings"]]
 
 
 HIVEMALL = ("recall_at", "precision_at", "average_precision", "mrr", "hitrate", "ndcg")

@@ -6,7 +6,7 @@ import rankstone as rs
 from rankstone.metrics import declared
 
 # Ids whose order as text, as numbers and as written all differ.
-TEXT = ("a", "b", "B", "10", "9", "é", "zz", "z", "", "\U0001f600")
+TEXT = ("a", "b", "Bc", "10", "9", "é", "zz", "z", "", "\U0001f600")
 NUMBERS = (10, 9, -3, 0, 7, 2**40, 100, 1, 5)
 GRADES = {
     "binary": (0, 1),

@@ -642,6 +642,10 @@ def evaluate(name, k, params, truth, run, choices):
     k = options["default_k"] if k is None and takes_k else k
     if options["known"] == "returned" and options["truth_depth"] == "k" and name not in AGREEMENT:
         raise RefusedError
+    if truth and set(run) - set(truth) and not set(truth) & set(run):
+        raise RefusedError  # they are of different queries
+    if _asks_for_grades(name, options) and truth and not any(isinstance(items, dict) for items in truth.values()):
+        raise RefusedError
     if options["missing"] == "error" and any(query not in run for query in truth):
         raise RefusedError
     if options["extra"] == "error" and any(query not in truth for query in run):
@@ -706,14 +710,22 @@ def evaluate(name, k, params, truth, run, choices):
     return Outcome(values, mean, queries)
 
 
+_HITS = ("ap", "f", "f1", "gmap", "hit_rate", "iprec", "iprec11", "precision", "r_precision", "rbp", "recall", "rr")
+
+
+def _asks_for_grades(name, options):
+    """Is an item without a grade, as one of grade 1, not relevant."""
+    one = List([], {}, {}, None, options, 0.0)
+    return name in (*_HITS, "auc", "bpref", "fallout", "infap") and one.credit_of(1) == 0
+
+
 def _earns(name, one):
     """Is there anything to earn, where what it is divided by does not tell."""
     if name in ("cg", "dcg"):
         return any(_gain(one, grade) for grade in one.truth.values())
     if name == "err":
         return any(grade > 0 for grade in one.truth.values())
-    hits = ("ap", "f", "f1", "gmap", "hit_rate", "iprec", "iprec11", "precision", "rbp", "recall", "rr")
-    return name not in hits or one.relevant != 0
+    return name not in _HITS or one.relevant != 0
 
 
 def _mean_of_parts(k, options, truth, run, counted):
