@@ -271,12 +271,14 @@ void set_error(const std::string& text, const Where& where) {
     std::string text = query.text();
     if (problem.kind == Problem::twice) {
         text += ": " + item.text() + " appears twice in the " + side;
+    } else if (problem.kind == Problem::two_grades) {
+        text += ": " + item.text() + " is judged twice, with two grades";
     } else {
         const std::string value = nb::repr(value_of(*values, problem.row)).c_str();
         text += ", " + item.text() + ": " + (problem.in_run ? "score" : "grade");
         text += values->is_int() ? " " + value + " is too large to be exact as a float" : " is " + value;
     }
-    set_error(text, {.kind = problem.kind == Problem::twice ? "twice" : "number",
+    set_error(text, {.kind = problem.kind == Problem::bad_value ? "number" : "twice",
                      .side = side,
                      .query = query.id.ptr(),
                      .item = item.id.ptr(),

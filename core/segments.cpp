@@ -78,6 +78,8 @@ private:
                 if (options_.truth_duplicates == TruthDuplicates::error)
                     fail(Problem::twice, false, in_truth_.first + i);
                 if (options_.truth_duplicates == TruthDuplicates::first) continue;
+                if (grades_[static_cast<size_t>(table.number(slot))] != grades_[static_cast<size_t>(i)])
+                    fail(Problem::two_grades, false, in_truth_.first + i);  // or the order of rows would count
             }
             const double grade = grades_[static_cast<size_t>(i)];
             if (options_.zeros || grade != 0) kept_grades_.push_back(grade);

@@ -12,7 +12,7 @@ namespace rankstone {
 
 // What is wrong with the data. The binder, which can show Python values, puts it in words.
 struct Problem {
-    enum Kind { twice, bad_value } kind;
+    enum Kind { twice, two_grades, bad_value } kind;
     bool in_run;
     int64_t query;
     int64_t row;  // of the run's or the truth's columns

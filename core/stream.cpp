@@ -242,6 +242,9 @@ private:
                 if (bytes_[at(slot)]) {
                     if (options_.truth_duplicates == TruthDuplicates::error)
                         throw Problem{Problem::twice, false, query, truth_rows_[at(i)]};
+                    if (options_.truth_duplicates == TruthDuplicates::count &&
+                        grades_[at(first + places_[at(slot)])] != grades_[at(i)])
+                        throw Problem{Problem::two_grades, false, query, truth_rows_[at(i)]};
                     again_[at(i)] = true;
                     continue;
                 }

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import rankstone as rs
 from rankstone._core import Alignment
 from rankstone.errors import DataError
 
@@ -351,3 +352,16 @@ def test_a_handler_runs_during_a_call() -> None:
         signal.signal(signal.SIGALRM, old)
     assert result.retrieved.tolist() == [4_000_000]
     assert len(heard) == 1
+
+
+def test_two_grades_of_one_item() -> None:
+    """Counted twice, its grade would be that of whichever row comes first."""
+    run = rs.columns(query=[1], item=[7], score=[1.0])
+    same = rs.columns(query=[1, 1], item=[7, 7], grade=[2, 2])
+    other = rs.columns(query=[1, 1], item=[7, 7], grade=[2, 1])
+    assert rs.evaluate(same, run, "recall", truth_duplicates="count")["recall"] == 1 / 2
+    with pytest.raises(rs.errors.DataError, match="query 1: item 7 is judged twice, with two grades"):
+        rs.evaluate(other, run, "recall", truth_duplicates="count")
+    with pytest.raises(rs.errors.DataError, match="query 1: item 7 is judged twice, with two grades"):
+        rs.Stream(other, ["recall"], truth_duplicates="count")
+    assert rs.evaluate(other, run, "recall", truth_duplicates="first")["recall"] == 1
