@@ -273,7 +273,7 @@ def test_queries_that_only_the_run_has():
 def test_batches_of_arrays_lists_tables_and_sparse_matrices():
     random = np.random.default_rng(7)
     labels, scores = random.integers(0, 4, (30, 8)), random.random((30, 8))
-    want = dict(rs.evaluate(labels, scores, ["ndcg@5", "ap"], max_grade=3))
+    want = dict(rs.evaluate(labels, scores, ["ndcg@5", "ap"]))
     halves = [slice(0, 11), slice(11, 30)]
     items = np.broadcast_to(np.arange(8), (30, 8))
 
