@@ -49,9 +49,8 @@ types: $(VENV)/.extras ## Check types
 
 # The preloaded libstdc++ lets the sanitizer see C++ exceptions. CPython does not free everything
 # at exit, so leaks are not reported. With --capture=sys a report of the sanitizer reaches the terminal.
-# Of threads it can only judge what it was built into, so it looks at nothing else; and it needs addresses to be where
-# it expects them, which setarch -R sees to
-# where it is allowed.
+# Of threads it can only judge what it was built into, so it looks at nothing else; and it needs addresses where it
+# expects them, which setarch -R sees to where that is allowed.
 sanitize: $(SANITIZE)/address/.package $(SANITIZE)/thread/.package $(VENV)/.extras ## Run the tests of the C++ core under sanitizers
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
