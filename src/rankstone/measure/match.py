@@ -52,6 +52,16 @@ class Queries(NamedTuple):
 def refuse(plan: Plan, aligned: Aligned) -> None:
     """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
     ranked = aligned.ranked
+    refuse_no_grades(plan, aligned)
+    if "error" in (plan.choices["missing"], plan.choices["extra"]):
+        queries_of(plan, aligned).refuse(plan)
+    if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
+        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
+        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
+
+
+def refuse_no_grades(plan: Plan, aligned: Aligned) -> None:
+    """Stop where the truth names relevant items, and a threshold of grades would leave none of them."""
     declaration, rule = plan.metric.declaration, plan.relevance
     reads_relevance = declaration.two_sided or declaration.earns is by_relevant
     excluded = rule.threshold >= 1 if rule.strict else rule.threshold > 1
@@ -60,11 +70,6 @@ def refuse(plan: Plan, aligned: Aligned) -> None:
             f"{plan.label}: the truth has no grades, only relevant items, and threshold={plan.choices['threshold']!r} "
             "would leave none of them; give grades, or threshold=1"
         )
-    if "error" in (plan.choices["missing"], plan.choices["extra"]):
-        queries_of(plan, aligned).refuse(plan)
-    if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
-        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
-        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
 
 
 def refuse_strangers(plan: Plan, aligned: Aligned) -> None:

@@ -22,6 +22,7 @@ from rankstone.inputs.arrow import Pieces, is_list, is_text, one_piece
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import GradeLists, ListPair, Lists, lists
 from rankstone.measure.accumulate import by_query
+from rankstone.measure.match import refuse_no_grades
 from rankstone.measure.sums import Measured, measure, shares_of
 from rankstone.metrics.errors import sqrt
 from rankstone.metrics.registry import declared, on_declare
@@ -110,7 +111,9 @@ def _measured(
     if source.truth.values is not None:
         refuse_unknown([plan], GRADED_ROWS)
     try:
-        ranked = source.align(plan.alignment).ranked
+        aligned = source.align(plan.alignment)
+        refuse_no_grades(plan, aligned)
+        ranked = aligned.ranked
         found = measure(plan, ranked if sizes is None else ranked.replace(retrieved=sizes))
     except QueryError as error:
         raise ValueError(f"{name}: {error.problem} with the truth {_shown(truth[error.number])}") from None
