@@ -42,6 +42,8 @@ def pairs(draw, grades=None, scores=None, items=8, queries=3, lists=True):
             truth[name] = draw(truth_of)
         if side != "truth":
             run[name] = draw(run_of)
+    if truth and run and not truth.keys() & run.keys():  # which is refused
+        run[next(iter(truth))] = draw(run_of)
     return truth, run
 
 
