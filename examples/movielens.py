@@ -101,9 +101,12 @@ def main() -> None:
     split = rs.split.per_user(ratings, share=0.2, by="time", minimum=5)
     print(split.report, "\n")
 
-    truth = rs.columns(query=split.test["user"], item=split.test["item"], grade=split.test["rating"])
     runs = recommend(split.train, np.unique(split.test["user"]))
-    results = {name: rs.evaluate(truth, rs.columns(**run), METRICS, threshold=LIKED) for name, run in runs.items()}
+    results = {
+        # exclude: should a list hold what was rated in training, it is left out, and the result says so
+        name: rs.evaluate(split.test, rs.columns(**run), METRICS, threshold=LIKED, exclude=split.train)
+        for name, run in runs.items()
+    }
     print(f"item-kNN\n{results['item-kNN']}\n")
     print(f"popular (first) and item-kNN (second)\n{results['popular'].compare(results['item-kNN'])}")
 

@@ -168,7 +168,7 @@ class Means(Page, Sheet, Mapping[str, float]):
 
     def rows(self) -> list[list[str]]:
         """The table that is printed, its head first."""
-        tied = self.account.tied > 0
+        tied = self._ranges
         out = [["metric", "mean", *(("lowest", "highest") if tied else ())]]
         for label in self:
             ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
@@ -185,7 +185,13 @@ class Means(Page, Sheet, Mapping[str, float]):
         unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
         if unknown:
             ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
-        return [*self.remarks(), *(ranges if self.account.tied else ()), *([] if quiet else self.defined())]
+        return [*self.remarks(), *(ranges if self._ranges else ()), *([] if quiet else self.defined())]
+
+    @property
+    def _ranges(self) -> bool:
+        """Do the ends of any range differ from the mean in the digits that are shown."""
+        ends = ((label, end) for label, found in self.ties.items() for end in (found.lowest, found.highest))
+        return self.account.tied > 0 and any(number(end) != number(self[label]) for label, end in ends)
 
     def _tips(self) -> dict[str, str]:
         return {label: definition.cite for label, definition in self.definitions.items()}
