@@ -27,7 +27,7 @@ LIMITS = {
         r"takes the highest grade of all queries",
         r"averaging='one_list' needs the rows of all queries",
     ),
-    "rs.arrays": (r"is not computed on batches of arrays",),
+    "rs.arrays": (r"is not computed on batches of arrays", r"say it: max_grade="),
 }
 
 

@@ -107,7 +107,8 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     earned, possible = ratio.numerator, ratio.denominator
     defined = possible != 0
     earns = plan.metric.declaration.earns
-    if earns is not None and choices["undefined"] != 0 and choices["no_relevant"] is None:
+    ruled = choices["undefined"] != 0 or choices["both_empty"] is not None  # else 0, as it is
+    if earns is not None and ruled and choices["no_relevant"] is None:
         defined = defined & (earns(ranking, plan.arguments) != 0)
     every = ranking.every(defined)
     values = earned / possible if every else where(defined, earned / where(defined, possible, 1.0), math.nan)
