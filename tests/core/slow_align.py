@@ -98,6 +98,8 @@ def judge(given: list[tuple[Any, float]], truth_duplicates: str) -> list[tuple[A
                 raise ValueError("appears twice in the truth")
             if truth_duplicates == "first":
                 continue
+            if any(item == other and float(grade) != first for other, _, first in judged):
+                raise ValueError("is judged twice, with two grades")
         judged.append((item, place, float(grade)))
     return judged
 
@@ -117,13 +119,12 @@ def without_duplicates(rows: list[Row], duplicates: str) -> list[Row]:
         raise ValueError("appears twice in the run")
     if duplicates == "first":
         return [group[0] for group in groups.values()]
+    best = [max(group, key=lambda row: (row.score, -row.index)) for group in groups.values()]
     if duplicates == "best":
-        best = [max(group, key=lambda row: (row.score, -row.index)) for group in groups.values()]
         return sorted(best, key=lambda row: row.index)
     if duplicates == "once":
-        for group in groups.values():
-            for row in group[1:]:
-                row.may_hit = False
+        for row in rows:
+            row.may_hit = any(row is other for other in best)
     return rows
 
 
