@@ -724,7 +724,7 @@ def _earns(name, one):
     if name in ("cg", "dcg"):
         return any(_gain(one, grade) for grade in one.truth.values())
     if name == "err":
-        return any(grade > 0 for grade in one.truth.values())
+        return any(grade > 0 or (grade and one["stop_chance"] == "grade") for grade in one.truth.values())
     return name not in _HITS or one.relevant != 0
 
 

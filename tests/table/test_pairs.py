@@ -310,6 +310,9 @@ def of_arrays(scores, labels, mask):
         at = list(truth)
         given = {**choices, **{f"{metric.name}_{name}": value for name, value in metric.params}}
         given = {name: dict(value) if isinstance(value, tuple) else value for name, value in given.items()}
+        highest = f"{metric.name}_max_grade"  # a batch has to be told
+        if "max_grade" in metric.declaration.defaults and given.get(highest) is None:
+            given[highest] = max(labels[at][mask[at]].max(initial=0), 0)
         function = getattr(rs.arrays, metric.name)
         values = function(scores=scores[at], labels=labels[at], k=metric.k, mask=mask[at], **given)
         return dict(zip(at, values.tolist(), strict=True))

@@ -63,7 +63,7 @@ def _stops(ranking: Ranking, parameters: ByName) -> Values:
 
 def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
     truth = ranking.ideal("given")
-    return truth.highest(_stops(truth, parameters))
+    return truth.highest(truth.abs(_stops(truth, parameters)))
 
 
 @metric(
