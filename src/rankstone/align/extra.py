@@ -17,11 +17,13 @@ EXTRA_LIMIT = 1 << 16
 Extra: TypeAlias = set[Any] | None  # {"u7", "u9"}; None: too many
 
 
-def aligned_with(ranked: Ranked, dropped: int, queries: Callable[[], Sequence[Hashable]], extra: Extra) -> Aligned:
+def aligned_with(
+    ranked: Ranked, dropped: int, queries: Callable[[], Sequence[Hashable]], extra: Extra, graded: bool
+) -> Aligned:
     """A ranking, with what is known of such queries."""
     known = [] if extra is None else sorted(extra)
     count = EXTRA_LIMIT + 1 if extra is None else len(known)
-    return Aligned(ranked, queries, lambda: known, count, dropped, extra is not None)
+    return Aligned(ranked, queries, lambda: known, count, dropped, extra is not None, graded=graded)
 
 
 def more_extra(known: Extra, column: Column, rows: Ints) -> Extra:

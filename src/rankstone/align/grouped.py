@@ -26,7 +26,7 @@ class Grouped:
     def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
         # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
         self.core = _core.Stream(
-            truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="count")
+            truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="first")
         )
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query = truth.query
@@ -63,8 +63,11 @@ class Grouped:
 
     def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
+        graded = self._truth.grade is not None
         whole = join(self._pieces[how]).only(np.argsort(np.concatenate(self._numbers), kind="stable"))
-        return aligned_with(whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra)
+        return aligned_with(
+            whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra, graded
+        )
 
     def ids(self) -> tuple[tuple[()], tuple[()]]:
         """A stream's items have gone by."""

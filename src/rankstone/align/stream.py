@@ -99,7 +99,11 @@ class TwoPasses:
         read = replace(how, order="item_desc") if how.order == "input" else how
         found = self._cores[_counted_by(how)].result(read)
         return aligned_with(
-            ranked_from(found), found.dropped, lambda: plain_ids(self._truth.query, found.queries), self._extra
+            ranked_from(found),
+            found.dropped,
+            lambda: plain_ids(self._truth.query, found.queries),
+            self._extra,
+            self._truth.grade is not None,
         )
 
     # -- sharing the work ------------------------------------------------------------------------------------

@@ -455,3 +455,22 @@ def test_the_core_forgets_too_many_extra_queries():
     for start in (0, 50_000, 100_000):
         stream.find({"query": np.arange(start, start + 50_000), "item": np.ones(50_000, int), "score": np.ones(50_000)})
         assert (stream._passes._extra is None) == (start == 100_000 or start == 50_000)
+
+
+def test_a_truth_without_grades():
+    """Under a threshold above 1 it has nothing relevant, which is said."""
+    stream = Stream({"u": ["a"]}, "recall", threshold=2)
+    with pytest.raises(ValueError, match="recall: the truth has no grades, only relevant items, and threshold=2"):
+        streamed(stream, [{"query": ["u"], "item": ["a"], "score": [1.0]}])
+
+
+def test_two_grades_in_one_pass(tmp_path, monkeypatch):
+    """The rule for what is judged twice is that of the call, also where a file is read in batches."""
+    monkeypatch.setattr("rankstone.inputs.files.LARGE_BYTES", 0)
+    (tmp_path / "run.csv").write_text("query,item,score\n1,5,1.0\n", encoding="utf-8")
+    truth = rs.columns(query=[1, 1], item=[5, 5], grade=[2, 3])
+    run = rs.columns(query=[1], item=[5], score=[1.0])
+    found = rs.evaluate(truth, str(tmp_path / "run.csv"), "dcg", truth_duplicates="first")
+    assert found["dcg"] == rs.evaluate(truth, run, "dcg", truth_duplicates="first")["dcg"] == 2
+    with pytest.raises(ValueError, match="is judged twice, with two grades"):
+        rs.evaluate(truth, str(tmp_path / "run.csv"), "dcg", truth_duplicates="count")
