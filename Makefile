@@ -10,7 +10,7 @@ SANITIZE := build/sanitize
 FUZZ := build/fuzz
 CLANG := build/clang/usr/bin/clang++
 CORE := $(wildcard core/*.cpp core/*.hpp tests/fuzz/*.cpp)
-CODE := src tests examples docs/handbook.py $(wildcard benchmarks)
+CODE := src tests examples $(wildcard docs/*.py) $(wildcard benchmarks)
 
 # Folders are listed with their files, so that a deleted file counts as a change.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -name __pycache__ -prune -o -print 2>/dev/null)
