@@ -35,6 +35,7 @@ def test_order_of_tied_scores_does_not_move_a_correlation(seed):
     first, *others = [
         dict(rs.evaluate(truth, run, ["kendall", "spearman", "pearson"], ties=ties))
         for ties in rs.choices["ties"].allowed
+        if ties != "expected"  # the mean over all orders, of which none is tied
     ]
     for other in others:
         assert other == pytest.approx(first, rel=1e-12)
