@@ -490,6 +490,7 @@ class Online(Saved):
                 (list_id, finite("time", at), item, finite("grade", grade))
                 for list_id, at, item, grade in saved.items(state, "early")
             ]
+            hash(tuple((list_id, item) for list_id, _, item, _ in early))  # they will be looked up
             settled = _Settled.read(state["settled"], len(self._plans), self._read_segment)
             counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
             known = set(settled.ids)
@@ -508,6 +509,7 @@ class Online(Saved):
     def _read_segment(self, segment: Any) -> Any:
         """A segment from a state; JSON has made a list of several words."""
         if not isinstance(self.by, list):
+            hash(segment)
             return segment
         if not isinstance(segment, (list, tuple)) or len(segment) != len(self.by):
             raise ValueError(f"the segment {segment!r} has not the words {', '.join(self.by)}")
@@ -710,6 +712,7 @@ def _estimate(
     return Estimate(mean, max(low, lowest), min(high, highest), len(top))
 
 
+@np.errstate(over="ignore")  # what is beyond floats has an interval without end
 def _student(ratio: float, off: Floats, many: float, confidence: float) -> tuple[float, float]:
     """Student's interval. The deviation comes from how far each list is off the ratio (delta method)."""
     from scipy.special import stdtrit
