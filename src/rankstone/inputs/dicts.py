@@ -37,8 +37,7 @@ class Dicts:
         queries, extra = found.queries, found.extra
         if how.extra_queries:
             queries = [*queries, *extra]
-        ordered = bool(self.truth) and all(isinstance(items, (list, tuple)) for items in self.truth.values())
-        ranked = ranked_from(found, ordered_truth=ordered)
+        ranked = ranked_from(found, ordered_truth=ordered_lists(self.truth))
         graded = not self.truth or any(isinstance(items, dict) for items in self.truth.values())
         return Aligned(
             ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks, graded=graded
@@ -60,6 +59,11 @@ class OneList(Dicts):
 
     def ids(self) -> None:
         return None
+
+
+def ordered_lists(side: Mapping[Id, Items]) -> bool:
+    """Are all of its lists in an order of the caller's."""
+    return bool(side) and all(isinstance(items, (list, tuple)) for items in side.values())
 
 
 def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth") -> None:

@@ -10,7 +10,18 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import Column, Places, as_array, as_column, distinct, is_list, one_piece, plain, plain_ids
+from rankstone.inputs.arrow import (
+    Column,
+    Places,
+    as_array,
+    as_column,
+    distinct,
+    is_list,
+    one_piece,
+    plain,
+    plain_ids,
+    take,
+)
 from rankstone.inputs.columns import BadLine
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
@@ -88,6 +99,13 @@ def labelled(
     """A truth and a run of rows that have a label and a score each. Their order is nobody's order of grades."""
     truth = replace(lists(items, grades=grades, offsets=offsets), ordered=False)
     return truth, lists(items, scores=scores, offsets=offsets)
+
+
+def rows_of(lists: Lists) -> tuple[Column, Column]:
+    """The query and the item of each row; where lists have no queries, their numbers."""
+    numbers = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
+    inside = slice(int(lists.offsets[0]), int(lists.offsets[-1]))
+    return numbers if lists.query is None else take(lists.query, numbers), lists.items[inside]
 
 
 def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:

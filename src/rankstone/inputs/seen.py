@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankstone.inputs.arrow import Column, is_whole, plain, plain_ids, take
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.dicts import refuse_mixed
-from rankstone.inputs.lists import Lists
+from rankstone.inputs.lists import Lists, rows_of
 from rankstone.inputs.source import left_out
 
 
@@ -32,13 +32,6 @@ def without(run: Mapping[Any, Any] | Columns | Lists, seen: Columns) -> tuple[An
     rows = np.flatnonzero(keep) + start
     offsets = kept_before[run.offsets - start]
     return replace(run, offsets=offsets, items=take(run.items, rows), values=take(run.values, rows)), note
-
-
-def rows_of(lists: Lists) -> tuple[Column, Column]:
-    """The query and the item of each row; where lists have no queries, their numbers."""
-    numbers = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
-    inside = slice(int(lists.offsets[0]), int(lists.offsets[-1]))
-    return numbers if lists.query is None else take(lists.query, numbers), lists.items[inside]
 
 
 def _of_dict(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]:

@@ -12,8 +12,8 @@ import numpy as np
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
-from rankstone.inputs.dicts import plain_dict
-from rankstone.inputs.lists import Lists, labelled, lists
+from rankstone.inputs.dicts import ordered_lists, plain_dict
+from rankstone.inputs.lists import Lists, labelled, lists, rows_of
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
 if TYPE_CHECKING:
@@ -170,20 +170,17 @@ def _listed(side: Mapping[Id, Any], what: str) -> Lists:
 def in_order(side: object) -> bool:
     """Are all of its lists in an order of the caller's, which rows of items cannot tell of a truth."""
     if isinstance(side, Mapping):
-        return bool(side) and all(isinstance(content, (list, tuple)) for content in side.values())
+        return ordered_lists(side)
     return isinstance(side, Lists) and side.query is not None and side.values is None
 
 
 def _unrolled(side: Lists, what: str) -> Columns:
     if side.query is None:
         raise ValueError(f"the {what} is a list column without queries; give rs.lists(..., query=...)")
-    import pyarrow
-
-    sizes = np.diff(side.offsets)
-    rows = pyarrow.array(np.repeat(np.arange(len(side)), sizes))
+    query, item = rows_of(side)
     inside = slice(int(side.offsets[0]), int(side.offsets[-1]))
     value = {} if side.values is None else {"grade" if what == "truth" else "score": side.values[inside]}
-    made = columns(query=pyarrow.array(side.query).take(rows), item=side.items[inside], **value)
+    made = columns(query=query, item=item, **value)
     return replace(made, remarks=side.remarks)
 
 
