@@ -91,6 +91,9 @@ class Functions:
     def sqrt(self, x: Values) -> Values:
         return self.xp.sqrt(x)
 
+    def exp(self, x: Values) -> Values:
+        return self.xp.exp(x)
+
     def abs(self, x: Values) -> Values:
         return self.xp.abs(x)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.align.ranked import NUMPY, Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Ratio
 from rankstone.answers.definition import Definition, Plain, definition_of, summarize
 from rankstone.answers.table import DataPage, Page, Sheet, number, wrapped
@@ -497,7 +497,7 @@ class Saved(Means):
         if made["averaging"] not in _OF_VALUES or unclear:
             raise ValueError(f"{label}: the file does not hold all that means of groups are made of; evaluate again")
         nothing = Ratio(values, values)
-        found = Measured(None, nothing, values[inside], counted[inside])  # type: ignore[arg-type]
+        found = Measured(NUMPY, nothing, values[inside], counted[inside])  # type: ignore[arg-type]
         return mean_from(plan, sums_of(plan, found, None), None)
 
 

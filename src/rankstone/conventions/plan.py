@@ -168,7 +168,10 @@ class Feeding:
     one_list: str = ""  # the rows of all queries at once
     weights: str = ""
     ratings: str = ""  # predicted ratings beside actual ones
+    agreement: str = ""  # how far two orders agree
     other_means: str = ""  # means that are not one sum over the queries by another
+    digits: str = ""  # rounding of a mean to decimals
+    float32: str = ""  # scores of 32 bits
     otherwise: str = ""  # ends an error: another way that knows more
 
     def refuse_no_scores(self, what: str) -> None:
@@ -198,6 +201,8 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     ties, duplicates, averaging = choices["ties"], choices["duplicates"], choices["averaging"]
     if declaration.kind == "ratings":
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
+    if declaration.kind == "agreement":
+        yield "agreement", f"{label} compares two orders; choose metrics of lists"
     if ties in BY_INPUT:
         others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
         yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"
@@ -217,5 +222,9 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):
         yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"
+    if choices["digits"] is not None:
+        yield "digits", f"{label}: digits={choices['digits']} rounds the mean; choose digits=None and round it yourself"
+    if choices["score_precision"] == "float32":
+        yield "float32", f"{label}: score_precision='float32' needs numbers of 32 bits; choose float64"
     if averaging == "weighted":
         yield "weights", f"{label}: averaging='weighted' needs weights; choose another averaging"

@@ -52,7 +52,7 @@ class Queries(NamedTuple):
 def refuse(plan: Plan, aligned: Aligned) -> None:
     """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
     ranked = aligned.ranked
-    refuse_ungraded(plan, aligned)
+    refuse_ungraded(plan, aligned.graded)
     if "error" in (plan.choices["missing"], plan.choices["extra"]):
         queries_of(plan, aligned).refuse(plan)
     if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
@@ -60,12 +60,12 @@ def refuse(plan: Plan, aligned: Aligned) -> None:
         raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
 
 
-def refuse_ungraded(plan: Plan, aligned: Aligned) -> None:
+def refuse_ungraded(plan: Plan, graded: bool) -> None:
     """Stop where the truth has no grades, and the threshold would leave none of its items."""
     declaration, rule = plan.metric.declaration, plan.relevance
     reads_relevance = declaration.two_sided or declaration.earns is by_relevant
     excluded = rule.threshold >= 1 if rule.strict else rule.threshold > 1
-    if reads_relevance and not aligned.graded and excluded and rule.credit == "whole":
+    if reads_relevance and not graded and excluded and rule.credit == "whole":
         raise ValueError(
             f"{plan.label}: the truth has no grades, only relevant items, and threshold={plan.choices['threshold']!r} "
             "would leave none of them; give grades, or threshold=1"

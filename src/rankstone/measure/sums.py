@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.ranking import Finish, Ratio
+from rankstone.align.ranking import Finish, Ratio, Values
 from rankstone.conventions.plan import Plan
 from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
+
+T = TypeVar("T", bound=Any)  # a ranking
 
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 _NONE: Floats = np.zeros(0)
@@ -82,35 +84,43 @@ def _total(values: Floats) -> float:
 
 def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _total) -> Sums:
     """The sums for the kind of mean that was chosen, each made by `add`."""
-    ranked, ratio, values, counted = found
-    averaging = plan.choices["averaging"]
+    ranked, counted = found.ranked, found.counted
     keep: Any = slice(None) if counted is None else counted
-    chosen = values[keep]
+    queries = len(found.values) if counted is None else int(np.count_nonzero(counted))
+    if plan.choices["averaging"] == "one_list":
+        whole = as_one(plan, ranked, one_list)
+        return UNKNOWN if whole is None else Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
+    top, bottom = parts_of(plan, found, weights)
+    return Sums(add(top[keep]), queries if bottom is None else add(bottom[keep]), queries)
+
+
+def as_one(plan: Plan, ranking: T, join: Callable[[Plan, T], T]) -> Ratio | None:
+    """The rows of all queries that count as one list, measured; None where no order of tied items is known to be it."""
+    # A query that has no value of its own has rows all the same.
+    entered = entering(plan, ranking, counted_of(plan, ranking))
+    joined = join(plan, ranking if entered is None else ranking.only(entered))
+    view = view_for(plan, joined) if ranking.best is None else extreme_for(plan, joined, ranking.best)
+    return None if view is None else apply(plan, view)
+
+
+def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Values | None]:
+    """What each query adds to the two sums of the mean; None: 1 to the second."""
+    ranking, ratio, values, counted = found
+    averaging, where = plan.choices["averaging"], ranking.where
     if plan.choices["nan_in_mean"] == "zero":
-        chosen = np.nan_to_num(chosen, nan=0.0)
-    queries = len(chosen)
-    if averaging == "one_list":
-        # A query that has no value of its own has rows all the same.
-        entered = entering(plan, ranked, counted_of(plan, ranked))
-        joined = one_list(plan, ranked if entered is None else ranked.only(entered))
-        view = view_for(plan, joined) if ranked.best is None else extreme_for(plan, joined, ranked.best)
-        if view is None:
-            return UNKNOWN
-        whole = apply(plan, view)
-        return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
+        values = where(values == values, values, 0.0)
     if averaging == "micro":
-        return Sums(add(ratio.numerator[keep]), add(ratio.denominator[keep]), queries)
+        return ratio.numerator, ratio.denominator
     if averaging == "weighted":
         if weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query")
-        shares = weights[keep]
-        return Sums(add(shares * chosen), add(shares), queries)
+        return weights * values, weights
     if averaging == "parts" and ratio.parts is not None:  # of precision and of recall
-        top, bottom = (values_of(plan, ranked, part, counted)[0] for part in ratio.parts)
-        return Sums(add(top[keep]), add(bottom[keep]), queries)
+        top, bottom = (values_of(plan, ranking, part, counted)[0] for part in ratio.parts)
+        return top, bottom
     if averaging == "geometric":
-        return Sums(add(np.log(np.maximum(chosen, LOWEST_GEOMETRIC))), queries, queries)
-    return Sums(add(chosen), queries, queries)
+        return ranking.log(ranking.maximum(values, LOWEST_GEOMETRIC)), None
+    return values, None
 
 
 def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
@@ -162,39 +172,79 @@ def span(means: Sequence[float]) -> tuple[float, float]:
     return (math.nan, math.nan) if any(map(math.isnan, means)) else (min(means), max(means))
 
 
-def mean_from(plan: Plan, sums: Sums, finish: Finish | None) -> float:
+class Deciding(Protocol):
+    """Makes decisions of a mean: at once, or where the data is."""
+
+    def choose(self, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any: ...
+    def refuse(self, condition: Any, problem: str) -> None: ...
+    def exp(self, x: Any) -> Any: ...
+    def round(self, x: Any, digits: int) -> Any: ...
+
+
+class _Here:
+    """The numbers are at hand."""
+
+    def choose(self, condition: bool, yes: Callable[[], float], no: Callable[[], float]) -> float:
+        return yes() if condition else no()
+
+    def refuse(self, condition: bool, problem: str) -> None:
+        if condition:
+            raise ValueError(problem)
+
+    def exp(self, x: float) -> float:
+        return float(np.exp(x))
+
+    def round(self, x: float, digits: int) -> float:
+        return round(x, digits)
+
+
+_HERE = _Here()
+
+
+def mean_from(plan: Plan, sums: Sums, finish: Finish | None, to: Deciding = _HERE) -> Any:
     """The mean that the sums make."""
-    averaging, digits, whole = plan.choices["averaging"], plan.choices["digits"], plan.metric.declaration.whole
-    if math.isinf(sums.top) or math.isinf(sums.bottom):  # of values that are finite
+    averaging, digits = plan.choices["averaging"], plan.choices["digits"]
+    top, bottom, queries = sums
+    if to is _HERE and (math.isinf(top) or math.isinf(bottom)):  # of values that are finite
         raise ValueError(f"{plan.metric}: the values of the queries are too large to add up as floats")
-    if averaging == "one_list" or (averaging == "micro" and sums.queries):
-        mean = _divided(plan, sums.top, sums.bottom, finish)
-    elif averaging == "parts" and sums.queries and whole is not None:
-        mean = _divided(plan, *whole(sums.top / sums.queries, sums.bottom / sums.queries, plan.arguments), finish)
-    elif sums.bottom == 0:
-        mean = _nothing(plan)
-    elif averaging == "geometric":
-        mean = float(np.exp(sums.top / sums.bottom))
+
+    def mean() -> Any:
+        if averaging in ("micro", "one_list"):
+            return _divided(plan, top, bottom, finish, to)
+        if averaging == "parts":
+            whole = plan.metric.declaration.whole
+            assert whole is not None  # or the plan had been refused
+            return _divided(plan, *whole(top / queries, bottom / queries, plan.arguments), finish, to)
+        if averaging == "geometric":
+            return to.exp(top / bottom)
+        return top if averaging == "sum" else top / bottom
+
+    if averaging == "one_list":
+        found = mean()
     else:
-        mean = sums.top if averaging == "sum" else sums.top / sums.bottom
-    return mean if digits is None else round(mean, digits)
+        none = (queries if averaging in ("micro", "parts") else bottom) == 0
+        if plan.choices["no_queries"] == "error":
+            to.refuse(none, f"{plan.metric}: there is no query to average over")
+        found = to.choose(none, lambda: _number(plan.choices["no_queries"]), mean)
+    return found if digits is None else to.round(found, digits)
 
 
-def _divided(plan: Plan, earned: float, possible: float, finish: Finish | None) -> float:
+def _divided(plan: Plan, earned: Any, possible: Any, finish: Finish | None, to: Deciding) -> Any:
     """One division for all queries together."""
-    if possible == 0:
-        undefined = plan.choices["undefined"]
-        if undefined == "error":
-            raise ValueError(f"{plan.metric}: nothing could be earned in any query")
-        return float("nan") if isinstance(undefined, str) else float(undefined)
-    value = earned / possible
-    return float(value if finish is None else finish(value))
+    undefined = plan.choices["undefined"]
+    if undefined == "error":
+        to.refuse(possible == 0, f"{plan.metric}: nothing could be earned in any query")
+
+    def value() -> Any:
+        quotient = earned / possible
+        return quotient if finish is None else finish(quotient)
+
+    return to.choose(possible == 0, lambda: _number(undefined), value)
 
 
-def _nothing(plan: Plan) -> float:
-    if plan.choices["no_queries"] == "error":
-        raise ValueError(f"{plan.metric}: there is no query to average over")
-    return float(plan.choices["no_queries"])
+def _number(choice: object) -> float:
+    """What stands for a mean that there is not; NaN where nothing does."""
+    return math.nan if isinstance(choice, str) else float(cast("float", choice))
 
 
 def total(sums: Sequence[Sums]) -> Sums:

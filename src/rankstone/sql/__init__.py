@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
 from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order
+from rankstone.sql.warehouse import text
 from rankstone.sql.writer import Text
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ create or replace temp macro to_ordered_map
 create or replace temp macro collect_set(value) as list(distinct value) filter (value is not null);
 """
 
-__all__ = ["connect", "query", "register"]
+__all__ = ["connect", "query", "register", "text"]
 
 
 def __dir__() -> list[str]:

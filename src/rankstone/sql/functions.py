@@ -112,7 +112,7 @@ def _measured(
         refuse_unknown([plan], GRADED_ROWS)
     try:
         aligned = source.align(plan.alignment)
-        refuse_ungraded(plan, aligned)
+        refuse_ungraded(plan, aligned.graded)
         ranked = aligned.ranked
         found = measure(plan, ranked if sizes is None else ranked.replace(retrieved=sizes))
     except QueryError as error:
@@ -190,6 +190,7 @@ class Mean:
 AGGREGATED = Feeding(
     one_list="a function sees one row at a time",
     weights="a function is given none",
+    digits="databases round halves in their own ways",
     otherwise="or use rs.evaluate",
 )
 
@@ -210,7 +211,7 @@ def _mean_of(plan: Plan) -> Mean:
     choices = plan.choices
     problem = unknown([plan], AGGREGATED)
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
-    if choices["averaging"] == "parts" or choices["digits"] is not None or finish not in (None, sqrt):
+    if choices["averaging"] == "parts" or finish not in (None, sqrt):
         problem = problem or "SQL has no such mean; use rs.evaluate"
     summed = by_query(plan).choices["averaging"]
     none, zeros = (choice if isinstance(choice, (int, float)) else None for choice in _without_a_mean(plan))

@@ -1,0 +1,731 @@
+"""Writes metrics as one statement of SQL: from expressions over items and queries to steps that a database runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rankstone.align.query import Expression, Items, Tree
+from rankstone.sql.dialects import Dialect
+from rankstone.sql.tables import Side
+
+_SIGNS = {"or": 1, "and": 2, "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6}
+_ATOM = 9
+_STEPS = {
+    "judged": "judged_items",
+    "ranked": "ranked_items",
+    "placed": "placed_items",
+    "ideal": "ideal_items",
+    "pooled": "all",
+}
+_WIDE = 110  # columns of text
+
+
+@dataclass(frozen=True)
+class Step:
+    """One named part of a statement (a common table expression)."""
+
+    name: str
+    comment: str
+    body: str
+
+
+@dataclass(frozen=True)
+class How:
+    """How a truth and a run are brought together, in a statement."""
+
+    order: str = "item_desc"  # who goes first among equal scores
+    single: bool = False  # scores compared as float32
+    duplicates: str = "error"
+    truth_duplicates: str = "error"
+
+
+@dataclass(eq=False)
+class _Used:
+    """What a statement needs of some rows."""
+
+    columns: dict[str, None] = field(default_factory=dict)
+    judgements: dict[str, str] = field(default_factory=dict)  # values that follow from a grade: name by text
+    carried: list[Expression] = field(default_factory=list)
+    windows: list[Expression] = field(default_factory=list)
+    spreads: list[Expression] = field(default_factory=list)
+    aggregates: list[Expression] = field(default_factory=list)
+
+
+class Statement:
+    """All that goes into one statement, and its text."""
+
+    def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
+        self.dialect, self.truth, self.run, self.extra, self.ids = dialect, truth, run, extra, ids
+        self.tree = Tree()
+        self.hows: dict[str, How] = {}  # by suffix
+        self._used: dict[Items, _Used] = {}
+        self._names: dict[Expression, str] = {}
+        self._taken: set[str] = {
+            "query", "item", "grade", "score", "item_rank", "items_above", "items_level", "place", "retrieved",
+            "is_returned", "weight", "position", "problem",
+        }  # fmt: skip
+        self._seen: set[Expression] = set()
+        self._highest: dict[Items, None] = {}
+        self._judgements: dict[str, str] = {}
+        self._lists: dict[str, None] = {}  # suffixes of the alignments whose lists' lengths are asked for
+
+    # -- names -----------------------------------------------------------------------------------------------
+
+    def source(self, side: Side) -> str:
+        """What to select a side from: a table, or the step that holds its query."""
+        return self.step("truth_rows" if side is self.truth else "run_rows") if side.is_query else side.source
+
+    def user_steps(self) -> list[Step]:
+        """The user's own queries."""
+        return [Step(self.source(side), "", side.source) for side in (self.truth, self.run) if side.is_query]
+
+    def step(self, name: str) -> str:
+        """A step's name, unlike that of any table of the user's."""
+        while name in self.truth.names | self.run.names:
+            name += "_"
+        return name
+
+    def unique(self, name: str) -> str:
+        """A column's name that no other has."""
+        name = re.sub(r"\W+", "_", name.lower()).strip("_") or "value"
+        found, at = name, 1
+        while found in self._taken:
+            at += 1
+            found = f"{name}_{at}"
+        self._taken.add(found)
+        return found
+
+    def name_of(self, value: Expression) -> str:
+        """The column that holds a value."""
+        if value not in self._names:
+            self._names[value] = self.unique(value.name or "value")
+        return self._names[value]
+
+    def judgement(self, text: str, name: str) -> str:
+        """The column for a value that follows from a grade."""
+        if text not in self._judgements:
+            self._judgements[text] = self.unique(name)
+        return self._judgements[text]
+
+    def rows_of(self, items: Items) -> str:
+        """The step that makes some rows."""
+        if items.what == "pooled":
+            assert items.of is not None
+            return self.step(f"all_{self.rows_of(items.of)}")
+        name = _STEPS[items.what]
+        if items.what == "ideal":
+            name += "_returned" if items.of is not None and items.of.what == "placed" else ""
+            name += "_nonzero" if items.nonzero else ""
+            name += "" if items.order is None else f"_by_{self.ordinal(items)}"
+        return self.step(name + items.suffix)
+
+    def ordinal(self, items: Items) -> int:
+        """Numbers the orders of ideal lists that are not by grade."""
+        orders = [other for other in self._used if other.order is not None]
+        return 1 + (orders.index(items) if items in orders else len(orders))
+
+    def highest(self, items: Items) -> str:
+        """The step that has the highest grade of some rows."""
+        return self.step("highest_" + self.rows_of(items))
+
+    def sums_of(self, items: Items) -> str:
+        """The step that has the sums over some rows."""
+        return self.step(self.rows_of(items).replace("_items", "") + "_sums")
+
+    # -- what is needed --------------------------------------------------------------------------------------
+
+    def used(self, items: Items) -> _Used:
+        """What is needed of some rows, to be added to."""
+        if items not in self._used:
+            found = self._used[items] = _Used()
+            if items.what == "placed":
+                self.used(self.tree.items("ranked", items.suffix)).columns["item_rank"] = None
+                self.used(self.tree.items("judged", items.suffix))
+            elif items.of is not None:
+                of = self.used(items.of)
+                if items.order is None or items.what == "pooled":
+                    of.columns["grade"] = None
+                for value in (items.order, items.kept):
+                    if value is not None:
+                        self.visit(value)
+                found.columns["grade"] = None
+        return self._used[items]
+
+    def column(self, items: Items, name: str) -> None:
+        """Ask for a column of some rows, and of those they are made of."""
+        columns = self.used(items).columns
+        if name in columns:
+            return
+        columns[name] = None
+        own = items.what in ("pooled", "ideal") and name in ("item_rank", "items_above", "items_level")
+        if own:
+            if items.what == "pooled" and items.of is not None:
+                self.column(items.of, "score")
+        elif items.what == "placed":
+            side = "judged" if name in ("grade", "place") else "ranked"
+            self.column(self.tree.items(side, items.suffix), name)
+        elif items.of is not None:
+            self.column(items.of, name)
+
+    def visit(self, value: Expression) -> None:
+        """Ask for all that an expression is made of."""
+        if value in self._seen:
+            return
+        self._seen.add(value)
+        if value.op == "column":
+            self.column(_of(value), value.args[0])
+        elif value.op == "of query":
+            self._lists[_of(value).suffix] = None
+        elif value.op == "highest grade":
+            self._highest[value.args[0]] = None
+            self.column(value.args[0], "grade")
+        for arg in value.args:
+            if isinstance(arg, Expression):
+                self.visit(arg)
+        if value.op == "carried":
+            self.used(_of(value)).carried.append(value)
+        elif value.op == "window":
+            self.used(_of(value)).windows.append(value)
+            if value.args[0] in ("level", "level and above", "nth"):
+                self.column(_of(value), "items_above")
+        elif value.op == "spread":
+            self.used(_of(value)).spreads.append(value)
+        elif value.op == "aggregate":
+            self.used(_of(value)).aggregates.append(value)
+
+    def stage(self, value: Expression) -> int:
+        """How many windows have to be there before a value of items can be."""
+        inside = max((self.stage(arg) for arg in value.args if isinstance(arg, Expression)), default=0)
+        if value.op in ("carried", "spread"):
+            return 0
+        return inside + (value.op == "window")
+
+    # -- expressions -----------------------------------------------------------------------------------------
+
+    def write(self, value: Expression, at: At, within: int = 0) -> str:
+        """An expression as text, in parentheses where what is around it binds more tightly."""
+        text, strength = self._written(value, at)
+        return f"({text})" if strength < within else text
+
+    def _written(self, value: Expression, at: At) -> tuple[str, int]:
+        op, args, dialect = value.op, value.args, self.dialect
+        if (named := at.named(value)) is not None:
+            return named, _ATOM
+        if op == "number":
+            return self.number(args[0]), _ATOM if args[0] >= 0 else 7
+        if op in ("null", "true", "false"):
+            return {"null": "null", "true": "1 = 1", "false": "1 = 0"}[op], 4 if op != "null" else _ATOM
+        if op == "parameter":
+            return args[0], _ATOM
+        if op == "highest grade":
+            return f"(select highest_grade from {self.highest(args[0])})", _ATOM
+        if op in ("total", "count", "average"):
+            return self._of_all(op, args[0], at), _ATOM
+        if op in _SIGNS:
+            strength = _SIGNS[op]
+            right = strength + (op in ("-", "/") or strength == 4)
+            left = strength + (strength == 4)
+            return f"{self.write(args[0], at, left)} {op} {self.write(args[1], at, right)}", strength
+        if op == "negative":
+            return f"-{self.write(args[0], at, 8)}", 7
+        if op == "not":
+            return f"not {self.write(args[0], at, _ATOM)}", 3
+        if op == "known":
+            return f"{self.write(args[0], at, _ATOM)} is not null", 4
+        if op == "or_else":
+            return f"coalesce({self.write(args[0], at)}, {self.write(args[1], at)})", _ATOM
+        if op == "where":
+            return self._case(value, at), _ATOM
+        if op in ("least", "greatest", "log2", "ln", "power", "ceil"):
+            form, inner = getattr(dialect, op), 0
+            if "/" in form:
+                return form.format(self.write(args[0], at)), 6
+            return form.format(*(self.write(arg, at, inner) for arg in args)), _ATOM
+        if op in ("sqrt", "abs", "floor", "exp"):
+            return f"{op}({self.write(args[0], at)})", _ATOM
+        raise TypeError(f"{op!r} of {[arg for arg in args]} cannot stand here")
+
+    def _case(self, value: Expression, at: At) -> str:
+        branches, rest = [], value
+        while rest.op == "where" and at.named(rest) is None:
+            branches.append(f"when {self.write(rest.args[0], at)} then {self.write(rest.args[1], at)}")
+            rest = rest.args[2]
+        other = "" if rest.op == "null" else f" else {self.write(rest, at)}"
+        text = f"case {' '.join(branches)}{other} end"
+        return self.double(text) if self._is_whole(value, at) else text
+
+    def _is_whole(self, value: Expression, at: At) -> bool:
+        """Are all that a decision can come to written numbers, so that a database would take them for whole ones."""
+        if value.op == "where" and at.named(value) is None:
+            return self._is_whole(value.args[1], at) and self._is_whole(value.args[2], at)
+        return value.op in ("number", "null") and at.named(value) is None
+
+    def _of_all(self, op: str, values: Expression, at: At) -> str:
+        if op == "count":
+            return self.double(f"count({self.write(values, at)})")
+        return f"{'sum' if op == 'total' else 'avg'}({self.write(values, at)})"
+
+    def number(self, value: float) -> str:
+        """A number as it is written."""
+        whole = value.is_integer() and abs(value) < 1e15 and not self.dialect.pointed
+        return str(int(value)) if whole else repr(value)
+
+    def double(self, text: str) -> str:
+        """As a floating-point number."""
+        return f"cast({text} as {self.dialect.double})"
+
+    def text(self, *parts: str) -> str:
+        """Texts one after the other; those that are expressions as text."""
+        if self.dialect.concat == "concat":
+            return f"concat({', '.join(parts)})"
+        return self.dialect.concat.join(parts)
+
+    def as_text(self, expression: str) -> str:
+        return f"cast({expression} as {self.dialect.text})"
+
+    # -- windows and sums ------------------------------------------------------------------------------------
+
+    def window(self, value: Expression, at: At) -> str:
+        over, how, inside, order = value.args
+        text = self.write(inside, at)
+        every = "" if _of(value).what == "pooled" else "query"
+        level = ", ".join(filter(None, (every, "items_above")))
+        if over == "same":
+            return text
+        if over == "nth":
+            return self.double(f"row_number() over (partition by {level} order by {text})")
+        if over == "level":
+            return f"{how}({text}) over (partition by {level})"
+        partition = f"partition by {every} " if every else ""
+        if over == "all":
+            return f"{how}({text}) over ({partition.strip()})"
+        if over == "level and above":
+            frame = "range between unbounded preceding and current row"
+            return f"sum({text}) over ({partition}order by items_above {frame})"
+        by = self.write(order, at)
+        if over == "down to":
+            return f"sum({text}) over ({partition}order by {by} rows between unbounded preceding and current row)"
+        frame = "rows between unbounded preceding and 1 preceding"
+        return f"coalesce(sum({text}) over ({partition}order by {by} {frame}), 0)"
+
+    # -- steps -----------------------------------------------------------------------------------------------
+
+    def steps(self) -> list[Step]:
+        """The steps for all that was asked for, in their order; what is needed of the truth is known last."""
+        made: dict[Items, list[Step]] = {}
+        for items in sorted(self._used, key=_depth, reverse=True):
+            made[items] = [*self._layers(items), *self._sums(items)]
+        for items in self._used:
+            made[items].insert(0, self._base(items))
+        out: list[Step] = []
+        for items in sorted(self._used, key=_depth):
+            if items.what == "ranked":
+                out.append(self._returned(items.suffix))
+            out += made[items]
+            if items in self._highest:
+                most = "coalesce(max(grade), 0)"
+                body = (
+                    f"select case when {most} > 0 then {most} else 0 end as highest_grade\nfrom {self.rows_of(items)}"
+                )
+                out.append(Step(self.highest(items), "the highest grade of all", body))
+        ranked = {items.suffix for items in self._used if items.what == "ranked"}
+        out += [self._returned(suffix) for suffix in self.hows if suffix not in ranked]
+        for suffix in self._suffixes():
+            out += self._list_lengths(suffix)
+        return [*self.user_steps(), *out]
+
+    def _suffixes(self) -> list[str]:
+        return list(dict.fromkeys(["", *self._lists]))
+
+    def _layers(self, items: Items) -> Iterator[Step]:
+        windows: dict[int, list[Expression]] = {}
+        for value in self._used[items].windows:
+            windows.setdefault(self.stage(value), []).append(value)
+        for stage in sorted(windows):
+            before = self.layer(items, stage - 1)
+            at = At(self, items, stage - 1)
+            columns = [
+                f"{before}.*",
+                *(f"{self.window(value, at)} as {self.name_of(value)}" for value in windows[stage]),
+            ]
+            yield Step(self.layer(items, stage), "", f"{select(columns)}\nfrom {before}")
+
+    def layer(self, items: Items, stage: int) -> str:
+        """The step that has all windows up to a stage."""
+        return self.rows_of(items) + (f"_{stage + 1}" if stage else "")
+
+    def last(self, items: Items) -> str:
+        """The step that has all windows."""
+        return self.layer(items, max(map(self.stage, self._used[items].windows), default=0))
+
+    def at_last(self, items: Items) -> At:
+        return At(self, items, max(map(self.stage, self._used[items].windows), default=0))
+
+    def _sums(self, items: Items) -> Iterator[Step]:
+        aggregates = self._used[items].aggregates
+        if not aggregates:
+            return
+        at = self.at_last(items)
+        columns = [f"{self._aggregate(value, at)} as {self.name_of(value)}" for value in aggregates]
+        each = items.what != "pooled"
+        body = select(["query", *columns] if each else columns) + f"\nfrom {self.last(items)}"
+        yield Step(self.sums_of(items), "", body + ("\ngroup by query" if each else ""))
+
+    def _aggregate(self, value: Expression, at: At) -> str:
+        how, inside = value.args
+        if how == "sum" and inside.number == 1:
+            return self.double("count(*)")
+        return f"{how}({self.write(inside, at)})"
+
+    def _base(self, items: Items) -> Step:
+        used = self._used[items]
+        name = self.rows_of(items)
+        if items.what == "judged":
+            return Step(name, "what is judged, and what it is worth", self._judged(items, used))
+        if items.what == "ranked":
+            return Step(name, "where each returned item stands", self._ranked(items, used))
+        if items.what == "placed":
+            return Step(name, "the judged items among the returned ones", self._placed(items, used))
+        assert items.of is not None
+        source = self.last(items.of)
+        windows = ("item_rank", "items_above", "items_level")
+        carried = [column for column in used.columns if column not in windows]
+        carried += [column for column in used.judgements.values() if column not in carried]
+        spread, joins = self._spread(items, "i")
+        if items.what == "pooled":
+            order = "order by i.score desc"
+            own = {
+                "item_rank": self.double(f"row_number() over ({order})"),
+                "items_above": self.double(f"rank() over ({order}) - 1"),
+                "items_level": self.double("count(*) over (partition by i.score)"),
+            }
+            columns = [f"i.{column} as {column}" for column in carried]
+            columns += [f"{own[column]} as {column}" for column in windows if column in used.columns]
+            kept = "" if items.kept is None else "\nwhere " + self.write(items.kept, self.at_last(items.of))
+            return Step(name, "all queries as one", f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
+        by = "grade" if items.order is None else self.write(items.order, self.at_last(items.of))
+        rank = self.double(f"row_number() over (partition by i.query order by i.{by} desc)")
+        if items.order is not None and not re.fullmatch(r"\w+", by):
+            rank = self.double(f"row_number() over (partition by i.query order by {by} desc)")
+        columns = ["i.query as query", *(f"i.{column} as {column}" for column in carried), f"{rank} as item_rank"]
+        kept = "\nwhere i.grade <> 0" if items.nonzero else ""
+        comment = (
+            "the best order of what is judged" if items.of.what != "placed" else "the best order of what was found"
+        )
+        return Step(name, comment, f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
+
+    def _spread(self, items: Items, letter: str) -> tuple[list[str], str]:
+        """Columns with values of each item's query, and what to join for them."""
+        columns, joins = [], {}
+        for value in self._used[items].spreads:
+            of = value.args[0]
+            step = self.of_query(of)
+            alias = joins.setdefault(step, f"s{len(joins) + 1}")
+            columns.append(f"{self._filled(of, alias)} as {self.name_of(value)}")
+        text = "".join(
+            f"\nleft join {step} as {alias} on {alias}.query = {letter}.query" for step, alias in joins.items()
+        )
+        return columns, text
+
+    def of_query(self, value: Expression) -> str:
+        """The step that holds a value of each query."""
+        return self.lists(_of(value).suffix) if value.op == "of query" else self.sums_of(_of(value))
+
+    def lists(self, suffix: str) -> str:
+        return self.step("returned_lists" + suffix)
+
+    def _filled(self, value: Expression, alias: str) -> str:
+        """A value of a query, where there may be no row for it."""
+        column = f"{alias}.{self.column_of(value)}"
+        return column if value.infinite else f"coalesce({column}, {self.number(0.0)})"
+
+    def column_of(self, value: Expression) -> str:
+        return value.args[0] if value.op == "of query" else self.name_of(value)
+
+    # -- the user's rows -------------------------------------------------------------------------------------
+
+    def id_of(self, column: str) -> str:
+        """An id, compared byte by byte if it is a text."""
+        form = self.dialect.bytewise
+        asks = self.ids == "text" or (
+            self.ids is None and not self.dialect.is_sorted_by_bytes and not self.dialect.by_kind
+        )
+        return form.format(column) if asks and form != "{}" else column
+
+    def _order(self, how: How) -> str:
+        """Best first, equal scores by item."""
+        direction = "" if how.order == "item_asc" else " desc"
+        if self.ids is None and self.dialect.by_kind:
+            return f"order by r.score desc, {self.dialect.by_kind.format('r.item', direction)}"
+        return f"order by r.score desc, r.item{direction}"
+
+    def _judged(self, items: Items, used: _Used) -> str:
+        side, how = self.truth, self.hows[items.suffix]
+        grade = self.double(self._value(side)) if side.value else self.double("1")
+        rows, item, position = self._opened(side)
+        columns = [f"{self.id_of(side.column('query'))} as query", f"{self.id_of(item)} as item", f"{grade} as grade"]
+        ordered = "place" in used.columns or how.truth_duplicates == "first"
+        if ordered:
+            columns.append(f"{self.double(position)} as place")
+        worth = [f"{text} as {name}" for text, name in used.judgements.items()]
+        if not worth and how.truth_duplicates != "first" and how.truth_duplicates != "count":
+            return f"{select(columns)}\nfrom {rows}"
+        inside = f"{select(columns, 4)}\n  from {rows}"
+        outer = ["query", "item", "grade", *(["place"] if ordered else []), *worth]
+        if how.truth_duplicates in ("first", "count"):
+            by = "place" if how.truth_duplicates == "first" else "grade"
+            nth = f"row_number() over (partition by query, item order by {by}) as nth_judgement"
+            inside = f"select j.*, {nth}\n  from (\n  {inside}\n  ) as j"
+            outer.append("nth_judgement")
+        kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
+        return f"{select(outer)}\nfrom (\n  {inside}\n) as j{kept}"
+
+    def _value(self, side: Side) -> str:
+        role = side.value
+        assert role is not None
+        if side.lists:
+            return self.dialect.value.format(values=side.column(role))
+        return side.column(role)
+
+    def _opened(self, side: Side) -> tuple[str, str, str]:
+        """What to select rows of items from, the item, and its position in a list."""
+        rows = f"{self.source(side)} as t"
+        if not side.lists:
+            return rows, side.column("item"), ""
+        names = {"t": rows, "items": side.column("item"), "values": side.column(side.value) if side.value else ""}
+        form = self.dialect.rows_of_two if side.value and self.dialect.rows_of_two else self.dialect.rows
+        return form.format(**names), self.dialect.item.format(**names), self.dialect.position.format(**names)
+
+    def _returned(self, suffix: str) -> Step:
+        side, how = self.run, self.hows[suffix]
+        rows, item, position = self._opened(side)
+        if side.value is None:
+            score = f"-{self.double(position)}"
+        elif side.value == "rank":
+            score = f"-{self.double(self._value(side))}"
+        else:
+            score = self.double(
+                f"cast({self._value(side)} as {self.dialect.single})" if how.single else self._value(side)
+            )
+        columns = [f"{self.id_of(side.column('query'))} as query", f"{self.id_of(item)} as item", f"{score} as score"]
+        if how.duplicates not in ("first", "best"):
+            return Step(self.step("returned_items" + suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
+        if how.duplicates == "first":
+            columns.append(f"{position} as position")
+        first = "position" if how.duplicates == "first" else "score desc"
+        inside = f"{select(columns, 4)}\n    from {rows}"
+        nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
+        body = (
+            f"select query, item, score\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
+        )
+        return Step(
+            self.step("returned_items" + suffix),
+            f"what was returned, of a repeated item the {how.duplicates} row",
+            body,
+        )
+
+    def _ranked(self, items: Items, used: _Used) -> str:
+        how = self.hows[items.suffix]
+        columns = ["r.query as query", "r.item as item"]
+        if "score" in used.columns:
+            columns.append("r.score as score")
+        own = {
+            "item_rank": f"row_number() over (partition by r.query {self._order(how)})",
+            "items_above": "rank() over (partition by r.query order by r.score desc) - 1",
+            "items_level": "count(*) over (partition by r.query, r.score)",
+        }
+        columns += [f"{self.double(text)} as {name}" for name, text in own.items() if name in used.columns]
+        spread, joins = self._spread(items, "r")
+        return f"{select(columns + spread)}\nfrom {self.step('returned_items' + items.suffix)} as r{joins}"
+
+    def _placed(self, items: Items, used: _Used) -> str:
+        how = self.hows[items.suffix]
+        ranked, judged = (self.tree.items(what, items.suffix) for what in ("ranked", "judged"))
+        truth = ["grade", "place", *used.judgements.values()]
+        columns = ["r.query as query", *(["r.item as item"] if "item" in used.columns else [])]
+        columns += [f"{'t' if name in truth else 'r'}.{name} as {name}" for name in used.columns if name != "item"]
+        columns += [f"t.{name} as {name}" for name in used.judgements.values()]
+        columns += [f"r.{self.name_of(value.args[0])} as {self.name_of(value)}" for value in used.carried]
+        spread, joins = self._spread(items, "r")
+        source, on = self.last(ranked), "t.query = r.query and t.item = r.item"
+        if how.duplicates == "once":
+            nth = "row_number() over (partition by query, item order by item_rank) as nth_return"
+            source, on = f"(select r.*, {nth} from {source} as r)", on + " and r.nth_return = 1"
+        if how.truth_duplicates == "count":
+            on += " and t.nth_judgement = 1"
+        return f"{select(columns + spread)}\nfrom {source} as r\njoin {self.last(judged)} as t on {on}{joins}"
+
+    def _list_lengths(self, suffix: str) -> Iterator[Step]:
+        returned, name = self.step("returned_items" + suffix), self.lists(suffix)
+        count = f"{self.double('count(*)')} as retrieved"
+        body = f"{select(['query', count, '1 as is_returned'])}\nfrom {returned}\ngroup by query"
+        if not self.run.lists:
+            yield Step(name, "how long the lists are", body)
+            return
+        # Some may be empty.
+        every = self.step("returned_queries" + suffix)
+        yield Step(
+            every, "", f"select {self.id_of(self.run.column('query'))} as query\nfrom {self.source(self.run)} as t"
+        )
+        found = self.step("returned_counts" + suffix)
+        yield Step(found, "", body)
+        columns = ["l.query as query", f"coalesce(n.retrieved, {self.number(0.0)}) as retrieved", "1 as is_returned"]
+        body = f"{select(columns)}\nfrom {every} as l\nleft join {found} as n on n.query = l.query"
+        yield Step(name, "how long the lists are", body)
+
+    # -- queries ---------------------------------------------------------------------------------------------
+
+    def queries(self) -> Step:
+        """The queries that are measured."""
+        judged = self.step("judged_items")
+        body = f"select query, 1 as is_judged\nfrom {judged}\ngroup by query"
+        if self.truth.lists:
+            body = f"select {self.id_of(self.truth.column('query'))} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
+        if self.extra:
+            both = f"{body}\nunion all\nselect query, 0 as is_judged\nfrom {self.lists('')}"
+            body = f"select query, max(is_judged) as is_judged\nfrom (\n{indented(both)}\n) as q\ngroup by query"
+        return Step(self.step("queries"), "the queries that are measured", body)
+
+    def query_sums(self, values: Iterable[Expression], more: Sequence[str] = (), joins: str = "") -> Step:
+        """What each query earned and could have earned."""
+        columns, joined = ["q.query as query", "q.is_judged as is_judged", *more], {}
+        for value in values:
+            alias = joined.setdefault(self.of_query(value), f"s{len(joined) + 1}")
+            columns.append(f"{self._filled(value, alias)} as {self.column_of(value)}")
+        text = "".join(f"\nleft join {step} as {alias} on {alias}.query = q.query" for step, alias in joined.items())
+        return Step(
+            self.step("query_sums"),
+            "what each query earned, and what it could have earned",
+            f"{select(columns)}\nfrom {self.step('queries')} as q{text}{joins}",
+        )
+
+    def leaves(self, values: Iterable[Expression]) -> dict[Expression, None]:
+        """The values of queries that expressions are made of."""
+        found: dict[Expression, None] = {}
+
+        def look(value: Expression) -> None:
+            if value.op in ("aggregate", "of query"):
+                if _of(value).what != "pooled":
+                    found[value] = None
+                elif value.op == "of query":
+                    own = self.tree.items("ranked", _of(value).suffix)
+                    found[self.tree.node("of query", value.args[0], kind="query", items=own)] = None
+                return
+            for arg in value.args:
+                if isinstance(arg, Expression):
+                    look(arg)
+
+        for value in values:
+            look(value)
+        return found
+
+
+@dataclass(frozen=True)
+class At:
+    """Where an expression stands, and so which columns there are."""
+
+    to: Statement
+    items: Items | None = None
+    stage: int = 0
+    values: dict[Expression, str] = field(default_factory=dict)  # columns of query_values
+
+    def named(self, value: Expression) -> str | None:
+        """The column of a value, if it has one here."""
+        if value in self.values:
+            return self.values[value]
+        if value.op == "column":
+            return str(value.args[0])
+        if value.op in ("carried", "spread"):
+            return self.to.name_of(value)
+        if value.op == "window":
+            return self.to.name_of(value) if self.to.stage(value) <= self.stage else None
+        if value.op in ("aggregate", "of query"):
+            return self._of_query(value)
+        if value.op == "weight":
+            return "weight"
+        if value.op == "is judged":
+            return "is_judged"
+        if value.name and self.items is not None and value.op not in ("number", "parameter") and _judges(value):
+            return self._judgement(value)
+        return None
+
+    def _of_query(self, value: Expression) -> str:
+        to, items = self.to, _of(value)
+        if items.what != "pooled":
+            return to.column_of(value)
+        if value.op == "of query":
+            return f"(select sum({value.args[0]}) from {to.step('query_sums')})"
+        column = to.name_of(value)
+        filled = column if value.infinite else f"coalesce({column}, 0)"
+        return f"(select {filled} from {to.sums_of(items)})"
+
+    def _judgement(self, value: Expression) -> str:
+        """A value that follows from a grade alone is computed once, beside the grade."""
+        text = self.to._written(value, At(self.to))[0]
+        items, name = self.items, ""
+        while items is not None:
+            used = self.to.used(items)
+            if not name:
+                name = self.to.judgement(text, value.name)
+            used.judgements[text] = name
+            if items.what == "placed":
+                self.to.used(self.to.tree.items("judged", items.suffix)).judgements[text] = name
+            items = items.of
+        return name
+
+
+def _of(value: Expression) -> Items:
+    assert value.items is not None
+    return value.items
+
+
+def _depth(items: Items) -> int:
+    """Rows that others are made of come first."""
+    return {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
+
+
+def _judges(value: Expression) -> bool:
+    """Does a value follow from a grade alone."""
+    if value.op == "column":
+        return bool(value.args[0] == "grade")
+    if value.op in ("window", "aggregate", "of query", "spread", "carried"):
+        return False
+    inside = [arg for arg in value.args if isinstance(arg, Expression)]
+    return all(map(_judges, inside)) and (bool(inside) or value.op in ("number", "null", "parameter"))
+
+
+def select(columns: Sequence[str], indent: int = 2) -> str:
+    """A select list, on one line if it fits."""
+    one = f"select {', '.join(columns)}"
+    if len(one) + indent <= _WIDE and len(columns) <= 5:
+        return one
+    return "select\n" + ",\n".join(f"{' ' * indent}{column}" for column in columns)
+
+
+def indented(text: str, by: int = 2) -> str:
+    return "\n".join(" " * by + line if line else line for line in text.splitlines())
+
+
+def _sorted(steps: Sequence[Step]) -> list[Step]:
+    """Each step after those it reads."""
+    names = {step.name for step in steps}
+    waiting, out = {step.name: step for step in steps}, []
+    needs = {step.name: names & set(re.findall(r"\w+", step.body)) - {step.name} for step in steps}
+    while waiting:
+        ready = next((name for name in waiting if not needs[name] & waiting.keys()), None)
+        if ready is None:
+            raise ValueError(f"values of {', '.join(waiting)} need each other, which SQL cannot say")
+        out.append(waiting.pop(ready))
+    return out
+
+
+def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
+    """All of it as text."""
+    parts = []
+    for step in _sorted(steps):
+        comment = f"-- {step.comment}\n" if step.comment else ""
+        parts.append(f"{comment}{step.name} as (\n{indented(step.body)}\n)")
+    said = "".join(f"-- {line}\n" if line else "--\n" for line in head)
+    return f"{said}with {(',' + chr(10)).join(parts)}\n{body}\n"

@@ -1,0 +1,120 @@
+"""The user's tables in a statement: their names, quoted where need be, and which column is which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankstone.inputs.roles import Given, roles_of
+from rankstone.sql.dialects import Dialect
+
+# Words that no dialect takes for a column's name as they are.
+_RESERVED = frozenset(
+    ["all", "and", "any", "as", "asc", "between", "by", "case", "cast", "check", "column", "constraint", "create", "cross", "current_date", "current_time", "current_timestamp", "default", "delete", "desc", "distinct", "drop", "else", "end", "except", "exists", "false", "for", "foreign", "from", "full", "grant", "group", "having", "in", "inner", "insert", "intersect", "into", "is", "join", "left", "like", "limit", "natural", "not", "null", "on", "or", "order", "outer", "primary", "references", "right", "select", "set", "some", "table", "then", "to", "true", "union", "unique", "update", "user", "using", "values", "when", "where", "with"]
+)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A truth or a run in a database: what to select from, and its columns by role, ready to be written."""
+
+    source: str
+    columns: Mapping[str, str]
+    lists: bool = False  # one row a query, with a list of items
+    is_query: bool = False  # is the source a query, and not a table
+    names: frozenset[str] = field(default_factory=frozenset)  # of tables in it, in lower case
+
+    def column(self, role: str) -> str:
+        """A column, with the letter that stands for its table."""
+        return f"t.{self.columns[role]}"
+
+    @property
+    def value(self) -> str | None:
+        """Grade, score or rank; None: every item is relevant, or the list is in ranked order."""
+        return next((role for role in ("grade", "score", "rank") if role in self.columns), None)
+
+
+def side_of(what: str, table: str, columns: Given | None, lists: bool, dialect: Dialect) -> Side:
+    """A truth or a run by what the caller says of it."""
+    given = roles_of(columns, what)
+    roles: dict[str, Any] = {"query": "query", "item": "item"}
+    usual = "grade" if what == "truth" else "score"
+    if not lists and not given.keys() & {"grade", "score", "rank"}:
+        roles[usual] = usual
+    roles = {role: name for role, name in {**roles, **given}.items() if name is not None}
+    if "score" in roles and "rank" in roles:
+        raise ValueError("columns names a score and a rank; a run is ordered by one of them")
+    if what == "run" and not lists and not roles.keys() & {"score", "rank"}:
+        raise ValueError("rows of a table have no order: name the run's score or rank, columns={'rank': ...}")
+    for role in ("query", "item"):
+        if role not in roles:
+            raise ValueError(f"the {what} needs a {role} column")
+    if lists and not dialect.rows:
+        raise ValueError(f"{dialect.name} has no lists: give a sub-query with one row an item")
+    source, names, is_query = source_of(what, table, dialect)
+    return Side(source, {role: column_of(name, dialect) for role, name in roles.items()}, lists, is_query, names)
+
+
+def column_of(name: str, dialect: Dialect) -> str:
+    """A column's name, quoted unless it is a plain one or quoted already."""
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"a column of a database has a name, not {name!r}")
+    return name if _is_safe(name, dialect) else dialect.quoted(name)
+
+
+def _is_safe(name: str, dialect: Dialect) -> bool:
+    left, right = dialect.quotes
+    if _PLAIN.fullmatch(name):
+        return name.lower() not in _RESERVED
+    inside = name[1:-1]
+    return len(name) > 2 and name[0] == left and name[-1] == right and right not in inside.replace(right * 2, "")
+
+
+def source_of(what: str, table: str, dialect: Dialect) -> tuple[str, frozenset[str], bool]:
+    """What to select from, the names of the tables in it, and whether it is a query."""
+    import sqlglot
+    from sqlglot import exp
+
+    if not isinstance(table, str) or not table.strip():
+        raise TypeError(f"the {what} is the name of a table or a query, not {table!r}")
+    text = table.strip()
+    if re.match(r"(\(\s*)*(select|with|from)\b", text, re.IGNORECASE):
+        inside = text.rstrip("; \n\t")
+        try:
+            trees = [tree for tree in sqlglot.parse(inside, dialect=dialect.grammar or None) if tree is not None]
+        except sqlglot.errors.SqlglotError as error:
+            raise ValueError(f"the {what}'s query cannot be read as {dialect.name}: {error}") from None
+        if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+            raise ValueError(f"the {what} must be one query, not {len(trees)} statements")
+        names = frozenset(found.name.lower() for found in trees[0].find_all(exp.Table))
+        return inside[1:-1].strip() if isinstance(trees[0], exp.Subquery) else inside, names, True
+    if all(_is_safe(part, dialect) for part in _parts(text, dialect)):
+        return text, frozenset({_parts(text, dialect)[-1].strip(dialect.quotes).lower()}), False
+    if _is_table(text, dialect):
+        return text, frozenset({text.lower()}), False
+    return dialect.quoted(text), frozenset({text.lower()}), False
+
+
+def _parts(name: str, dialect: Dialect) -> list[str]:
+    """The parts of a dotted name; dots within quotes are part of it."""
+    left, right = map(re.escape, dialect.quotes)
+    return re.findall(rf"(?:{left}(?:[^{right}]|{right}{right})*{right}|[^.])+", name) or [name]
+
+
+def _is_table(text: str, dialect: Dialect) -> bool:
+    """Is it what a database reads a table from: project-x.data.table, read_parquet('x'), 'file.csv'."""
+    import sqlglot
+    from sqlglot import exp
+
+    if not re.fullmatch(r"[\w.-]+|'[^']*'|[\w.]+\([^;]*\)", text):
+        return False
+    try:
+        tree = sqlglot.parse_one(f"select * from {text}", dialect=dialect.grammar or None)
+    except sqlglot.errors.SqlglotError:
+        return False
+    source = tree.args.get("from_") or tree.args.get("from")
+    found = source.this if source is not None else None
+    return isinstance(found, exp.Table) and not found.args.get("alias") and not tree.args.get("joins")

@@ -1,0 +1,443 @@
+"""`rs.sql.text`: metrics as one statement of SQL, in any dialect, for a warehouse that has never heard of Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rankstone.align.query import HUGE, Expression, Fault, Query, Tree
+from rankstone.align.ties import BY_INPUT, COUNTED
+from rankstone.answers.definition import definition_of
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.measure.match import refuse_ungraded
+from rankstone.measure.sums import Measured, Sums, as_one, mean_from, parts_of
+from rankstone.measure.values import counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.sql.dialects import Dialect, find_dialect
+from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement
+from rankstone.sql.tables import Side, column_of, side_of, source_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Keywords, Metrics, Roles
+
+# How what is told of each query is summed up.
+_COUNTED = {name: f"coalesce(sum({name}), 0)" for name in ("judged", "missing", "nothing_relevant", "tied")}
+_NO_ORDER = "rows of a table have no order"
+
+
+def text(
+    metrics: Metrics = DEFAULT_METRICS,
+    truth: str = "judgments",
+    run: str = "results",
+    dialect: str = "duckdb",
+    *,
+    convention: str | Convention = "rankstone",
+    columns: Roles | None = None,
+    lists: bool | Literal["truth", "run"] = False,
+    per_query: bool = False,
+    by: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    account: bool = False,
+    ids: Literal["text", "integer"] | None = None,
+    **choices: Unpack[Keywords],
+) -> str:
+    """Metrics as a statement of SQL, which gives the numbers that `rs.evaluate` gives.
+
+    truth, run: names of tables, or queries, with one row an item: query, item and grade; query, item and score or rank.
+    `columns` says what they are called: `{"query": "user_id"}`, or `{"truth": {...}, "run": {...}}`; a grade of None:
+    every item of the truth is relevant. lists: which of the two have one row a query, with a list of items.
+
+    per_query: a row a query instead of the means. by: columns of the truth that group the queries. weights: a table or
+    a query with a query and a weight column. account: how many queries were judged, missing, extra, without anything
+    relevant, and decided by the order of tied items, as columns after the means. ids: what the ids are, where a database
+    has to be told how to compare them.
+
+    >>> print(rs.sql.text("rr@10", truth="judgments", run="results").splitlines()[0])
+    -- rankstone 0.1.0, convention rankstone
+    """
+    if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
+        raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    plans = make_plans(metrics, convention, choices)
+    alignments(plans)
+    to = find_dialect(dialect)
+    opened = {side: lists is True or lists == side for side in ("truth", "run")}
+    sides = {side: side_of(side, table, columns, opened[side], to) for side, table in (("truth", truth), ("run", run))}
+    refuse_unknown(plans, _feeding(sides, weights, to))
+    for plan in plans:
+        refuse_ungraded(plan, sides["truth"].value is not None)
+    grouped = [by] if isinstance(by, str) else list(by or ())
+    writing = _Writing(plans, to, sides, grouped, weights, ids)
+    named = find_convention(convention).with_choices(**choices)
+    said = [definition_of(plan, named) for plan in plans]
+    head = [said[0].origin, ""]
+    for definition, name in zip(said, writing.names.values(), strict=True):
+        text = " ".join("; ".join([definition.formula, *definition.rules, *definition.edge_cases]).split())
+        head += _wrapped(f"{name}: {definition.metric}: {text}")
+    return writing.text(head, per_query=per_query, account=account)
+
+
+def _feeding(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> Feeding:
+    lists = {name: "" if side.lists else _NO_ORDER for name, side in sides.items()}
+    return Feeding(
+        row_order=lists["run"],
+        ties_order="" if sides["run"].lists or sides["run"].value == "rank" else _NO_ORDER,
+        truth_order=lists["truth"],
+        weights="" if weights else "there are none: weights='a table with query and weight'",
+        agreement="SQL has no words for it",
+        digits="databases round halves in their own ways",
+        float32="" if to.single or sides["run"].value != "score" else f"{to.name} has no such numbers",
+        otherwise="or use rs.evaluate",
+    )
+
+
+def _wrapped(line: str, width: int = 116) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(line, width, subsequent_indent="  ")
+
+
+class _Writing:
+    """Plans as the parts of a statement."""
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        dialect: Dialect,
+        sides: Mapping[str, Side],
+        by: Sequence[str],
+        weights: str | None,
+        ids: str | None,
+    ) -> None:
+        self.plans, self.sides, self.by, self.dialect = plans, sides, by, dialect
+        self.weights, _, self.weights_query = (
+            (None, None, False) if weights is None else source_of("weights", weights, dialect)
+        )
+        extra = plans[0].choices["extra"] == "zero"
+        self.to = Statement(dialect, sides["truth"], sides["run"], extra=extra, ids=ids)
+        self.tree: Tree = self.to.tree
+        self.names = {plan.label: self.to.unique(plan.label.replace("'", "")) for plan in plans}
+        self.values: dict[str, Expression] = {}
+        self.means: dict[str, Expression] = {}
+        self.faults: list[tuple[str, Fault]] = []
+        self.views: dict[How, Query] = {}
+        for plan in plans:
+            self._measure(plan)
+
+    # -- expressions -----------------------------------------------------------------------------------------
+
+    def _view(self, plan: Plan) -> Query:
+        """The ranking that a plan reads."""
+        choices, run = plan.choices, self.sides["run"]
+        order = choices["ties"] if choices["ties"] in COUNTED else "item_desc"
+        single = choices["score_precision"] == "float32" and run.value == "score"
+        how = How(
+            "item_desc" if order in BY_INPUT else order, single, choices["duplicates"], choices["truth_duplicates"]
+        )
+        if how not in self.views:
+            suffix = f"_{len(self.views) + 1}" if self.views else ""
+            self.to.hows[suffix] = how
+            self.views[how] = Query(
+                self.tree,
+                suffix,
+                scored=run.value == "score",
+                ordered_truth=self.sides["truth"].lists,
+            )
+        return self.views[how]
+
+    def _measure(self, plan: Plan) -> None:
+        aligned = self._view(plan)
+        view = view_for(plan, aligned)
+        ratio = ratio_of(plan, view)
+        of = self.tree.of
+        ratio = ratio._replace(numerator=of(ratio.numerator), denominator=of(ratio.denominator))
+        values, counted = values_of(plan, view, ratio, counted_of(plan, view))
+        values = of(values)
+        self.values[plan.label] = values
+        self._catch(plan)
+        self.means[plan.label] = of(self._mean(plan, view, Measured(view, ratio, values, counted)))
+        self._catch(plan)
+
+    def _mean(self, plan: Plan, view: Query, found: Measured) -> Expression:
+        tree = self.tree
+        finish = found.ratio.finish
+        counted = tree.of(True) if found.counted is None else tree.of(found.counted)
+        if plan.choices["averaging"] == "one_list":
+            if self.by:
+                raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
+            if plan.metric.declaration.kind in ("ranking", "count"):
+                view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
+            whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
+            assert whole is not None
+            sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), tree.count(counted))
+            return mean_from(plan, sums, finish, tree)
+        weight = None if self.weights is None else tree.node("weight", kind="query")
+        parts = [part for part in parts_of(plan, found, weight) if part is not None]
+        chosen = [tree.given(counted, True, tree.of(part)) for part in parts]
+        kept = [tree.where(counted, part, math.nan) for part in chosen]
+        totals = [self._total(counted, part, sure) for part, sure in zip(kept, chosen, strict=True)]
+        queries = tree.count(kept[0] if not chosen[0].nullable else counted)
+        bottom = totals[1] if len(totals) > 1 else queries
+        return mean_from(plan, Sums(totals[0], bottom, queries), finish, tree)
+
+    def _total(self, counted: Expression, part: Expression, sure: Expression) -> Expression:
+        """A sum over queries; nothing if one of them that counts has no value, as NaN makes a sum NaN."""
+        total = self.tree.total(part)
+        if not sure.nullable:
+            return total
+        lost = self.tree.count(self.tree.both(counted, self.tree.negated(self.tree.known_(part))))
+        return self.tree.where(lost == 0, total, math.nan)
+
+    def _catch(self, plan: Plan) -> None:
+        self.faults += [(plan.label, fault) for fault in self.tree.faults]
+        self.tree.faults.clear()
+
+    # -- text ------------------------------------------------------------------------------------------------
+
+    def text(self, head: Sequence[str], *, per_query: bool, account: bool) -> str:
+        """The statement."""
+        to = self.to
+        columns = {value: self.names[label] for label, value in self.values.items()}
+        if not per_query:
+            read = _inside(self.means.values())
+            columns = {value: columns.get(value) or to.unique(value.name or "part") for value in read}
+        told = self._told() if account else {}
+        conditions = [fault.condition for _, fault in self.faults]
+        values = [fault.value for _, fault in self.faults if fault.value is not None]
+        for value in (*columns, *self.means.values(), *told.values(), *conditions, *values):
+            to.visit(value)
+        for suffix in to.hows:  # if only to see which queries there are
+            to.used(self.tree.items("judged", suffix))
+        returned = self.tree.node("of query", "is_returned", kind="query", items=self.tree.items("ranked", ""))
+        leaves = to.leaves([*columns, *self.means.values(), *told.values(), *conditions, returned])
+        problems = self._problems(per_query, columns)  # before the steps, which it may ask more of
+        steps = [*to.steps(), to.queries(), *self._own_steps(), to.query_sums(leaves, *self._own_columns())]
+        at = At(to)
+        shown = ["query", *self.groups, *(f"{to.write(value, at)} as {name}" for value, name in columns.items())]
+        shown += [f"{to.write(self._as_number(value), at)} as {name}" for name, value in told.items()]
+        body = f"{select(shown)}\nfrom {to.step('query_sums')}"
+        steps.append(Step(to.step("query_values"), "the values of each query", body))
+        steps.append(Step(to.step("problems"), "data that would give a wrong number", "\nunion all\n".join(problems)))
+        fail = self.dialect.fail.format("min(problem)")
+        body = f"select case when count(*) > 0 then {fail} end as problem\nfrom {to.step('problems')}"
+        steps.append(Step(to.step("checked"), "an error where there is such data", body))
+        rows = f"from {to.step('query_values')} as v\ncross join {to.step('checked')} as c\nwhere c.problem is null"
+        if per_query:
+            chosen = ["query", *self.groups, *columns.values(), *told]
+            return statement(head, steps, f"{select([f'v.{name} as {name}' for name in chosen])}\n{rows}")
+        after = At(to, values=columns)
+        means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
+        means += [f"{_COUNTED[name]} as {name}" for name in told]
+        if account and not self.groups:
+            strangers = f"select count(*) from {to.lists('')} as l{self._unjudged()}"
+            means.append(f"({' '.join(strangers.split())}) as extra")
+        grouped = f"\ngroup by {', '.join(self.groups)}" if self.groups else ""
+        return statement(head, steps, f"{select([*self.groups, *means])}\n{rows}{grouped}")
+
+    def _whole(self, mean: Expression, at: At) -> str:
+        """A mean as it stands in the last select, which is of all queries."""
+        text = self.to.write(mean, at)
+        return text if mean.kind == "mean" else f"max({text})"
+
+    def _as_number(self, condition: Expression) -> Expression:
+        return self.tree.where(condition, 1.0, 0.0)
+
+    def _unjudged(self) -> str:
+        """Lists of queries that nobody judged."""
+        return f"\nleft join {self.to.step('queries')} as q on q.query = l.query\nwhere coalesce(q.is_judged, 0) = 0"
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns that group the queries."""
+        return [column_of(name, self.dialect) for name in self.by]
+
+    def _own_steps(self) -> list[Step]:
+        """Groups and weights of the queries."""
+        out, to, truth = [], self.to, self.sides["truth"]
+        query = to.id_of(truth.column("query"))
+        if self.groups:
+            columns = [f"{query} as query", *(f"min(t.{name}) as {name}" for name in self.groups)]
+            changing = " or ".join(f"min(t.{name}) <> max(t.{name})" for name in self.groups)
+            columns.append(f"case when {changing} then 1 else 0 end as differs")
+            body = f"{select(columns)}\nfrom {to.source(truth)} as t\ngroup by {query}"
+            out.append(Step(to.step("query_groups"), "which group a query is in", body))
+        if self.weights is not None:
+            columns = [f"{to.id_of('t.query')} as query", f"{to.double('t.weight')} as weight"]
+            source = f"(\n{indented(self.weights)}\n)" if self.weights_query else self.weights
+            body = f"{select(columns)}\nfrom {source} as t"
+            out.append(Step(to.step("query_weights"), "how much a query weighs", body))
+        return out
+
+    def _own_columns(self) -> tuple[list[str], str]:
+        columns, joins = [], ""
+        if self.groups:
+            columns += [f"g.{name} as {name}" for name in self.groups]
+            joins += f"\nleft join {self.to.step('query_groups')} as g on g.query = q.query"
+        if self.weights is not None:
+            columns.append("w.weight as weight")
+            joins += f"\nleft join {self.to.step('query_weights')} as w on w.query = q.query"
+        return columns, joins
+
+    def _told(self) -> dict[str, Expression]:
+        """What is told of each query besides its values: a condition by name."""
+        first = self.views[next(iter(self.views))]
+        relevant = first.judged_by(self.plans[0].relevance).relevant
+        judged = self.tree.node("is judged", kind="query") == 1.0
+        decided = self.tree.of(False)
+        for plan in self.plans:
+            decided = decided | self._decided(plan)
+        return {
+            "judged": judged,
+            "missing": judged & ~first.present,
+            "nothing_relevant": judged & (relevant == 0),
+            "tied": decided,
+        }
+
+    def _decided(self, plan: Plan) -> Expression:
+        """Does the order of tied items change a query's value."""
+        aligned, tree = self._view(plan), self.tree
+        if plan.metric.declaration.kind == "ratings":
+            return tree.of(False)
+        views = [extreme_for(plan, aligned, best) for best in (False, True)]
+        if None in views:
+            return aligned.sum(aligned.number(aligned.items_level > 1)) > 0  # it may
+        low, high = (tree.of(values_of(plan, view, ratio_of(plan, view), counted_of(plan, view))[0]) for view in views)
+        tree.faults.clear()  # they were caught before
+        return tree.compare(">", tree.make("abs", low - high), 1e-15 + 1e-12 * tree.make("abs", high))
+
+    # -- what is wrong with the data -------------------------------------------------------------------------
+
+    def _problems(self, per_query: bool, columns: Mapping[Expression, str]) -> list[str]:
+        """Queries that find data which cannot be measured, a row with a text each."""
+        to, quote = self.to, self.dialect.literal
+        query, item = to.as_text("query"), to.as_text("item")
+        found = []
+
+        def look(said: Sequence[str], rows: str) -> None:
+            found.append(f"select {to.text(*said)} as problem\nfrom {rows}")
+
+        for suffix, how in to.hows.items():
+            for side, step, value in (("truth", "judged_items", "grade"), ("run", "returned_items", "score")):
+                rows = to.step(step + suffix)
+                known = [f"coalesce({query}, '?')", quote(", item "), f"coalesce({item}, '?')"]
+                bad = f"query is null or item is null or {value} is null or not (abs({value}) <= {HUGE!r})"
+                look(
+                    [quote(f"the {side} has a row without a query, an item or a {value}: query "), *known],
+                    f"{rows}\nwhere {bad}",
+                )
+                twice = how.duplicates if side == "run" else how.truth_duplicates
+                if twice == "error":
+                    said = [quote("query "), query, quote(": item "), item, quote(f" appears twice in the {side}")]
+                    kept = f"\nwhere query in (select query from {to.step('queries')})" if side == "run" else ""
+                    look(said, f"{rows}{kept}\ngroup by query, item\nhaving count(*) > 1")
+                elif side == "truth" and twice == "count":
+                    said = [quote("query "), query, quote(": item "), item, quote(" is judged twice, with two grades")]
+                    look(said, f"{rows}\ngroup by query, item\nhaving min(grade) <> max(grade)")
+        for name, side in self.sides.items():
+            if side.lists:
+                column = to.id_of(side.column("query"))
+                said = [quote(f"the {name} has two lists for query "), to.as_text(column)]
+                look(said, f"{to.source(side)} as t\ngroup by {column}\nhaving count(*) > 1")
+        self._problems_of_queries(look)
+        return [
+            *found,
+            *(
+                self._fault(label, fault, columns)
+                for label, fault in self.faults
+                if self._is_looked_for(fault, per_query)
+            ),
+        ]
+
+    def _is_looked_for(self, fault: Fault, per_query: bool) -> bool:
+        return not (per_query and _is_of_all(fault.condition))
+
+    def _problems_of_queries(self, look: Callable[[Sequence[str], str], None]) -> None:
+        to, quote = self.to, self.dialect.literal
+        query = to.as_text("query")
+        sums, lists = to.step("query_sums"), to.lists("")
+        choices = [plan.choices for plan in self.plans]
+        common = "max(case when is_judged = 1 then is_returned else 0 end) as in_common"
+        both = (
+            f"(select min({query}) as judged, count(*) as number, {common} from {sums}) as q\n"
+            f"cross join (select min({query}) as returned, count(*) as number from {lists}) as l\n"
+            "where q.number > 0 and l.number > 0 and q.in_common = 0"
+        )
+        said = (
+            quote("the truth and the run have no query in common: the truth has "),
+            "q.judged",
+            quote(", the run has "),
+        )
+        look([*said, "l.returned"], both)
+        if any(choice["missing"] == "error" for choice in choices):
+            look([quote("the run lacks query "), query], f"{sums}\nwhere is_judged = 1 and is_returned = 0")
+        if any(choice["extra"] == "error" for choice in choices):
+            look([quote("the truth lacks query "), to.as_text("l.query")], f"{lists} as l{self._unjudged()}")
+        if any(choice["empty_list"] == "error" for choice in choices) and self.sides["run"].lists:
+            look([quote("the run has an empty list for query "), query], f"{lists}\nwhere retrieved = 0")
+        by_rank = self.sides["run"].value == "rank" and any(choice["ties"] in BY_INPUT for choice in choices)
+        if by_rank:
+            look(
+                [quote("query "), query, quote(": two items of one rank")],
+                f"{to.step('returned_items')}\ngroup by query, score\nhaving count(*) > 1",
+            )
+        if self.groups:
+            look(
+                [quote(f"the truth has several {', '.join(self.by)} for query "), query],
+                f"{to.step('query_groups')}\nwhere differs = 1",
+            )
+        if self.weights is not None:
+            look(
+                [quote("weights has no weight from 0 for query "), query],
+                f"{sums}\nwhere weight is null or not (weight >= 0 and weight <= {HUGE!r})",
+            )
+            look(
+                [quote("weights has two weights for query "), query],
+                f"{to.step('query_weights')}\ngroup by query\nhaving count(*) > 1",
+            )
+
+    def _fault(self, label: str, fault: Fault, columns: Mapping[Expression, str]) -> str:
+        to, quote = self.to, self.dialect.literal
+        condition = fault.condition
+        before, brace, after = fault.problem.replace("{:g}", "{}").partition("{}")
+        if condition.kind == "item":
+            items = condition.items
+            assert items is not None
+            at = to.at_last(items)
+            who = [to.as_text("query")] if items.what != "pooled" else []
+            value = [to.as_text(to.write(fault.value, at))] if brace and fault.value is not None else []
+            said = to.text(quote(f"{label}: query "), *who, quote(f": {before}"), *value, quote(after))
+            return f"select {said} as problem\nfrom {to.last(items)}\nwhere {to.write(condition, at)}"
+        if _is_of_all(condition):
+            grouped = f" group by {', '.join(self.groups)}" if self.groups else ""
+            bad = to.write(condition, At(to, values=dict(columns)))
+            rows = f"(select case when {bad} then 1 else 0 end as bad from {to.step('query_values')}{grouped}) as m"
+            return f"select {quote(fault.problem)} as problem\nfrom {rows}\nwhere bad = 1"
+        said = to.text(quote(f"{label}: query "), to.as_text("query"), quote(f": {fault.problem}"))
+        return f"select {said} as problem\nfrom {to.step('query_sums')}\nwhere {to.write(condition, At(to))}"
+
+
+def _is_of_all(condition: Expression) -> bool:
+    """Is a condition one of all queries together."""
+    inside = [arg for arg in condition.args if isinstance(arg, Expression)]
+    pooled = condition.items is not None and condition.items.what == "pooled"
+    return condition.kind == "mean" or pooled or any(map(_is_of_all, inside))
+
+
+def _inside(means: Iterable[Expression]) -> list[Expression]:
+    """What sums over queries are of."""
+    found: dict[Expression, None] = {}
+
+    def look(value: Expression) -> None:
+        if value.op in ("total", "average", "count"):
+            if value.args[0].number is None:
+                found[value.args[0]] = None
+            return
+        for arg in value.args:
+            if isinstance(arg, Expression):
+                look(arg)
+
+    for mean in means:
+        look(mean)
+    return list(found)
