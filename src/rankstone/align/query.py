@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from rankstone.align.ranked import sums_of_discounts
-from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Values, Worth
+from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Relevance, Values, Views, Worth
 from rankstone.align.ties import SHARED
 from rankstone.errors import NoExpectedValue
 
@@ -258,7 +258,7 @@ class Tree:
             raise TypeError("values of the items of two lists: sum them up first")
         return next(iter(found), None)
 
-    def or_else(self, value: Expression, other: float) -> Expression:
+    def or_else(self, value: Expression, other: Operand) -> Expression:
         """A value, or another where there is none."""
         made = self._op("or_else", (value, self.of(other)))
         made.nullable = False
@@ -400,11 +400,11 @@ def _of_all(value: Expression) -> bool:
     )
 
 
-class Query(Ranking):
+class Query(Views):
     """Lists of items with ranks and grades, in a database.
 
-    `items` says which rows: the returned ones that were judged, or those of an ideal list. `scored`: the run has scores,
-    and not just ranks. `ordered_truth`: the truth has an order.
+    `items` says which rows: the returned ones that were judged, or those of an ideal list. `scored`: the run has
+    scores, and not just ranks. `ordered_truth`: the truth has an order.
     """
 
     def __init__(self, tree: Tree, suffix: str = "", *, scored: bool = True, ordered_truth: bool = False) -> None:
@@ -444,19 +444,15 @@ class Query(Ranking):
     # -- views -----------------------------------------------------------------------------------------------
 
     def judged_by(self, rule: Relevance) -> Query:
-        """The same ranking under another notion of relevance."""
         return self.replace(rule=rule)
 
     def within_the_list(self) -> Query:
-        """The same where nothing is known but the items returned: those nobody judged have grade 0."""
         return self.replace(listed=True)
 
     def above_zero(self) -> Query:
-        """The same where an item with a score of 0 or less is never relevant."""
         return self.replace(misses=True)
 
     def with_ties(self, ties: str) -> Query:
-        """The same with its tied items in another order, all at one rank, or with all orders averaged."""
         if ties == "expected":
             return self.replace(expected=True)
         above, level = self.items_above, self.items_level
@@ -469,7 +465,6 @@ class Query(Ranking):
         return self._arranged(self.grade, ~good)
 
     def arranged(self, worth: Expression, best: bool) -> Query:
-        """The same with tied items by what they are worth, the best or the worst first; an unjudged one is worth 0."""
         key = -worth if best else worth
         return self._arranged(key, key < 0).replace(best=best)
 
@@ -483,7 +478,6 @@ class Query(Ranking):
         return self.replace(_rank=self._window("same", rank, name="rank_by_grade"), _level=True)
 
     def only(self, queries: Expression) -> Query:
-        """The same ranking of some queries only, to be taken as one list."""
         return self.replace(_kept=queries)
 
     _kept: Expression | None = None
@@ -528,7 +522,7 @@ class Query(Ranking):
         return self.tree.node("carried", value, kind="item", items=self.items)
 
     @property
-    def rank(self) -> Expression:  # type: ignore[override]
+    def rank(self) -> Expression:
         self.need_order()
         return self._any_rank
 
@@ -537,19 +531,19 @@ class Query(Ranking):
         return self._column("item_rank") if self._rank is None else self._rank
 
     @property
-    def grade(self) -> Expression:  # type: ignore[override]
+    def grade(self) -> Expression:
         return self._column("grade")
 
     @property
-    def score(self) -> Expression:  # type: ignore[override]
+    def score(self) -> Expression:
         return self._column("score")
 
     @property
-    def place(self) -> Expression:  # type: ignore[override]
+    def place(self) -> Expression:
         return self._column("place")
 
     @property
-    def predicted(self) -> Expression:  # type: ignore[override]
+    def predicted(self) -> Expression:
         if not self.scored:
             raise ValueError("a prediction error needs scores, and the run is only an order of items")
         return self.score
@@ -560,11 +554,11 @@ class Query(Ranking):
         return not self._ideal and not self._level
 
     @property
-    def items_above(self) -> Expression:  # type: ignore[override]
+    def items_above(self) -> Expression:
         return self._column("items_above") if self._tied else self._any_rank - 1.0
 
     @property
-    def items_level(self) -> Expression:  # type: ignore[override]
+    def items_level(self) -> Expression:
         return self._column("items_level") if self._tied else self.tree.of(1.0)
 
     @property
@@ -589,15 +583,15 @@ class Query(Ranking):
         return self.tree.node("of query", name, kind="query", items=self.run)
 
     @property
-    def retrieved(self) -> Expression:  # type: ignore[override]
+    def retrieved(self) -> Expression:
         return self._of_query("retrieved")
 
     @property
-    def present(self) -> Expression:  # type: ignore[override]
+    def present(self) -> Expression:
         return self._of_query("is_returned") == 1.0
 
     @property
-    def placed(self) -> Expression:  # type: ignore[override]
+    def placed(self) -> Expression:
         return self._aggregate("sum", self.tree.of(1.0), name="placed")
 
     @property
@@ -606,28 +600,28 @@ class Query(Ranking):
         return self.replace(items=self.truth, _ideal=True, _rank=None, misses=False, expected=False, listed=False)
 
     @property
-    def judged(self) -> Expression:  # type: ignore[override]
+    def judged(self) -> Expression:
         return self._judged_items._aggregate("sum", self.tree.of(1.0), name="judged")
 
     @property
-    def relevant(self) -> Expression:  # type: ignore[override]
+    def relevant(self) -> Expression:
         truth = self.ideal("given")
         return truth._aggregate("sum", truth.credit, name="relevant")
 
     @property
-    def nonrelevant(self) -> Expression:  # type: ignore[override]
+    def nonrelevant(self) -> Expression:
         truth = self.ideal("given")
         judged = truth._aggregate("sum", truth.judged_bad, name="nonrelevant")
         return judged + (self.retrieved - self.placed) if self.listed else judged
 
     @property
-    def first_rank(self) -> Expression:  # type: ignore[override]
+    def first_rank(self) -> Expression:
         found = self._aggregate("min", self.where(self.credit > 0, self.rank, math.nan), name="first_rank")
         found.infinite = True
         return found
 
     @property
-    def highest_grade(self) -> Expression:  # type: ignore[override]
+    def highest_grade(self) -> Expression:
         known = self.tree.items("placed", self.suffix) if self.listed else self.tree.items("judged", self.suffix)
         return self.tree.node("highest grade", known, kind="number")
 
@@ -779,7 +773,7 @@ class Query(Ranking):
         raise NoExpectedValue("has no closed form over counts of tied items, which is what SQL can say")
 
     def chance_of_none(self, k: Depth) -> Expression:
-        """The product over relevant items of the chance that each is not drawn, those of its group before it being so."""
+        """The product of the chances that each relevant item is not drawn, if those before it in its group are not."""
         size, drawn = self.items_level, self.items_level
         if k is not None:
             drawn = self.minimum(self.maximum(self.spread(k) - self.items_above, 0.0), size)

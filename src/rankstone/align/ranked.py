@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align import agree
-from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Values, Worth
+from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Relevance, Values, Views, Worth
 from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
 
@@ -46,7 +46,7 @@ class _NumPy(Functions):
 NUMPY: Functions = _NumPy()
 
 
-class Ranked(_NumPy, Ranking):
+class Ranked(_NumPy, Views):
     """Where the judged items landed: flat arrays sorted by query, then rank.
 
     An item is *placed* if it was judged and the run returned it. One entry a query: `retrieved` (how many items the run
@@ -96,7 +96,7 @@ class Ranked(_NumPy, Ranking):
             _judged=None,  # how many items the truth judges, where not all of them are known here
             unjudged=None,  # how many returned items nobody judged, where they count as graded 0
             misses=None,  # placed items that count as if they were not relevant
-            best=None,  # do tied items stand with the best first (or last) for a metric; None: as they were ordered
+            best=None,
             _memo={},
         )
 
@@ -137,13 +137,11 @@ class Ranked(_NumPy, Ranking):
     # -- views ---------------------------------------------------------------------------------------------
 
     def judged_by(self, rule: Relevance) -> Ranked:
-        """The same ranking under another notion of relevance."""
         if rule == self.rule:
             return self
         return self.remember(("view", rule), lambda: self.replace(rule=rule))
 
     def with_ties(self, ties: str) -> Ranked:
-        """The same ranking with its tied items in another order, all at one rank, or with all orders averaged."""
         above, tied = self.above, self.tied
         if above is None or tied is None:
             return self
@@ -155,7 +153,6 @@ class Ranked(_NumPy, Ranking):
         return self.remember(ties, lambda: self._placed_at(*by_grade(self, ties), above=None, tied=None))
 
     def arranged(self, worth: Floats, best: bool) -> Ranked:
-        """The same with tied items by what they are worth, the best or the worst first; an unjudged one is worth 0."""
         if self.tied is None:
             return self.replace(best=best)
         return self._placed_at(*by_worth(self, worth, best), above=None, tied=None, best=best)
@@ -173,8 +170,6 @@ class Ranked(_NumPy, Ranking):
         return self.replace(**{**self._placed_of(order, self.placed_offsets), "rank_unchecked": rank, **changes})
 
     def within_the_list(self) -> Ranked:
-        """The same ranking where nothing is known but the items returned: those nobody judged have grade 0."""
-
         def view() -> Ranked:
             changes: dict[str, Any] = {"unjudged": self.retrieved - lengths(self.placed_offsets), "listed": True}
             if len(self.grade) < len(self.truth_grades):  # not all that was judged was returned
@@ -186,7 +181,6 @@ class Ranked(_NumPy, Ranking):
         return self.remember("within the list", view)
 
     def above_zero(self) -> Ranked:
-        """The same ranking where an item with a score of 0 or less is never relevant."""
         return self.remember("above zero", lambda: self.replace(misses=self.score <= 0))
 
     def only(self, queries: Bools | Ints) -> Ranked:

@@ -338,3 +338,38 @@ class Ranking(Functions, ABC):
         """Say that the metric needs one order of the items, not an average over orders."""
         if self.expected:
             raise NoExpectedValue("has no closed form over all orders of tied items")
+
+
+V = TypeVar("V", bound="Views")
+
+
+class Views(Ranking):
+    """A ranking that can be looked at in other ways."""
+
+    best: bool | None = (
+        None  # do tied items stand with the best first (or last) for a metric; None: as they were ordered
+    )
+
+    @abstractmethod
+    def judged_by(self: V, rule: Relevance) -> V:
+        """The same ranking under another notion of relevance."""
+
+    @abstractmethod
+    def within_the_list(self: V) -> V:
+        """The same ranking where nothing is known but the items returned: those nobody judged have grade 0."""
+
+    @abstractmethod
+    def above_zero(self: V) -> V:
+        """The same ranking where an item with a score of 0 or less is never relevant."""
+
+    @abstractmethod
+    def with_ties(self: V, ties: str) -> V:
+        """The same ranking with its tied items in another order, all at one rank, or with all orders averaged."""
+
+    @abstractmethod
+    def arranged(self: V, worth: Values, best: bool) -> V:
+        """The same with tied items by what they are worth, the best or the worst first; an unjudged one is worth 0."""
+
+    @abstractmethod
+    def only(self: V, queries: Values) -> V:
+        """The same ranking of some queries only."""

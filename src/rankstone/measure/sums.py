@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.ranking import Finish, Ratio, Values
+from rankstone.align.ranking import Finish, Ratio, V, Values
 from rankstone.conventions.plan import Plan
 from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
-
-T = TypeVar("T", bound=Any)  # a ranking
 
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 _NONE: Floats = np.zeros(0)
@@ -94,7 +92,7 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _tot
     return Sums(add(top[keep]), queries if bottom is None else add(bottom[keep]), queries)
 
 
-def as_one(plan: Plan, ranking: T, join: Callable[[Plan, T], T]) -> Ratio | None:
+def as_one(plan: Plan, ranking: V, join: Callable[[Plan, V], V]) -> Ratio | None:
     """The rows of all queries that count as one list, measured; None where no order of tied items is known to be it."""
     # A query that has no value of its own has rows all the same.
     entered = entering(plan, ranking, counted_of(plan, ranking))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.ranking import Ranking, Ratio, Values
+from rankstone.align.ranking import Ranking, Ratio, V, Values
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.errors import NoExpectedValue
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 _quiet = np.errstate(over="ignore", invalid="ignore")
 
 
-def view_for(plan: Plan, aligned: Ranked) -> Ranked:
+def view_for(plan: Plan, aligned: V) -> V:
     """The ranking as the metric sees it."""
     ranked, ties = _seen(plan, aligned), plan.choices["ties"]
     return ranked if ties in COUNTED else ranked.with_ties(ties)
 
 
-def extreme_for(plan: Plan, aligned: Ranked, best: bool) -> Ranked | None:
+def extreme_for(plan: Plan, aligned: V, best: bool) -> V | None:
     """The same with tied items in the order that makes the value highest, or lowest; None if none is known to."""
     ranked = _seen(plan, aligned)
     worth = plan.metric.declaration.best_first(ranked, plan.arguments)
     return None if worth is None else ranked.arranged(worth, best)
 
 
-def _seen(plan: Plan, aligned: Ranked) -> Ranked:
+def _seen(plan: Plan, aligned: V) -> V:
     """The ranking, but for the order of tied items."""
     ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
     if plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from rankstone.metrics.registry import nearest, unknown_word
 
@@ -40,7 +41,7 @@ class Dialect:
 
     def quoted(self, name: str) -> str:
         """A name as it is, whatever it holds."""
-        left, right = self.quotes
+        left, right = self.quotes[0], self.quotes[1]
         return left + name.replace(right, right * 2) + right
 
     def literal(self, text: str) -> str:
@@ -49,7 +50,7 @@ class Dialect:
         return "'" + (text.replace("\\", "\\\\") if self.backslash else text) + "'"
 
 
-_SPARK = {
+_SPARK: dict[str, Any] = {
     "text": "string",
     "quotes": "``",
     "backslash": True,
@@ -59,7 +60,7 @@ _SPARK = {
     "value": "get({values}, u.nth)",
     "rows": "{t} lateral view posexplode({items}) u as nth, item",
 }
-_POSTGRES = {
+_POSTGRES: dict[str, Any] = {
     "double": "double precision",
     "single": "real",
     "text": "text",
@@ -91,7 +92,8 @@ DIALECTS = {
             rows="{t} cross join lateral unnest({items}) with ordinality as u(item, position)",
             rows_of_two="{t} cross join lateral unnest({items}, {values}) with ordinality as u(item, value, position)",
             bytewise='{} collate "C"',
-            by_kind="case when pg_typeof({0})::text like '%int%' then {0}::text::numeric end{1}, {0}::text collate \"C\"{1}",
+            by_kind="case when pg_typeof({0})::text like '%int%' then {0}::text::numeric end{1}, "
+            '{0}::text collate "C"{1}',
             is_sorted_by_bytes=False,
         ),
         Dialect(

@@ -245,7 +245,7 @@ class Statement:
             return form.format(*(self.write(arg, at, inner) for arg in args)), _ATOM
         if op in ("sqrt", "abs", "floor", "exp"):
             return f"{op}({self.write(args[0], at)})", _ATOM
-        raise TypeError(f"{op!r} of {[arg for arg in args]} cannot stand here")
+        raise TypeError(f"{op!r} cannot stand here")
 
     def _case(self, value: Expression, at: At) -> str:
         branches, rest = [], value
@@ -418,7 +418,8 @@ class Statement:
 
     def _spread(self, items: Items, letter: str) -> tuple[list[str], str]:
         """Columns with values of each item's query, and what to join for them."""
-        columns, joins = [], {}
+        columns: list[str] = []
+        joins: dict[str, str] = {}
         for value in self._used[items].spreads:
             of = value.args[0]
             step = self.of_query(of)
@@ -582,7 +583,8 @@ class Statement:
         judged = self.step("judged_items")
         body = f"select query, 1 as is_judged\nfrom {judged}\ngroup by query"
         if self.truth.lists:
-            body = f"select {self.id_of(self.truth.column('query'))} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
+            query = self.id_of(self.truth.column("query"))
+            body = f"select {query} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
         if self.extra:
             both = f"{body}\nunion all\nselect query, 0 as is_judged\nfrom {self.lists('')}"
             body = f"select query, max(is_judged) as is_judged\nfrom (\n{indented(both)}\n) as q\ngroup by query"
@@ -590,7 +592,8 @@ class Statement:
 
     def query_sums(self, values: Iterable[Expression], more: Sequence[str] = (), joins: str = "") -> Step:
         """What each query earned and could have earned."""
-        columns, joined = ["q.query as query", "q.is_judged as is_judged", *more], {}
+        columns = ["q.query as query", "q.is_judged as is_judged", *more]
+        joined: dict[str, str] = {}
         for value in values:
             alias = joined.setdefault(self.of_query(value), f"s{len(joined) + 1}")
             columns.append(f"{self._filled(value, alias)} as {self.column_of(value)}")

@@ -12,7 +12,13 @@ from rankstone.sql.dialects import Dialect
 
 # Words that no dialect takes for a column's name as they are.
 _RESERVED = frozenset(
-    ["all", "and", "any", "as", "asc", "between", "by", "case", "cast", "check", "column", "constraint", "create", "cross", "current_date", "current_time", "current_timestamp", "default", "delete", "desc", "distinct", "drop", "else", "end", "except", "exists", "false", "for", "foreign", "from", "full", "grant", "group", "having", "in", "inner", "insert", "intersect", "into", "is", "join", "left", "like", "limit", "natural", "not", "null", "on", "or", "order", "outer", "primary", "references", "right", "select", "set", "some", "table", "then", "to", "true", "union", "unique", "update", "user", "using", "values", "when", "where", "with"]
+    re.findall(
+        r"\w+",
+        """all and any as asc between by case cast check column constraint create cross current_date current_time
+        current_timestamp default delete desc distinct drop else end except exists false for foreign from full grant
+        group having in inner insert intersect into is join left like limit natural not null on or order outer primary
+        references right select set some table then to true union unique update user using values when where with""",
+    )
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -66,7 +72,7 @@ def column_of(name: str, dialect: Dialect) -> str:
 
 
 def _is_safe(name: str, dialect: Dialect) -> bool:
-    left, right = dialect.quotes
+    left, right = dialect.quotes[0], dialect.quotes[1]
     if _PLAIN.fullmatch(name):
         return name.lower() not in _RESERVED
     inside = name[1:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rankstone.align.query import HUGE, Expression, Fault, Query, Tree
 from rankstone.align.ties import BY_INPUT, COUNTED
@@ -52,8 +52,8 @@ def text(
 
     per_query: a row a query instead of the means. by: columns of the truth that group the queries. weights: a table or
     a query with a query and a weight column. account: how many queries were judged, missing, extra, without anything
-    relevant, and decided by the order of tied items, as columns after the means. ids: what the ids are, where a database
-    has to be told how to compare them.
+    relevant, and decided by the order of tied items, as columns after the means. ids: what the ids are, where a
+    database has to be told how to compare them.
 
     >>> print(rs.sql.text("rr@10", truth="judgments", run="results").splitlines()[0])
     -- rankstone 0.1.0, convention rankstone
@@ -112,9 +112,9 @@ class _Writing:
         ids: str | None,
     ) -> None:
         self.plans, self.sides, self.by, self.dialect = plans, sides, by, dialect
-        self.weights, _, self.weights_query = (
-            (None, None, False) if weights is None else source_of("weights", weights, dialect)
-        )
+        self.weights: str | None = None
+        if weights is not None:
+            self.weights, _, self.weights_query = source_of("weights", weights, dialect)
         extra = plans[0].choices["extra"] == "zero"
         self.to = Statement(dialect, sides["truth"], sides["run"], extra=extra, ids=ids)
         self.tree: Tree = self.to.tree
@@ -157,13 +157,15 @@ class _Writing:
         values = of(values)
         self.values[plan.label] = values
         self._catch(plan)
-        self.means[plan.label] = of(self._mean(plan, view, Measured(view, ratio, values, counted)))
+        self.means[plan.label] = of(
+            self._mean(plan, view, Measured(cast(Any, view), ratio, cast(Any, values), counted))
+        )
         self._catch(plan)
 
     def _mean(self, plan: Plan, view: Query, found: Measured) -> Expression:
         tree = self.tree
         finish = found.ratio.finish
-        counted = tree.of(True) if found.counted is None else tree.of(found.counted)
+        counted = tree.of(True if found.counted is None else cast(Any, found.counted))
         if plan.choices["averaging"] == "one_list":
             if self.by:
                 raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
@@ -171,7 +173,7 @@ class _Writing:
                 view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
             whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
             assert whole is not None
-            sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), tree.count(counted))
+            sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), cast(Any, tree.count(counted)))
             return mean_from(plan, sums, finish, tree)
         weight = None if self.weights is None else tree.node("weight", kind="query")
         parts = [part for part in parts_of(plan, found, weight) if part is not None]
@@ -180,7 +182,7 @@ class _Writing:
         totals = [self._total(counted, part, sure) for part, sure in zip(kept, chosen, strict=True)]
         queries = tree.count(kept[0] if not chosen[0].nullable else counted)
         bottom = totals[1] if len(totals) > 1 else queries
-        return mean_from(plan, Sums(totals[0], bottom, queries), finish, tree)
+        return mean_from(plan, Sums(totals[0], bottom, cast(Any, queries)), finish, tree)
 
     def _total(self, counted: Expression, part: Expression, sure: Expression) -> Expression:
         """A sum over queries; nothing if one of them that counts has no value, as NaN makes a sum NaN."""
@@ -295,15 +297,18 @@ class _Writing:
             "tied": decided,
         }
 
+    def _values(self, plan: Plan, view: Query) -> Expression:
+        return self.tree.of(values_of(plan, view, ratio_of(plan, view), counted_of(plan, view))[0])
+
     def _decided(self, plan: Plan) -> Expression:
         """Does the order of tied items change a query's value."""
         aligned, tree = self._view(plan), self.tree
         if plan.metric.declaration.kind == "ratings":
             return tree.of(False)
-        views = [extreme_for(plan, aligned, best) for best in (False, True)]
-        if None in views:
+        worst, best = extreme_for(plan, aligned, best=False), extreme_for(plan, aligned, best=True)
+        if worst is None or best is None:
             return aligned.sum(aligned.number(aligned.items_level > 1)) > 0  # it may
-        low, high = (tree.of(values_of(plan, view, ratio_of(plan, view), counted_of(plan, view))[0]) for view in views)
+        low, high = self._values(plan, worst), self._values(plan, best)
         tree.faults.clear()  # they were caught before
         return tree.compare(">", tree.make("abs", low - high), 1e-15 + 1e-12 * tree.make("abs", high))
 
@@ -335,11 +340,11 @@ class _Writing:
                 elif side == "truth" and twice == "count":
                     said = [quote("query "), query, quote(": item "), item, quote(" is judged twice, with two grades")]
                     look(said, f"{rows}\ngroup by query, item\nhaving min(grade) <> max(grade)")
-        for name, side in self.sides.items():
-            if side.lists:
-                column = to.id_of(side.column("query"))
+        for name, listed in self.sides.items():
+            if listed.lists:
+                column = to.id_of(listed.column("query"))
                 said = [quote(f"the {name} has two lists for query "), to.as_text(column)]
-                look(said, f"{to.source(side)} as t\ngroup by {column}\nhaving count(*) > 1")
+                look(said, f"{to.source(listed)} as t\ngroup by {column}\nhaving count(*) > 1")
         self._problems_of_queries(look)
         return [
             *found,
