@@ -35,6 +35,7 @@ class Dialect:
     value: str = ""
     rows: str = ""
     rows_of_two: str = ""  # where two lists are opened in another way
+    counts_ties: bool = False  # is it quicker to count the tied items before one than to sort all of them
     bytewise: str = "{}"  # a text that is compared byte by byte
     by_kind: str = ""  # orders ids byte by byte if they are texts, and by their size if they are numbers
     is_sorted_by_bytes: bool = True
@@ -79,6 +80,7 @@ DIALECTS = {
             position="generate_subscripts({items}, 1)",
             value="unnest({values})",
             rows="{t}",
+            counts_ties=True,
         ),
         Dialect("spark", "spark", **_SPARK),
         Dialect("databricks", "databricks", **_SPARK),

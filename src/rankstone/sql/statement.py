@@ -318,7 +318,7 @@ class Statement:
         for items in sorted(self._used, key=_depth, reverse=True):
             made[items] = [*self._layers(items), *self._sums(items)]
         for items in self._used:
-            made[items].insert(0, self._base(items))
+            made[items][:0] = self._base(items)
         out: list[Step] = []
         for items in sorted(self._used, key=_depth):
             if items.what == "ranked":
@@ -379,15 +379,20 @@ class Statement:
             return self.double("count(*)")
         return f"{how}({self.write(inside, at)})"
 
-    def _base(self, items: Items) -> Step:
+    def _base(self, items: Items) -> list[Step]:
+        """The steps that make some rows."""
         used = self._used[items]
-        name = self.rows_of(items)
         if items.what == "judged":
-            return Step(name, "what is judged, and what it is worth", self._judged(items, used))
+            return [Step(self.rows_of(items), "what is judged, and what it is worth", self._judged(items, used))]
         if items.what == "ranked":
-            return Step(name, "where each returned item stands", self._ranked(items, used))
+            return [Step(self.rows_of(items), "where each returned item stands", self._ranked(items, used))]
         if items.what == "placed":
-            return Step(name, "the judged items among the returned ones", self._placed(items, used))
+            return self._placed(items, used)
+        return [self._reordered(items, used)]
+
+    def _reordered(self, items: Items, used: _Used) -> Step:
+        """Rows that are made of others: the ideal list, or all queries as one."""
+        name = self.rows_of(items)
         assert items.of is not None
         source = self.last(items.of)
         windows = ("item_rank", "items_above", "items_level")
@@ -527,36 +532,76 @@ class Statement:
             body,
         )
 
+    def _counts_ties(self, suffix: str) -> bool:
+        """Are tied items counted where they are needed, instead of sorted everywhere."""
+        ranked = self._used.get(self.tree.items("ranked", suffix))
+        return self.dialect.counts_ties and ranked is not None and not (ranked.windows or ranked.aggregates)
+
     def _ranked(self, items: Items, used: _Used) -> str:
-        how = self.hows[items.suffix]
+        how, apart = self.hows[items.suffix], self._counts_ties(items.suffix)
         columns = ["r.query as query", "r.item as item"]
-        if "score" in used.columns:
+        if "score" in used.columns or apart:
             columns.append("r.score as score")
+        best_first = "partition by r.query order by r.score desc"
         own = {
-            "item_rank": f"row_number() over (partition by r.query {self._order(how)})",
-            "items_above": "rank() over (partition by r.query order by r.score desc) - 1",
+            "item_rank": f"rank() over ({best_first})"
+            if apart
+            else f"row_number() over (partition by r.query {self._order(how)})",
+            "items_above": f"rank() over ({best_first}) - 1",
             "items_level": "count(*) over (partition by r.query, r.score)",
         }
         columns += [f"{self.double(text)} as {name}" for name, text in own.items() if name in used.columns]
         spread, joins = self._spread(items, "r")
         return f"{select(columns + spread)}\nfrom {self.step('returned_items' + items.suffix)} as r{joins}"
 
-    def _placed(self, items: Items, used: _Used) -> str:
-        how = self.hows[items.suffix]
+    def _placed(self, items: Items, used: _Used) -> list[Step]:
+        how, apart = self.hows[items.suffix], self._counts_ties(items.suffix)
         ranked, judged = (self.tree.items(what, items.suffix) for what in ("ranked", "judged"))
-        truth = ["grade", "place", *used.judgements.values()]
-        columns = ["r.query as query", *(["r.item as item"] if "item" in used.columns else [])]
-        columns += [f"{'t' if name in truth else 'r'}.{name} as {name}" for name in used.columns if name != "item"]
-        columns += [f"t.{name} as {name}" for name in used.judgements.values()]
+        own = ["query", *(["item", "score", "item_rank"] if apart else ["item"] if how.duplicates == "once" else [])]
+        names = list(dict.fromkeys([*own, *used.columns, *used.judgements.values()]))
+        truth = {"grade", "place", *used.judgements.values()}
+        columns = [f"{'t' if name in truth else 'r'}.{name} as {name}" for name in names]
         columns += [f"r.{self.name_of(value.args[0])} as {self.name_of(value)}" for value in used.carried]
         spread, joins = self._spread(items, "r")
-        source, on = self.last(ranked), "t.query = r.query and t.item = r.item"
+        on = "t.query = r.query and t.item = r.item" + " and t.nth_judgement = 1" * (how.truth_duplicates == "count")
+        body = (
+            f"{select(columns + spread)}\nfrom {self.last(ranked)} as r\njoin {self.last(judged)} as t on {on}{joins}"
+        )
+        steps = [Step(self.rows_of(items), "the judged items among the returned ones", body)]
+        if apart:
+            names += [self.name_of(value) for value in (*used.carried, *used.spreads)]
+            steps = self._counted(items.suffix, steps[0], names)
         if how.duplicates == "once":
             nth = "row_number() over (partition by query, item order by item_rank) as nth_return"
-            source, on = f"(select r.*, {nth} from {source} as r)", on + " and r.nth_return = 1"
-        if how.truth_duplicates == "count":
-            on += " and t.nth_judgement = 1"
-        return f"{select(columns + spread)}\nfrom {source} as r\njoin {self.last(judged)} as t on {on}{joins}"
+            inside = f"select r.*, {nth}\nfrom (\n{indented(steps[-1].body)}\n) as r"
+            body = f"select *\nfrom (\n{indented(inside)}\n) as r\nwhere nth_return = 1"
+            steps[-1] = Step(steps[-1].name, "the judged items among the returned ones, each once", body)
+        return steps
+
+    def _counted(self, suffix: str, placed: Step, names: Sequence[str]) -> list[Step]:
+        """The same with tied items counted: those of the same score that come first."""
+        how, found, tied = self.hows[suffix], self.step("found_items" + suffix), self.step("tied_items" + suffix)
+        before = "<" if how.order == "item_asc" else ">"
+        rows = f"from {found} as f\njoin {self.step('returned_items' + suffix)} as r"
+        on = f"r.query = f.query and r.score = f.score and r.item {before} f.item"
+        keys, source = ["f.query", "f.item", "f.score"], found
+        rank = "f.item_rank + coalesce(a.ahead, 0)"
+        if how.duplicates in ("count", "once"):  # the same row twice has two places
+            source = f"(select distinct query, item, score from {found})"
+            rank += " + row_number() over (partition by f.query, f.item, f.score) - 1"
+            rows = rows.replace(f"from {found}", f"from {source}")
+        columns = [f"{self.double(rank) if name == 'item_rank' else f'f.{name}'} as {name}" for name in names]
+        count = f"{select([*(f'{key} as {key[2:]}' for key in keys), 'count(*) as ahead'])}\n{rows} on {on}"
+        same = " and ".join(f"a.{key[2:]} = {key}" for key in keys)
+        return [
+            Step(found, placed.comment, placed.body),
+            Step(tied, "how many of the same score come first", f"{count}\ngroup by {', '.join(keys)}"),
+            Step(
+                placed.name,
+                "where they stand",
+                f"{select(columns)}\nfrom {found} as f\nleft join {tied} as a on {same}",
+            ),
+        ]
 
     def _list_lengths(self, suffix: str) -> Iterator[Step]:
         returned, name = self.step("returned_items" + suffix), self.lists(suffix)
