@@ -153,7 +153,7 @@ _PLAIN: dict[str, Callable[..., float]] = {
     "ceil": math.ceil,
     "exp": math.exp,
 }
-_COMPARED: dict[str, Callable[[float, float], bool]] = {
+_TESTS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
     ">": lambda a, b: a > b,
@@ -271,7 +271,7 @@ class Tree:
         if isinstance(right, float) and right == -math.inf:
             return self.of(sign in (">", ">=", "<>"))
         if a.number is not None and b.number is not None:
-            return self.of(_COMPARED[sign](a.number, b.number))
+            return self.of(_TESTS[sign](a.number, b.number))
         if a is b:
             return self.known_(a) if sign == "=" else self.negated(self.known_(a))
         if isinstance(right, float) and right == math.inf:  # what is not flagged so has no infinity but by overflow
@@ -323,8 +323,8 @@ class Tree:
         a, b = self.given(test, True, self.of(yes)), self.given(test, False, self.of(no))
         if a is b:
             return a
-        if a.op == "null" and _counts_none(test) and _of_all(b):  # which is nothing, then
-            return b
+        if _counts_none(test) and _of_all(b):  # which is nothing, then
+            return b if a.op == "null" else self.or_else(b, a)
         made = self._op("where", (test, a, b))
         made.nullable = a.nullable or b.nullable
         made.infinite = a.infinite or b.infinite or any(isinstance(x, float) and x == math.inf for x in (yes, no))
@@ -387,6 +387,20 @@ class Tree:
         odd = whole - 2.0 * self.make("floor", whole / 2.0)
         up = self.either(rest > 0.5, self.both(rest == 0.5, odd == 1.0))
         return (whole + self.where(up, 1.0, 0.0)) / scale
+
+
+def at_rank(value: Expression, rank: int) -> float | None:
+    """What a value of an item comes to at a rank, if it depends on nothing else."""
+    if value.op == "column" and value.args[0] == "item_rank":
+        return float(rank)
+    if value.number is not None:
+        return value.number
+    if value.op == "window":  # of the same value at each rank
+        inside = at_rank(value.args[2], rank) if value.args[2].number is not None else None
+        steps = {"down to": rank, "before": rank - 1}.get(value.args[0])
+        return None if inside is None or steps is None else inside * steps
+    parts = [at_rank(arg, rank) for arg in value.args] if value.op in _PLAIN else [None]
+    return None if None in parts else _PLAIN[value.op](*parts)
 
 
 def _counts_none(condition: Expression) -> bool:
@@ -723,6 +737,8 @@ class Query(Views):
     def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
         if isinstance(depth, int):
             return self.tree.of(float(sums_of_discounts(discount, float(depth), smooth)))
+        if isinstance(depth, Expression) and depth.kind == "number":
+            raise ValueError("the discounts of k places add up to a number only for a k that is one")
         run = self.replace(items=self.run, expected=False, _rank=None)
         weights = run._inside(discount(run, run._any_rank), depth)
         return run._aggregate("sum", weights, name="discounts_of_places")

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order
+from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order, planned
+from rankstone.sql.lists import KINDS, macro
 from rankstone.sql.warehouse import text
 from rankstone.sql.writer import Text
 
@@ -59,7 +60,7 @@ create or replace temp macro to_ordered_map
 create or replace temp macro collect_set(value) as list(distinct value) filter (value is not null);
 """
 
-__all__ = ["connect", "query", "register", "text"]
+__all__ = ["connect", "install", "query", "register", "text"]
 
 
 def __dir__() -> list[str]:
@@ -79,7 +80,7 @@ def connect(path: str = ":memory:", convention: str | Convention | None = None) 
 def register(connection: Connection, convention: str | Convention | None = None) -> None:
     """Make the functions known to a DuckDB connection of yours. Nothing is written to its database."""
     _function(connection, "_rankstone_order", _order, ["VARCHAR", "BOOLEAN"], _ORDER, "native")
-    statements, to = [_LISTS], Text()
+    statements, to, typed = [_LISTS], Text(), _has_typed_macros(connection)
     for name in measures():
         rule = mean_of(name, convention)
         for part in rule.parts:
@@ -89,7 +90,10 @@ def register(connection: Connection, convention: str | Convention | None = None)
         means = {given: rule.write(to, name, given) for given in _LIST_AND_TRUTH}
         if name in ROWS:  # without k, two columns of numbers may be meant
             means[_LIST_AND_TRUTH[0]] = _of_group(f"_rankstone_{name}", *_LIST_AND_TRUTH[0])
-        statements += [_macro(f"{name}_score", scores), _macro(name, means)]
+        own = _own(name, convention) if typed and _is_quicker(name, convention) else _Own({}, {}, {})
+        if own.rows:
+            statements.append(_macro(_row(name), own.rows))
+        statements += [_macro(f"{name}_score", {**own.scores, **scores}), _macro(name, {**own.means, **means})]
     for name in ROWS:
         scalar = f"_rankstone_{name}" if name in measures() else f"{name}_score"
         _function(connection, scalar, partial(_call, of_rows, name, convention))
@@ -190,7 +194,73 @@ def _of_group(scalar: str, left: str, right: str, *options: str) -> str:
     return Text().call(scalar, f"list({left})", f"list({right})", *(f"any_value({text})" for text in options))
 
 
-def _macro(name: str, forms: Mapping[Names, str]) -> str:
+def _macro(name: str, forms: Mapping[Names, str], where: str = "temp ") -> str:
     """A statement that makes a macro; forms: what stands for it, by the names of its arguments."""
-    overloads = ", ".join(f"({', '.join(given)}) as {form}" for given, form in forms.items())
-    return f"create or replace temp macro {name} {overloads}"
+    overloads = ",\n".join(f"({', '.join(given)}) as {form}" for given, form in forms.items())
+    return f"create or replace {where}macro {name} {overloads}"
+
+
+class _Own(NamedTuple):
+    """What stands for a measure of lists of ids without any Python, by the arguments."""
+
+    rows: dict[Names, str]  # of any lists
+    scores: dict[Names, str]  # of lists of ids
+    means: dict[Names, str]
+
+
+def _own(name: str, convention: str | Convention | None) -> _Own:
+    made = _Own({}, {}, {})
+    for cut in (False, True):
+        plan = planned(name, convention, cut=cut)
+        written = None if plan is None else macro(plan)
+        if written is None:
+            continue
+        arguments = ("rec", "truth", "k")[: 3 if cut else 2]
+        made.rows[arguments] = written.row
+        row = Text().call(_row(name), *arguments)
+        for kind in KINDS:
+            given = (f"rec {kind}[]", f"truth {kind}[]", "k BIGINT")[: len(arguments)]
+            made.scores[given] = row
+            made.means[given] = written.mean.format(row=row)
+    return made
+
+
+def _is_quicker(name: str, convention: str | Convention | None) -> bool:
+    """Are DuckDB's own expressions quicker than a call of Python: not in looking for an item that comes twice."""
+    plan = planned(name, convention, cut=False)
+    return plan is not None and "error" not in (plan.choices["duplicates"], plan.choices["truth_duplicates"])
+
+
+def _row(name: str) -> str:
+    """The macro that the others of a measure are made of."""
+    return f"_rankstone_{name}_row"
+
+
+def _has_typed_macros(connection: Connection) -> bool:
+    """Can macros be told apart by the types of their arguments: in DuckDB from 1.4 on."""
+    try:
+        connection.execute("create or replace temp macro _rankstone_typed (a BIGINT) as 1, (a VARCHAR) as 2")
+    except _duckdb().Error:
+        return False
+    return True
+
+
+def install(connection: Connection, convention: str | Convention | None = None) -> list[str]:
+    """Write the measures of lists into a DuckDB database for good, as macros that need no Python. Returns their names.
+
+    DuckDB's command line, other languages and dbt can use them from then on: `select ndcg(rec, truth, 10) from lists`.
+    Lists hold ids, whole numbers or texts; definitions, as in `register`.
+    """
+    made = dict(macros(convention))
+    _all_or_none(connection, list(made.values()))
+    return [name for name in made if not name.startswith("_")]
+
+
+def macros(convention: str | Convention | None = None) -> Iterator[tuple[str, str]]:
+    """The names of DuckDB's macros of lists, and the statements that make them."""
+    for name in measures():
+        own = _own(name, convention)
+        if own.rows:
+            yield _row(name), _macro(_row(name), own.rows, "")
+            yield f"{name}_score", _macro(f"{name}_score", own.scores, "")
+            yield name, _macro(name, own.means, "")

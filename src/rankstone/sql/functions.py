@@ -262,6 +262,17 @@ def _planned(metric: str, convention: str | Convention, options: str) -> Plan:
 on_declare.append(_planned.cache_clear)
 
 
+def planned(name: str, convention: str | Convention | None, *, cut: bool) -> Plan | None:
+    """The plan of a measure by its SQL name, with some cutoff or without any; None if there is no such number."""
+    metric = measures()[name]
+    if cut and not declared()[metric].takes_k:
+        return None
+    try:
+        return replace(_planned(f"{metric}@1" if cut else metric, _convention(name, convention), ""), label=name)
+    except ValueError:
+        return None
+
+
 def parse_options(text: str) -> dict[str, Any]:
     """`-convention trec_eval -threshold 2` as choices by name."""
     words = iter(shlex.split(text.replace("=", " ")))

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from rankstone.align.query import Expression, Items, Tree
 from rankstone.sql.dialects import Dialect
+from rankstone.sql.expressions import Expressions
 from rankstone.sql.tables import Side
 
-_SIGNS = {"or": 1, "and": 2, "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6}
-_ATOM = 9
 _STEPS = {
     "judged": "judged_items",
     "ranked": "ranked_items",
@@ -53,7 +52,7 @@ class _Used:
     aggregates: list[Expression] = field(default_factory=list)
 
 
-class Statement:
+class Statement(Expressions):
     """All that goes into one statement, and its text."""
 
     def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
@@ -201,89 +200,6 @@ class Statement:
         if value.op in ("carried", "spread"):
             return 0
         return inside + (value.op == "window")
-
-    # -- expressions -----------------------------------------------------------------------------------------
-
-    def write(self, value: Expression, at: At, within: int = 0) -> str:
-        """An expression as text, in parentheses where what is around it binds more tightly."""
-        text, strength = self._written(value, at)
-        return f"({text})" if strength < within else text
-
-    def _written(self, value: Expression, at: At) -> tuple[str, int]:
-        op, args, dialect = value.op, value.args, self.dialect
-        if (named := at.named(value)) is not None:
-            return named, _ATOM
-        if op == "number":
-            return self.number(args[0]), _ATOM if args[0] >= 0 else 7
-        if op in ("null", "true", "false"):
-            return {"null": "null", "true": "1 = 1", "false": "1 = 0"}[op], 4 if op != "null" else _ATOM
-        if op == "parameter":
-            return args[0], _ATOM
-        if op == "highest grade":
-            return f"(select highest_grade from {self.highest(args[0])})", _ATOM
-        if op in ("total", "count", "average"):
-            return self._of_all(op, args[0], at), _ATOM
-        if op in _SIGNS:
-            strength = _SIGNS[op]
-            right = strength + (op in ("-", "/") or strength == 4)
-            left = strength + (strength == 4)
-            return f"{self.write(args[0], at, left)} {op} {self.write(args[1], at, right)}", strength
-        if op == "negative":
-            return f"-{self.write(args[0], at, 8)}", 7
-        if op == "not":
-            return f"not {self.write(args[0], at, _ATOM)}", 3
-        if op == "known":
-            return f"{self.write(args[0], at, _ATOM)} is not null", 4
-        if op == "or_else":
-            return f"coalesce({self.write(args[0], at)}, {self.write(args[1], at)})", _ATOM
-        if op == "where":
-            return self._case(value, at), _ATOM
-        if op in ("least", "greatest", "log2", "ln", "power", "ceil"):
-            form, inner = getattr(dialect, op), 0
-            if "/" in form:
-                return form.format(self.write(args[0], at)), 6
-            return form.format(*(self.write(arg, at, inner) for arg in args)), _ATOM
-        if op in ("sqrt", "abs", "floor", "exp"):
-            return f"{op}({self.write(args[0], at)})", _ATOM
-        raise TypeError(f"{op!r} cannot stand here")
-
-    def _case(self, value: Expression, at: At) -> str:
-        branches, rest = [], value
-        while rest.op == "where" and at.named(rest) is None:
-            branches.append(f"when {self.write(rest.args[0], at)} then {self.write(rest.args[1], at)}")
-            rest = rest.args[2]
-        other = "" if rest.op == "null" else f" else {self.write(rest, at)}"
-        text = f"case {' '.join(branches)}{other} end"
-        return self.double(text) if self._is_whole(value, at) else text
-
-    def _is_whole(self, value: Expression, at: At) -> bool:
-        """Are all that a decision can come to written numbers, so that a database would take them for whole ones."""
-        if value.op == "where" and at.named(value) is None:
-            return self._is_whole(value.args[1], at) and self._is_whole(value.args[2], at)
-        return value.op in ("number", "null") and at.named(value) is None
-
-    def _of_all(self, op: str, values: Expression, at: At) -> str:
-        if op == "count":
-            return self.double(f"count({self.write(values, at)})")
-        return f"{'sum' if op == 'total' else 'avg'}({self.write(values, at)})"
-
-    def number(self, value: float) -> str:
-        """A number as it is written."""
-        whole = value.is_integer() and abs(value) < 1e15 and not self.dialect.pointed
-        return str(int(value)) if whole else repr(value)
-
-    def double(self, text: str) -> str:
-        """As a floating-point number."""
-        return f"cast({text} as {self.dialect.double})"
-
-    def text(self, *parts: str) -> str:
-        """Texts one after the other; those that are expressions as text."""
-        if self.dialect.concat == "concat":
-            return f"concat({', '.join(parts)})"
-        return self.dialect.concat.join(parts)
-
-    def as_text(self, expression: str) -> str:
-        return f"cast({expression} as {self.dialect.text})"
 
     # -- windows and sums ------------------------------------------------------------------------------------
 
@@ -691,6 +607,8 @@ class At:
             return self.to.name_of(value) if self.to.stage(value) <= self.stage else None
         if value.op in ("aggregate", "of query"):
             return self._of_query(value)
+        if value.op == "highest grade":
+            return f"(select highest_grade from {self.to.highest(value.args[0])})"
         if value.op == "weight":
             return "weight"
         if value.op == "is judged":
@@ -711,7 +629,7 @@ class At:
 
     def _judgement(self, value: Expression) -> str:
         """A value that follows from a grade alone is computed once, beside the grade."""
-        text = self.to._written(value, At(self.to))[0]
+        text = self.to.write(value, At(self.to))
         items, name = self.items, ""
         while items is not None:
             used = self.to.used(items)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from rankstone.align.query import HUGE, Expression, Fault, Query, Tree
+from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT, COUNTED
 from rankstone.answers.definition import definition_of
 from rankstone.conventions.convention import Convention, find_convention
@@ -99,6 +100,46 @@ def _wrapped(line: str, width: int = 116) -> list[str]:
     return textwrap.wrap(line, width, subsequent_indent="  ")
 
 
+class Found(NamedTuple):
+    """What a metric says of each query, as expressions."""
+
+    view: Query
+    ratio: Ratio
+    values: Expression  # nothing where a query does not enter the mean
+    counted: Expression  # does it
+
+
+def values_and_ratio(plan: Plan, aligned: Query) -> Found:
+    """A metric of a ranking in a database."""
+    view = view_for(plan, aligned)
+    ratio, of = ratio_of(plan, view), view.tree.of
+    ratio = ratio._replace(numerator=of(ratio.numerator), denominator=of(ratio.denominator))
+    values, counted = values_of(plan, view, ratio, counted_of(plan, view))
+    return Found(view, ratio, of(values), of(True) if counted is None else of(counted))
+
+
+def mean_of_values(plan: Plan, tree: Tree, found: Found, weight: Expression | None) -> Expression:
+    """The mean over queries, as the plan says."""
+    counted = found.counted
+    measured = Measured(cast(Any, found.view), found.ratio, cast(Any, found.values), cast(Any, counted))
+    parts = [tree.of(part) for part in parts_of(plan, measured, weight) if part is not None]
+    sure = [tree.given(counted, True, part) for part in parts]
+    kept = [tree.where(counted, part, math.nan) for part in sure]
+    totals = [_total(tree, counted, part, known) for part, known in zip(kept, sure, strict=True)]
+    queries = tree.count(counted if sure[0].nullable else kept[0])
+    sums = Sums(totals[0], totals[1] if len(totals) > 1 else queries, cast(Any, queries))
+    return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
+
+
+def _total(tree: Tree, counted: Expression, part: Expression, sure: Expression) -> Expression:
+    """A sum over queries; nothing if one of them that counts has no value, as NaN makes a sum NaN."""
+    total = tree.total(part)
+    if not sure.nullable:
+        return total
+    lost = tree.count(tree.both(counted, tree.negated(tree.known_(part))))
+    return tree.where(lost == 0, total, math.nan)
+
+
 class _Writing:
     """Plans as the parts of a statement."""
 
@@ -148,49 +189,28 @@ class _Writing:
         return self.views[how]
 
     def _measure(self, plan: Plan) -> None:
-        aligned = self._view(plan)
-        view = view_for(plan, aligned)
-        ratio = ratio_of(plan, view)
-        of = self.tree.of
-        ratio = ratio._replace(numerator=of(ratio.numerator), denominator=of(ratio.denominator))
-        values, counted = values_of(plan, view, ratio, counted_of(plan, view))
-        values = of(values)
-        self.values[plan.label] = values
+        view = self._view(plan)
+        found = values_and_ratio(plan, view)
+        self.values[plan.label] = found.values
         self._catch(plan)
-        self.means[plan.label] = of(
-            self._mean(plan, view, Measured(cast(Any, view), ratio, cast(Any, values), counted))
-        )
-        self._catch(plan)
-
-    def _mean(self, plan: Plan, view: Query, found: Measured) -> Expression:
-        tree = self.tree
-        finish = found.ratio.finish
-        counted = tree.of(True if found.counted is None else cast(Any, found.counted))
         if plan.choices["averaging"] == "one_list":
-            if self.by:
-                raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
-            if plan.metric.declaration.kind in ("ranking", "count"):
-                view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
-            whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
-            assert whole is not None
-            sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), cast(Any, tree.count(counted)))
-            return mean_from(plan, sums, finish, tree)
-        weight = None if self.weights is None else tree.node("weight", kind="query")
-        parts = [part for part in parts_of(plan, found, weight) if part is not None]
-        chosen = [tree.given(counted, True, tree.of(part)) for part in parts]
-        kept = [tree.where(counted, part, math.nan) for part in chosen]
-        totals = [self._total(counted, part, sure) for part, sure in zip(kept, chosen, strict=True)]
-        queries = tree.count(kept[0] if not chosen[0].nullable else counted)
-        bottom = totals[1] if len(totals) > 1 else queries
-        return mean_from(plan, Sums(totals[0], bottom, cast(Any, queries)), finish, tree)
+            self.means[plan.label] = self._pooled(plan, found)
+        else:
+            weight = None if self.weights is None else self.tree.node("weight", kind="query")
+            self.means[plan.label] = mean_of_values(plan, self.tree, found, weight)
+        self._catch(plan)
 
-    def _total(self, counted: Expression, part: Expression, sure: Expression) -> Expression:
-        """A sum over queries; nothing if one of them that counts has no value, as NaN makes a sum NaN."""
-        total = self.tree.total(part)
-        if not sure.nullable:
-            return total
-        lost = self.tree.count(self.tree.both(counted, self.tree.negated(self.tree.known_(part))))
-        return self.tree.where(lost == 0, total, math.nan)
+    def _pooled(self, plan: Plan, found: Found) -> Expression:
+        """The rows of all queries as one list."""
+        tree, view = self.tree, found.view
+        if self.by:
+            raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
+        if plan.metric.declaration.kind in ("ranking", "count"):
+            view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
+        whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
+        assert whole is not None  # that is for ranges over orders of tied items
+        sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), cast(Any, tree.count(found.counted)))
+        return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
 
     def _catch(self, plan: Plan) -> None:
         self.faults += [(plan.label, fault) for fault in self.tree.faults]
