@@ -20,6 +20,7 @@ _STEPS = {
     "pooled": "all",
 }
 _WIDE = 110  # columns of text
+_LONGEST = 56  # letters of a name: PostgreSQL cuts it at 63 without a word
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Statement:
 
     def unique(self, name: str) -> str:
         """A column's name that no other has."""
-        name = re.sub(r"\W+", "_", name.lower()).strip("_") or "value"
+        name = re.sub(r"\W+", "_", name.lower()).strip("_")[:_LONGEST] or "value"
         found, at = name, 1
         while found in self._taken:
             at += 1
