@@ -225,8 +225,10 @@ class _Writing:
         steps.append(Step(to.step("checked"), "an error where there is such data", body))
         rows = f"from {to.step('query_values')} as v\ncross join {to.step('checked')} as c\nwhere c.problem is null"
         if per_query:
-            chosen = ["query", *self.groups, *columns.values(), *told]
-            return statement(head, steps, f"{select([f'v.{name} as {name}' for name in chosen])}\n{rows}")
+            shown = [f"v.{name} as {name}" for name in ("query", *self.groups)]
+            shown += [f"v.{columns[value]} as {self.names[label]}" for label, value in self.values.items()]
+            shown += [f"v.{name} as {name}" for name in told]
+            return statement(head, steps, f"{select(shown)}\n{rows}")
         after = At(to, values=columns)
         means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
         means += [f"{_COUNTED[name]} as {name}" for name in told]
