@@ -229,7 +229,8 @@ class _Writing:
             shown += [f"v.{columns[value]} as {self.names[label]}" for label, value in self.values.items()]
             shown += [f"v.{name} as {name}" for name in told]
             return statement(head, steps, f"{select(shown)}\n{rows}")
-        after = At(to, values=columns)
+        # With their table's letter: ClickHouse would take a bare name for a mean that is called so.
+        after = At(to, values={value: f"v.{name}" for value, name in columns.items()})
         means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
         means += [f"{_COUNTED[name]} as {name}" for name in told]
         if account and not self.groups:
