@@ -407,12 +407,21 @@ class Query(Ranking):
     and not just ranks. `ordered_truth`: the truth has an order.
     """
 
-    def __init__(self, tree: Tree, suffix: str = "", *, scored: bool = True, ordered_truth: bool = False) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        suffix: str = "",
+        *,
+        scored: bool = True,
+        ordered_truth: bool = False,
+        ordered_grades: bool = False,
+    ) -> None:
         self.__dict__.update(
             tree=tree,
             suffix=suffix,  # of the names of rows, where there are several alignments
             scored=scored,
             ordered_truth=ordered_truth,
+            ordered_grades=ordered_grades,
             items=tree.items("placed", suffix),
             run=tree.items("ranked", suffix),
             truth=tree.items("judged", suffix),
@@ -453,7 +462,7 @@ class Query(Ranking):
 
     def above_zero(self) -> Query:
         """The same where an item with a score of 0 or less is never relevant."""
-        return self.replace(misses=True)
+        return self.replace(misses=True) if self.scored else self
 
     def with_ties(self, ties: str) -> Query:
         """The same with its tied items in another order, all at one rank, or with all orders averaged."""

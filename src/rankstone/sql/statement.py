@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rankstone.align.query import Expression, Items, Tree
+from rankstone.align.ties import BY_INPUT
 from rankstone.sql.dialects import Dialect
 from rankstone.sql.tables import Side
 
@@ -439,11 +440,12 @@ class Statement:
 
     def _filled(self, value: Expression, alias: str) -> str:
         """A value of a query, where there may be no row for it."""
-        column = f"{alias}.{self.column_of(value)}"
+        column = f"{alias}.{value.args[0] if value.op == 'of query' else self.name_of(value)}"
         return column if value.infinite else f"coalesce({column}, {self.number(0.0)})"
 
     def column_of(self, value: Expression) -> str:
-        return value.args[0] if value.op == "of query" else self.name_of(value)
+        """Its name beside other values of a query."""
+        return value.args[0] + _of(value).suffix if value.op == "of query" else self.name_of(value)
 
     # -- the user's rows -------------------------------------------------------------------------------------
 
@@ -457,6 +459,8 @@ class Statement:
 
     def _order(self, how: How) -> str:
         """Best first, equal scores by item."""
+        if how.order in BY_INPUT:
+            return f"order by r.score desc, r.position{'' if how.order == 'input' else ' desc'}"
         direction = "" if how.order == "item_asc" else " desc"
         if self.ids is None and self.dialect.by_kind:
             return f"order by r.score desc, {self.dialect.by_kind.format('r.item', direction)}"
@@ -471,17 +475,19 @@ class Statement:
         if ordered:
             columns.append(f"{self.double(position)} as place")
         worth = [f"{text} as {name}" for text, name in used.judgements.items()]
-        if not worth and how.truth_duplicates != "first" and how.truth_duplicates != "count":
+        spread, joins = self._spread(items, "j")
+        if not worth and not spread and how.truth_duplicates != "first" and how.truth_duplicates != "count":
             return f"{select(columns)}\nfrom {rows}"
         inside = f"{select(columns, 4)}\n  from {rows}"
-        outer = ["query", "item", "grade", *(["place"] if ordered else []), *worth]
+        own = "j.query as query" if spread else "query"
+        outer = [own, "item", "grade", *(["place"] if ordered else []), *worth, *spread]
         if how.truth_duplicates in ("first", "count"):
             by = "place" if how.truth_duplicates == "first" else "grade"
             nth = f"row_number() over (partition by query, item order by {by}) as nth_judgement"
             inside = f"select j.*, {nth}\n  from (\n  {inside}\n  ) as j"
             outer.append("nth_judgement")
         kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
-        return f"{select(outer)}\nfrom (\n  {inside}\n) as j{kept}"
+        return f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{kept}"
 
     def _value(self, side: Side) -> str:
         role = side.value
@@ -511,16 +517,16 @@ class Statement:
                 f"cast({self._value(side)} as {self.dialect.single})" if how.single else self._value(side)
             )
         columns = [f"{self.id_of(side.column('query'))} as query", f"{self.id_of(item)} as item", f"{score} as score"]
+        ordered = ["position"] if how.order in BY_INPUT else []
+        if ordered or how.duplicates == "first":
+            columns.append(f"{position} as position")
         if how.duplicates not in ("first", "best"):
             return Step(self.step("returned_items" + suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
-        if how.duplicates == "first":
-            columns.append(f"{position} as position")
-        first = "position" if how.duplicates == "first" else "score desc"
+        first = "position" if how.duplicates == "first" else ", ".join(["score desc", *ordered])
         inside = f"{select(columns, 4)}\n    from {rows}"
         nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
-        body = (
-            f"select query, item, score\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
-        )
+        kept = ", ".join(["query", "item", "score", *ordered])
+        body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
         return Step(
             self.step("returned_items" + suffix),
             f"what was returned, of a repeated item the {how.duplicates} row",
@@ -657,7 +663,7 @@ class At:
         if items.what != "pooled":
             return to.column_of(value)
         if value.op == "of query":
-            return f"(select sum({value.args[0]}) from {to.step('query_sums')})"
+            return f"(select sum({to.column_of(value)}) from {to.step('query_sums')})"
         column = to.name_of(value)
         filled = column if value.infinite else f"coalesce({column}, 0)"
         return f"(select {filled} from {to.sums_of(items)})"
@@ -713,7 +719,8 @@ def _sorted(steps: Sequence[Step]) -> list[Step]:
     """Each step after those it reads."""
     names = {step.name for step in steps}
     waiting, out = {step.name: step for step in steps}, []
-    needs = {step.name: names & set(re.findall(r"\w+", step.body)) - {step.name} for step in steps}
+    reads = {step.name: set(re.findall(r"(?:from|join) (\w+)", step.body)) for step in steps}
+    needs = {name: names & read - {name} for name, read in reads.items()}
     while waiting:
         ready = next((name for name in waiting if not needs[name] & waiting.keys()), None)
         if ready is None:

@@ -133,21 +133,24 @@ class _Writing:
         choices, run = plan.choices, self.sides["run"]
         order = choices["ties"] if choices["ties"] in COUNTED else "item_desc"
         single = choices["score_precision"] == "float32" and run.value == "score"
-        how = How(
-            "item_desc" if order in BY_INPUT else order, single, choices["duplicates"], choices["truth_duplicates"]
-        )
+        if order in BY_INPUT and not (run.lists and run.value):  # no two are level
+            order = "item_desc"
+        how = How(order, single, choices["duplicates"], choices["truth_duplicates"])
         if how not in self.views:
-            suffix = f"_{len(self.views) + 1}" if self.views else ""
+            suffix = f"_v{len(self.views) + 1}" if self.views else ""  # placed_items_2 is a step of placed_items
             self.to.hows[suffix] = how
             self.views[how] = Query(
                 self.tree,
                 suffix,
                 scored=run.value == "score",
                 ordered_truth=self.sides["truth"].lists,
+                ordered_grades=self.sides["truth"].lists and self.sides["truth"].value is not None,
             )
         return self.views[how]
 
     def _measure(self, plan: Plan) -> None:
+        if plan.choices["nonpositive_score"] == "miss" and self.sides["run"].value == "rank":
+            raise ValueError(f"{plan.label}: nonpositive_score='miss' goes by scores, and the run has ranks; choose count")
         aligned = self._view(plan)
         view = view_for(plan, aligned)
         ratio = ratio_of(plan, view)
@@ -167,6 +170,8 @@ class _Writing:
         if plan.choices["averaging"] == "one_list":
             if self.by:
                 raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
+            if self.sides["run"].value is None:
+                raise ValueError(f"{plan.label}: averaging='one_list' goes by scores, and the run has none")
             if plan.metric.declaration.kind in ("ranking", "count"):
                 view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
             whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
@@ -223,12 +228,12 @@ class _Writing:
         fail = self.dialect.fail.format("min(problem)")
         body = f"select case when count(*) > 0 then {fail} end as problem\nfrom {to.step('problems')}"
         steps.append(Step(to.step("checked"), "an error where there is such data", body))
-        rows = f"from {to.step('query_values')} as v\ncross join {to.step('checked')} as c\nwhere c.problem is null"
+        checked = f"cross join {to.step('checked')} as c\nwhere c.problem is null"
         if per_query:
             shown = [f"v.{name} as {name}" for name in ("query", *self.groups)]
             shown += [f"v.{columns[value]} as {self.names[label]}" for label, value in self.values.items()]
             shown += [f"v.{name} as {name}" for name in told]
-            return statement(head, steps, f"{select(shown)}\n{rows}")
+            return statement(head, steps, f"{select(shown)}\nfrom {to.step('query_values')} as v\n{checked}")
         # With their table's letter: ClickHouse would take a bare name for a mean that is called so.
         after = At(to, values={value: f"v.{name}" for value, name in columns.items()})
         means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
@@ -237,7 +242,11 @@ class _Writing:
             strangers = f"select count(*) from {to.lists('')} as l{self._unjudged()}"
             means.append(f"({' '.join(strangers.split())}) as extra")
         grouped = f"\ngroup by {', '.join(self.groups)}" if self.groups else ""
-        return statement(head, steps, f"{select([*self.groups, *means])}\n{rows}{grouped}")
+        body = f"{select([*self.groups, *means])}\nfrom {to.step('query_values')} as v{grouped}"
+        steps.append(Step(to.step("means"), "", body))  # a row even of no query, so that what is wrong is looked for
+        shown = [*self.groups, *self.names.values(), *told, *(["extra"] if account and not self.groups else [])]
+        shown = [f"m.{name} as {name}" for name in shown]
+        return statement(head, steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}")
 
     def _whole(self, mean: Expression, at: At) -> str:
         """A mean as it stands in the last select, which is of all queries."""
