@@ -62,9 +62,15 @@ def lists(truth: Table, run: Table) -> Any:
     return have[0] if len(have) == 1 else bool(have)
 
 
+def roles(truth: Table, run: Table) -> dict[str, dict[str, str | None]]:
+    """Which column is which, where they are called as their roles are."""
+    return {"truth": {"grade": None} | {name: name for name in truth}, "run": {name: name for name in run}}
+
+
 def agree(engine: Engine, metrics: Any, truth: Table, run: Table, **how: Any) -> None:
     """Make both tables; the text must give what `rs.evaluate` gives, query by query and in the mean."""
     said_of = {"ids": how.pop("ids", None), "lists": lists(truth, run)}
+    how.setdefault("columns", roles(truth, run))
     put(engine, "judgments", truth)
     put(engine, "results", run)
     same(engine, evaluated(metrics, truth, run, **how), metrics, **said_of, **how)
