@@ -37,6 +37,11 @@ class Items:
     nonzero: bool = False  # without those judged 0
     kept: Expression | None = None  # a condition that their queries meet
 
+    @property
+    def whole(self) -> bool:
+        """Are they one list of all queries."""
+        return self.what == "pooled" or (self.of is not None and self.of.whole)
+
 
 class Expression:
     """A number, a condition or nothing, of each item or each query; adds, multiplies and compares as arrays do.
@@ -732,6 +737,8 @@ class Query(Ranking):
 
     def _mean_of_places(self, of: Callable[[Expression], Values], k: Depth, name: str) -> Expression:
         """For each item the mean of a function over all the places down to k that it can have among tied ones."""
+        if self.items.whole:
+            raise NoExpectedValue("has no closed form over tied items of all queries, which is what SQL can say")
         run = self.replace(items=self.run, expected=False, _rank=None)
         return self._carried(run._window("level", run._inside(of(run._any_rank), k), name=name, how="avg"))
 

@@ -121,6 +121,7 @@ class Statement:
             name += "_returned" if items.of is not None and items.of.what == "placed" else ""
             name += "_nonzero" if items.nonzero else ""
             name += "" if items.order is None else f"_by_{self.ordinal(items)}"
+            name = f"all_{name}" if items.whole else name
         return self.step(name + items.suffix)
 
     def ordinal(self, items: Items) -> int:
@@ -147,12 +148,14 @@ class Statement:
                 self.used(self.tree.items("judged", items.suffix))
             elif items.of is not None:
                 of = self.used(items.of)
-                if items.order is None or items.what == "pooled":
+                graded = items.of.what != "ranked"
+                if graded and (items.order is None or items.what == "pooled"):
                     of.columns["grade"] = None
                 for value in (items.order, items.kept):
                     if value is not None:
                         self.visit(value)
-                found.columns["grade"] = None
+                if graded:
+                    found.columns["grade"] = None
         return self._used[items]
 
     def column(self, items: Items, name: str) -> None:
@@ -292,7 +295,7 @@ class Statement:
     def window(self, value: Expression, at: At) -> str:
         over, how, inside, order = value.args
         text = self.write(inside, at)
-        every = "" if _of(value).what == "pooled" else "query"
+        every = "" if _of(value).whole else "query"
         level = ", ".join(filter(None, (every, "items_above")))
         if over == "same":
             return text
@@ -371,7 +374,7 @@ class Statement:
             return
         at = self.at_last(items)
         columns = [f"{self._aggregate(value, at)} as {self.name_of(value)}" for value in aggregates]
-        each = items.what != "pooled"
+        each = not items.whole
         body = select(["query", *columns] if each else columns) + f"\nfrom {self.last(items)}"
         yield Step(self.sums_of(items), "", body + ("\ngroup by query" if each else ""))
 
@@ -408,10 +411,12 @@ class Statement:
             kept = "" if items.kept is None else "\nwhere " + self.write(items.kept, self.at_last(items.of))
             return Step(name, "all queries as one", f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
         by = "grade" if items.order is None else self.write(items.order, self.at_last(items.of))
-        rank = self.double(f"row_number() over (partition by i.query order by i.{by} desc)")
-        if items.order is not None and not re.fullmatch(r"\w+", by):
-            rank = self.double(f"row_number() over (partition by i.query order by {by} desc)")
-        columns = ["i.query as query", *(f"i.{column} as {column}" for column in carried), f"{rank} as item_rank"]
+        if items.order is None or re.fullmatch(r"\w+", by):
+            by = f"i.{by}"
+        each = "" if items.whole else "partition by i.query "
+        rank = self.double(f"row_number() over ({each}order by {by} desc)")
+        columns = ["i.query as query"] if each else []
+        columns += [*(f"i.{column} as {column}" for column in carried), f"{rank} as item_rank"]
         kept = "\nwhere i.grade <> 0" if items.nonzero else ""
         comment = (
             "the best order of what is judged" if items.of.what != "placed" else "the best order of what was found"
@@ -423,6 +428,9 @@ class Statement:
         columns, joins = [], {}
         for value in self._used[items].spreads:
             of = value.args[0]
+            if items.whole:
+                columns.append(f"{At(self).named(of)} as {self.name_of(value)}")
+                continue
             step = self.of_query(of)
             alias = joins.setdefault(step, f"s{len(joins) + 1}")
             columns.append(f"{self._filled(of, alias)} as {self.name_of(value)}")
@@ -614,7 +622,7 @@ class Statement:
 
         def look(value: Expression) -> None:
             if value.op in ("aggregate", "of query"):
-                if _of(value).what != "pooled":
+                if not _of(value).whole:
                     found[value] = None
                 elif value.op == "of query":
                     own = self.tree.items("ranked", _of(value).suffix)
@@ -660,7 +668,7 @@ class At:
 
     def _of_query(self, value: Expression) -> str:
         to, items = self.to, _of(value)
-        if items.what != "pooled":
+        if not items.whole:
             return to.column_of(value)
         if value.op == "of query":
             return f"(select sum({to.column_of(value)}) from {to.step('query_sums')})"
@@ -690,7 +698,8 @@ def _of(value: Expression) -> Items:
 
 def _depth(items: Items) -> int:
     """Rows that others are made of come first."""
-    return {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
+    depth = {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
+    return depth + 3 * (items.whole and items.what == "ideal")
 
 
 def _judges(value: Expression) -> bool:

@@ -417,7 +417,7 @@ class _Writing:
             items = condition.items
             assert items is not None
             at = to.at_last(items)
-            who = [to.as_text("query")] if items.what != "pooled" else []
+            who = [to.as_text("query")] if not items.whole else []
             value = [to.as_text(to.write(fault.value, at))] if brace and fault.value is not None else []
             said = to.text(quote(f"{label}: query "), *who, quote(f": {before}"), *value, quote(after))
             return f"select {said} as problem\nfrom {to.last(items)}\nwhere {to.write(condition, at)}"
@@ -433,8 +433,8 @@ class _Writing:
 def _is_of_all(condition: Expression) -> bool:
     """Is a condition one of all queries together."""
     inside = [arg for arg in condition.args if isinstance(arg, Expression)]
-    pooled = condition.items is not None and condition.items.what == "pooled"
-    return condition.kind == "mean" or pooled or any(map(_is_of_all, inside))
+    whole = condition.items is not None and condition.items.whole
+    return condition.kind == "mean" or whole or any(map(_is_of_all, inside))
 
 
 def _inside(means: Iterable[Expression]) -> list[Expression]:
