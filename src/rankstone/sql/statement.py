@@ -89,6 +89,10 @@ class Statement:
             name += "_"
         return name
 
+    def taken(self, *names: str) -> None:
+        """Names that no column of ours may have."""
+        self._taken.update(name.lower() for name in names)
+
     def unique(self, name: str) -> str:
         """A column's name that no other has."""
         name = re.sub(r"\W+", "_", name.lower()).strip("_")[:_LONGEST] or "value"
@@ -270,7 +274,7 @@ class Statement:
     def _of_all(self, op: str, values: Expression, at: At) -> str:
         if op == "count":
             return self.double(f"count({self.write(values, at)})")
-        return f"{'sum' if op == 'total' else 'avg'}({self.write(values, at)})"
+        return f"{self.dialect.total if op == 'total' else self.dialect.average}({self.write(values, at)})"
 
     def number(self, value: float) -> str:
         """A number as it is written."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from rankstone.typing import Keywords, Metrics, Roles
 
 # How what is told of each query is summed up.
-_COUNTED = {name: f"coalesce(sum({name}), 0)" for name in ("judged", "missing", "nothing_relevant", "tied")}
+_TOLD = ("judged", "missing", "nothing_relevant", "tied", "extra")
+_COUNTED = {name: f"coalesce(sum({name}), 0)" for name in _TOLD[:-1]}
 _NO_ORDER = "rows of a table have no order"
 
 
@@ -69,7 +70,7 @@ def text(
     for plan in plans:
         refuse_ungraded(plan, sides["truth"].value is not None)
     grouped = [by] if isinstance(by, str) else list(by or ())
-    writing = _Writing(plans, to, sides, grouped, weights, ids)
+    writing = _Writing(plans, to, sides, grouped, weights, ids, account)
     named = find_convention(convention).with_choices(**choices)
     said = [definition_of(plan, named) for plan in plans]
     head = [said[0].origin, ""]
@@ -110,6 +111,7 @@ class _Writing:
         by: Sequence[str],
         weights: str | None,
         ids: str | None,
+        account: bool,
     ) -> None:
         self.plans, self.sides, self.by, self.dialect = plans, sides, by, dialect
         self.weights, _, self.weights_query = (
@@ -117,6 +119,9 @@ class _Writing:
         )
         extra = plans[0].choices["extra"] == "zero"
         self.to = Statement(dialect, sides["truth"], sides["run"], extra=extra, ids=ids)
+        told = _TOLD if account else ()
+        self.to.taken(*told, *by)
+        self.groups = {self.to.unique(f"group_{at + 1}"): column_of(name, dialect) for at, name in enumerate(by)}
         self.tree: Tree = self.to.tree
         self.names = {plan.label: self.to.unique(plan.label.replace("'", "")) for plan in plans}
         self.values: dict[str, Expression] = {}
@@ -230,7 +235,7 @@ class _Writing:
         steps.append(Step(to.step("checked"), "an error where there is such data", body))
         checked = f"cross join {to.step('checked')} as c\nwhere c.problem is null"
         if per_query:
-            shown = [f"v.{name} as {name}" for name in ("query", *self.groups)]
+            shown = ["v.query as query", *(f"v.{name} as {column}" for name, column in self.groups.items())]
             shown += [f"v.{columns[value]} as {self.names[label]}" for label, value in self.values.items()]
             shown += [f"v.{name} as {name}" for name in told]
             return statement(head, steps, f"{select(shown)}\nfrom {to.step('query_values')} as v\n{checked}")
@@ -244,8 +249,9 @@ class _Writing:
         grouped = f"\ngroup by {', '.join(self.groups)}" if self.groups else ""
         body = f"{select([*self.groups, *means])}\nfrom {to.step('query_values')} as v{grouped}"
         steps.append(Step(to.step("means"), "", body))  # a row even of no query, so that what is wrong is looked for
-        shown = [*self.groups, *self.names.values(), *told, *(["extra"] if account and not self.groups else [])]
-        shown = [f"m.{name} as {name}" for name in shown]
+        shown = [f"m.{name} as {column}" for name, column in self.groups.items()]
+        extra = ["extra"] if account and not self.groups else []
+        shown += [f"m.{name} as {name}" for name in (*self.names.values(), *told, *extra)]
         return statement(head, steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}")
 
     def _whole(self, mean: Expression, at: At) -> str:
@@ -260,18 +266,13 @@ class _Writing:
         """Lists of queries that nobody judged."""
         return f"\nleft join {self.to.step('queries')} as q on q.query = l.query\nwhere coalesce(q.is_judged, 0) = 0"
 
-    @property
-    def groups(self) -> list[str]:
-        """The columns that group the queries."""
-        return [column_of(name, self.dialect) for name in self.by]
-
     def _own_steps(self) -> list[Step]:
         """Groups and weights of the queries."""
         out, to, truth = [], self.to, self.sides["truth"]
         query = to.id_of(truth.column("query"))
         if self.groups:
-            columns = [f"{query} as query", *(f"min(t.{name}) as {name}" for name in self.groups)]
-            changing = " or ".join(f"min(t.{name}) <> max(t.{name})" for name in self.groups)
+            columns = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
+            changing = " or ".join(f"min(t.{column}) <> max(t.{column})" for column in self.groups.values())
             columns.append(f"case when {changing} then 1 else 0 end as differs")
             body = f"{select(columns)}\nfrom {to.source(truth)} as t\ngroup by {query}"
             out.append(Step(to.step("query_groups"), "which group a query is in", body))
