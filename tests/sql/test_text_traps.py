@@ -96,9 +96,9 @@ def test_odd_names_are_only_names(engine, tables, name):
     truth, run = tables
     kinds = {"query": name, "item": f"{name} 2", "grade": f"{name} 3", "score": f"{name} 4"}
     put(engine, name, {kinds[role]: values for role, values in truth.items()})
-    put(engine, f"{name} of the run", {kinds[role]: values for role, values in run.items()})
+    put(engine, f"the {name}", {kinds[role]: values for role, values in run.items()})
     want = evaluated(SOME, truth, run)
-    same(engine, want, SOME, name, f"{name} of the run", columns=kinds)
+    same(engine, want, SOME, name, f"the {name}", columns=kinds)
     same(engine, want, SOME)  # the other tables are still there
 
 
@@ -285,14 +285,13 @@ def test_a_label_with_quotes_in_an_error(engine):
 
 def test_nothing_to_measure(engine, tables):
     truth, run = tables
-    none = {role: [] for role in truth}
-    engine.create("nothing", {"query": "text", "item": "text", "grade": "double"}, [])
-    assert engine.ask(text(engine, SOME, "nothing"))[1] == [(None,) * len(SOME)]
-    assert engine.ask(text(engine, SOME, "nothing", per_query=True))[1] == []
-    assert engine.ask(text(engine, "ap", "nothing", no_queries=0))[1] == [(0,)]
+    engine.create("no_rows", {"query": "text", "item": "text", "grade": "double"}, [])
+    assert engine.ask(text(engine, SOME, "no_rows"))[1] == [(None,) * len(SOME)]
+    assert engine.ask(text(engine, "ap", "no_rows", averaging="micro"))[1] == [(None,)]
+    assert engine.ask(text(engine, SOME, "no_rows", per_query=True))[1] == []
+    assert engine.ask(text(engine, "ap", "no_rows", no_queries=0))[1] == [(0,)]
     with pytest.raises(Exception, match="ap: there is no query to average over"):
-        engine.ask(text(engine, "ap", "nothing", no_queries="error"))
-    assert none
+        engine.ask(text(engine, "ap", "no_rows", no_queries="error"))
 
 
 def test_nothing_in_common(engine, tables):
