@@ -52,7 +52,7 @@ class DuckDB:
         self.connection = pytest.importorskip("duckdb", reason="needs duckdb").connect()
 
     def create(self, name: str, columns: Columns, rows: Rows) -> None:
-        self.connection.register("incoming", _arrow(columns, rows))
+        self.connection.register("incoming", arrow(columns, rows))
         self.connection.execute(f"create or replace table {_quoted(name)} as select * from incoming")
         self.connection.unregister("incoming")
 
@@ -75,7 +75,7 @@ class Spark:
 
     def create(self, name: str, columns: Columns, rows: Rows) -> None:
         view = _quoted(name, "`")
-        self.session.createDataFrame(_arrow(columns, rows)).createOrReplaceTempView(view)
+        self.session.createDataFrame(arrow(columns, rows)).createOrReplaceTempView(view)
         self.views.add(view)
 
     def ask(self, text: str) -> Answer:
@@ -142,7 +142,7 @@ class ClickHouse:
         self.session = pytest.importorskip("chdb.session", reason="needs chdb").Session()
 
     def create(self, name: str, columns: Columns, rows: Rows) -> None:
-        table, content, stream = _quoted(name), _arrow(columns, rows), pa.BufferOutputStream()
+        table, content, stream = _quoted(name), arrow(columns, rows), pa.BufferOutputStream()
         for column, values in zip(content.column_names, content.columns, strict=True):
             if pa.types.is_list(values.type) and values.null_count:
                 raise ValueError(f"column {column!r} has a null, and ClickHouse has no list that is null")
@@ -173,7 +173,7 @@ class DataFusion:
         self.context = pytest.importorskip("datafusion", reason="needs datafusion").SessionContext()
 
     def create(self, name: str, columns: Columns, rows: Rows) -> None:
-        self.context.from_arrow(_arrow(columns, rows), "incoming")
+        self.context.from_arrow(arrow(columns, rows), "incoming")
         try:
             self.context.sql(f"create or replace table {_quoted(name)} as select * from incoming")
         finally:
@@ -220,7 +220,8 @@ def _typed(columns: Columns, dialect: str) -> str:
     return ", ".join(f"{_quoted(name)} {types[kind]}" for name, kind in columns.items())
 
 
-def _arrow(columns: Columns, rows: Rows) -> pa.Table:
+def arrow(columns: Columns, rows: Rows) -> pa.Table:
+    """A table of these columns, each a name and a kind."""
     schema = pa.schema([(name, KINDS[kind]) for name, kind in columns.items()])
     return pa.table([[row[place] for row in rows] for place in range(len(columns))], schema=schema)
 

@@ -298,9 +298,16 @@ class TestRegistry:
     def test_what_arguments_are_called(self, connection):
         """As DuckDB shows it to who looks for a function."""
         listed = "select parameters from duckdb_functions() where function_name = '{}' order by len(parameters)"
-        forms = [["rec", "truth"], ["rec", "truth", "k_or_options"], ["rec", "truth", "k", "options"]]
+        forms = [
+            ["rec", "truth"],
+            ["rec", "truth", "k"],
+            ["rec", "truth", "k_or_options"],
+            ["rec", "truth", "k", "options"],
+        ]
         for name in ("ndcg", "ndcg_score", "rs_err"):
-            assert [row[0] for row in connection.sql(listed.format(name)).fetchall()] == forms
+            shown = [row[0] for row in connection.sql(listed.format(name)).fetchall()]
+            assert [form for form in forms if form in shown] == [*forms[:1], *forms[1 if name != "rs_err" else 2 :]]
+            assert all(form in forms for form in shown)
         assert ask(connection, listed.format("f1score")) == ["actual", "predicted"]
 
     def test_names(self):

@@ -37,6 +37,11 @@ class Items:
     nonzero: bool = False  # without those judged 0
     kept: Expression | None = None  # a condition that their queries meet
 
+    @property
+    def whole(self) -> bool:
+        """Are they one list of all queries."""
+        return self.what == "pooled" or (self.of is not None and self.of.whole)
+
 
 class Expression:
     """A number, a condition or nothing, of each item or each query; adds, multiplies and compares as arrays do.
@@ -421,12 +426,21 @@ class Query(Views):
     scores, and not just ranks. `ordered_truth`: the truth has an order.
     """
 
-    def __init__(self, tree: Tree, suffix: str = "", *, scored: bool = True, ordered_truth: bool = False) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        suffix: str = "",
+        *,
+        scored: bool = True,
+        ordered_truth: bool = False,
+        ordered_grades: bool = False,
+    ) -> None:
         self.__dict__.update(
             tree=tree,
             suffix=suffix,  # of the names of rows, where there are several alignments
             scored=scored,
             ordered_truth=ordered_truth,
+            ordered_grades=ordered_grades,
             items=tree.items("placed", suffix),
             run=tree.items("ranked", suffix),
             truth=tree.items("judged", suffix),
@@ -464,7 +478,7 @@ class Query(Views):
         return self.replace(listed=True)
 
     def above_zero(self) -> Query:
-        return self.replace(misses=True)
+        return self.replace(misses=True) if self.scored else self
 
     def with_ties(self, ties: str) -> Query:
         if ties == "expected":
@@ -731,6 +745,8 @@ class Query(Views):
 
     def _mean_of_places(self, of: Callable[[Expression], Values], k: Depth, name: str) -> Expression:
         """For each item the mean of a function over all the places down to k that it can have among tied ones."""
+        if self.items.whole:
+            raise NoExpectedValue("has no closed form over tied items of all queries, which is what SQL can say")
         run = self.replace(items=self.run, expected=False, _rank=None)
         return self._carried(run._window("level", run._inside(of(run._any_rank), k), name=name, how="avg"))
 

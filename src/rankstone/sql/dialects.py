@@ -26,6 +26,8 @@ class Dialect:
     ceil: str = "ceil({})"
     least: str = "least({}, {})"
     greatest: str = "greatest({}, {})"
+    total: str = "sum"  # of no rows: null
+    average: str = "avg"
     concat: str = " || "
     fail: str = "cast({} as integer)"  # an error that shows a text
     # Rows of a list: what to select as item and position (and of a second list, as value), and what to select from;
@@ -114,6 +116,8 @@ DIALECTS = {
             single="Nullable(Float32)",
             text="Nullable(String)",
             backslash=True,
+            total="sumOrNull",
+            average="avgOrNull",
             fail="cast({} as Int64)",
             item="item",
             position="nth",

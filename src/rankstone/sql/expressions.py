@@ -80,7 +80,7 @@ class Expressions:
     def _of_all(self, op: str, values: Expression, at: Columns) -> str:
         if op == "count":
             return self.double(f"count({self.write(values, at)})")
-        return f"{'sum' if op == 'total' else 'avg'}({self.write(values, at)})"
+        return f"{self.dialect.total if op == 'total' else self.dialect.average}({self.write(values, at)})"
 
     def number(self, value: float) -> str:
         """A number as it is written."""

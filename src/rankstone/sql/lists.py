@@ -102,16 +102,17 @@ class _Writer(Expressions):
 
     def value(self, value: Expression) -> str:
         """The value of a row, or an error that shows what is wrong with it."""
-        lists = {"run": self.shown, "truth": "truth"}
+        lists = {"rec": self.shown, "truth": "truth"}
         known, sizes = (" + ".join(f"{of}({items})" for items in lists.values()) for of in ("list_count", "len"))
-        tests = {f"{known} <> {sizes}": "'an item is null'"}
+        shown = " || ' and the truth ' || ".join(f"coalesce({items}::varchar, 'null')" for items in lists.values())
+        tests = {f"{known} <> {sizes}": f"'an item is null in the list ' || {shown}"}
         if self.k:
             tests["k is null or k < 1"] = (
                 "'k must be a whole number from 1, not ' || coalesce(cast(k as varchar), 'null')"
             )
         for side, choice in (("rec", "duplicates"), ("truth", "truth_duplicates")):
             if self.plan.choices[choice] == "error":
-                tests[f"list_unique({side}) <> len({side})"] = f"'an item appears twice in {side}'"
+                tests[f"list_unique({side}) <> len({side})"] = f"'an item appears twice in {side} ' || {side}::varchar"
         # One test for all of them: each further branch has a price.
         whens = " ".join(f"when {test} then {problem}" for test, problem in reversed(tests.items()))
         shown = " || '; ' || ".join(

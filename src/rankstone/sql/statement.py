@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rankstone.align.query import Expression, Items, Tree
+from rankstone.align.ties import BY_INPUT
 from rankstone.sql.dialects import Dialect
 from rankstone.sql.expressions import Expressions
 from rankstone.sql.tables import Side
@@ -19,6 +20,7 @@ _STEPS = {
     "pooled": "all",
 }
 _WIDE = 110  # columns of text
+_LONGEST = 56  # letters of a name: PostgreSQL cuts it at 63 without a word
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,13 @@ class Statement(Expressions):
             name += "_"
         return name
 
+    def taken(self, *names: str) -> None:
+        """Names that no column of ours may have."""
+        self._taken.update(name.lower() for name in names)
+
     def unique(self, name: str) -> str:
         """A column's name that no other has."""
-        name = re.sub(r"\W+", "_", name.lower()).strip("_") or "value"
+        name = re.sub(r"\W+", "_", name.lower()).strip("_")[:_LONGEST] or "value"
         found, at = name, 1
         while found in self._taken:
             at += 1
@@ -118,6 +124,7 @@ class Statement(Expressions):
             name += "_returned" if items.of is not None and items.of.what == "placed" else ""
             name += "_nonzero" if items.nonzero else ""
             name += "" if items.order is None else f"_by_{self.ordinal(items)}"
+            name = f"all_{name}" if items.whole else name
         return self.step(name + items.suffix)
 
     def ordinal(self, items: Items) -> int:
@@ -144,12 +151,14 @@ class Statement(Expressions):
                 self.used(self.tree.items("judged", items.suffix))
             elif items.of is not None:
                 of = self.used(items.of)
-                if items.order is None or items.what == "pooled":
+                graded = items.of.what != "ranked"
+                if graded and (items.order is None or items.what == "pooled"):
                     of.columns["grade"] = None
                 for value in (items.order, items.kept):
                     if value is not None:
                         self.visit(value)
-                found.columns["grade"] = None
+                if graded:
+                    found.columns["grade"] = None
         return self._used[items]
 
     def column(self, items: Items, name: str) -> None:
@@ -206,7 +215,7 @@ class Statement(Expressions):
     def window(self, value: Expression, at: At) -> str:
         over, how, inside, order = value.args
         text = self.write(inside, at)
-        every = "" if _of(value).what == "pooled" else "query"
+        every = "" if _of(value).whole else "query"
         level = ", ".join(filter(None, (every, "items_above")))
         if over == "same":
             return text
@@ -285,7 +294,7 @@ class Statement(Expressions):
             return
         at = self.at_last(items)
         columns = [f"{self._aggregate(value, at)} as {self.name_of(value)}" for value in aggregates]
-        each = items.what != "pooled"
+        each = not items.whole
         body = select(["query", *columns] if each else columns) + f"\nfrom {self.last(items)}"
         yield Step(self.sums_of(items), "", body + ("\ngroup by query" if each else ""))
 
@@ -327,10 +336,12 @@ class Statement(Expressions):
             kept = "" if items.kept is None else "\nwhere " + self.write(items.kept, self.at_last(items.of))
             return Step(name, "all queries as one", f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
         by = "grade" if items.order is None else self.write(items.order, self.at_last(items.of))
-        rank = self.double(f"row_number() over (partition by i.query order by i.{by} desc)")
-        if items.order is not None and not re.fullmatch(r"\w+", by):
-            rank = self.double(f"row_number() over (partition by i.query order by {by} desc)")
-        columns = ["i.query as query", *(f"i.{column} as {column}" for column in carried), f"{rank} as item_rank"]
+        if items.order is None or re.fullmatch(r"\w+", by):
+            by = f"i.{by}"
+        each = "" if items.whole else "partition by i.query "
+        rank = self.double(f"row_number() over ({each}order by {by} desc)")
+        columns = ["i.query as query"] if each else []
+        columns += [*(f"i.{column} as {column}" for column in carried), f"{rank} as item_rank"]
         kept = "\nwhere i.grade <> 0" if items.nonzero else ""
         comment = (
             "the best order of what is judged" if items.of.what != "placed" else "the best order of what was found"
@@ -343,6 +354,9 @@ class Statement(Expressions):
         joins: dict[str, str] = {}
         for value in self._used[items].spreads:
             of = value.args[0]
+            if items.whole:
+                columns.append(f"{At(self).named(of)} as {self.name_of(value)}")
+                continue
             step = self.of_query(of)
             alias = joins.setdefault(step, f"s{len(joins) + 1}")
             columns.append(f"{self._filled(of, alias)} as {self.name_of(value)}")
@@ -360,11 +374,12 @@ class Statement(Expressions):
 
     def _filled(self, value: Expression, alias: str) -> str:
         """A value of a query, where there may be no row for it."""
-        column = f"{alias}.{self.column_of(value)}"
+        column = f"{alias}.{value.args[0] if value.op == 'of query' else self.name_of(value)}"
         return column if value.infinite else f"coalesce({column}, {self.number(0.0)})"
 
     def column_of(self, value: Expression) -> str:
-        return value.args[0] if value.op == "of query" else self.name_of(value)
+        """Its name beside other values of a query."""
+        return value.args[0] + _of(value).suffix if value.op == "of query" else self.name_of(value)
 
     # -- the user's rows -------------------------------------------------------------------------------------
 
@@ -378,6 +393,8 @@ class Statement(Expressions):
 
     def _order(self, how: How) -> str:
         """Best first, equal scores by item."""
+        if how.order in BY_INPUT:
+            return f"order by r.score desc, r.position{'' if how.order == 'input' else ' desc'}"
         direction = "" if how.order == "item_asc" else " desc"
         if self.ids is None and self.dialect.by_kind:
             return f"order by r.score desc, {self.dialect.by_kind.format('r.item', direction)}"
@@ -392,17 +409,19 @@ class Statement(Expressions):
         if ordered:
             columns.append(f"{self.double(position)} as place")
         worth = [f"{text} as {name}" for text, name in used.judgements.items()]
-        if not worth and how.truth_duplicates != "first" and how.truth_duplicates != "count":
+        spread, joins = self._spread(items, "j")
+        if not worth and not spread and how.truth_duplicates != "first" and how.truth_duplicates != "count":
             return f"{select(columns)}\nfrom {rows}"
         inside = f"{select(columns, 4)}\n  from {rows}"
-        outer = ["query", "item", "grade", *(["place"] if ordered else []), *worth]
+        own = "j.query as query" if spread else "query"
+        outer = [own, "item", "grade", *(["place"] if ordered else []), *worth, *spread]
         if how.truth_duplicates in ("first", "count"):
             by = "place" if how.truth_duplicates == "first" else "grade"
             nth = f"row_number() over (partition by query, item order by {by}) as nth_judgement"
             inside = f"select j.*, {nth}\n  from (\n  {inside}\n  ) as j"
             outer.append("nth_judgement")
         kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
-        return f"{select(outer)}\nfrom (\n  {inside}\n) as j{kept}"
+        return f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{kept}"
 
     def _value(self, side: Side) -> str:
         role = side.value
@@ -432,16 +451,16 @@ class Statement(Expressions):
                 f"cast({self._value(side)} as {self.dialect.single})" if how.single else self._value(side)
             )
         columns = [f"{self.id_of(side.column('query'))} as query", f"{self.id_of(item)} as item", f"{score} as score"]
+        ordered = ["position"] if how.order in BY_INPUT else []
+        if ordered or how.duplicates == "first":
+            columns.append(f"{position} as position")
         if how.duplicates not in ("first", "best"):
             return Step(self.step("returned_items" + suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
-        if how.duplicates == "first":
-            columns.append(f"{position} as position")
-        first = "position" if how.duplicates == "first" else "score desc"
+        first = "position" if how.duplicates == "first" else ", ".join(["score desc", *ordered])
         inside = f"{select(columns, 4)}\n    from {rows}"
         nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
-        body = (
-            f"select query, item, score\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
-        )
+        kept = ", ".join(["query", "item", "score", *ordered])
+        body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
         return Step(
             self.step("returned_items" + suffix),
             f"what was returned, of a repeated item the {how.duplicates} row",
@@ -451,7 +470,8 @@ class Statement(Expressions):
     def _counts_ties(self, suffix: str) -> bool:
         """Are tied items counted where they are needed, instead of sorted everywhere."""
         ranked = self._used.get(self.tree.items("ranked", suffix))
-        return self.dialect.counts_ties and ranked is not None and not (ranked.windows or ranked.aggregates)
+        by_item = self.dialect.counts_ties and self.hows[suffix].order not in BY_INPUT
+        return by_item and ranked is not None and not (ranked.windows or ranked.aggregates)
 
     def _ranked(self, items: Items, used: _Used) -> str:
         how, apart = self.hows[items.suffix], self._counts_ties(items.suffix)
@@ -571,7 +591,7 @@ class Statement(Expressions):
 
         def look(value: Expression) -> None:
             if value.op in ("aggregate", "of query"):
-                if _of(value).what != "pooled":
+                if not _of(value).whole:
                     found[value] = None
                 elif value.op == "of query":
                     own = self.tree.items("ranked", _of(value).suffix)
@@ -619,10 +639,10 @@ class At:
 
     def _of_query(self, value: Expression) -> str:
         to, items = self.to, _of(value)
-        if items.what != "pooled":
+        if not items.whole:
             return to.column_of(value)
         if value.op == "of query":
-            return f"(select sum({value.args[0]}) from {to.step('query_sums')})"
+            return f"(select sum({to.column_of(value)}) from {to.step('query_sums')})"
         column = to.name_of(value)
         filled = column if value.infinite else f"coalesce({column}, 0)"
         return f"(select {filled} from {to.sums_of(items)})"
@@ -649,7 +669,8 @@ def _of(value: Expression) -> Items:
 
 def _depth(items: Items) -> int:
     """Rows that others are made of come first."""
-    return {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
+    depth = {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
+    return depth + 3 * (items.whole and items.what == "ideal")
 
 
 def _judges(value: Expression) -> bool:
@@ -678,7 +699,8 @@ def _sorted(steps: Sequence[Step]) -> list[Step]:
     """Each step after those it reads."""
     names = {step.name for step in steps}
     waiting, out = {step.name: step for step in steps}, []
-    needs = {step.name: names & set(re.findall(r"\w+", step.body)) - {step.name} for step in steps}
+    reads = {step.name: set(re.findall(r"(?:from|join) (\w+)", step.body)) for step in steps}
+    needs = {name: names & read - {name} for name, read in reads.items()}
     while waiting:
         ready = next((name for name in waiting if not needs[name] & waiting.keys()), None)
         if ready is None:

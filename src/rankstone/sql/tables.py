@@ -87,7 +87,7 @@ def source_of(what: str, table: str, dialect: Dialect) -> tuple[str, frozenset[s
     if not isinstance(table, str) or not table.strip():
         raise TypeError(f"the {what} is the name of a table or a query, not {table!r}")
     text = table.strip()
-    if re.match(r"(\(\s*)*(select|with|from)\b", text, re.IGNORECASE):
+    if re.match(r"(\(\s*)*(select|with|from)\b\s*[^\s.]", text, re.IGNORECASE):
         inside = text.rstrip("; \n\t")
         try:
             trees = [tree for tree in sqlglot.parse(inside, dialect=dialect.grammar or None) if tree is not None]
@@ -97,8 +97,10 @@ def source_of(what: str, table: str, dialect: Dialect) -> tuple[str, frozenset[s
             raise ValueError(f"the {what} must be one query, not {len(trees)} statements")
         names = frozenset(found.name.lower() for found in trees[0].find_all(exp.Table))
         return inside[1:-1].strip() if isinstance(trees[0], exp.Subquery) else inside, names, True
-    if all(_is_safe(part, dialect) for part in _parts(text, dialect)):
-        return text, frozenset({_parts(text, dialect)[-1].strip(dialect.quotes).lower()}), False
+    parts = _parts(text, dialect)
+    if all(_PLAIN.fullmatch(part) or _is_safe(part, dialect) for part in parts):
+        written = ".".join(column_of(part, dialect) for part in parts)
+        return written, frozenset({parts[-1].strip(dialect.quotes).lower()}), False
     if _is_table(text, dialect):
         return text, frozenset({text.lower()}), False
     return dialect.quoted(text), frozenset({text.lower()}), False

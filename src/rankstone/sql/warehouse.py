@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rankstone.typing import Keywords, Metrics, Roles
 
 # How what is told of each query is summed up.
-_COUNTED = {name: f"coalesce(sum({name}), 0)" for name in ("judged", "missing", "nothing_relevant", "tied")}
+_TOLD = ("judged", "missing", "nothing_relevant", "tied", "extra")
+_COUNTED = {name: f"coalesce(sum({name}), 0)" for name in _TOLD[:-1]}
 _NO_ORDER = "rows of a table have no order"
 
 
@@ -70,7 +71,7 @@ def text(
     for plan in plans:
         refuse_ungraded(plan, sides["truth"].value is not None)
     grouped = [by] if isinstance(by, str) else list(by or ())
-    writing = _Writing(plans, to, sides, grouped, weights, ids)
+    writing = _Writing(plans, to, sides, grouped, weights, ids, account)
     named = find_convention(convention).with_choices(**choices)
     said = [definition_of(plan, named) for plan in plans]
     head = [said[0].origin, ""]
@@ -151,6 +152,7 @@ class _Writing:
         by: Sequence[str],
         weights: str | None,
         ids: str | None,
+        account: bool,
     ) -> None:
         self.plans, self.sides, self.by, self.dialect = plans, sides, by, dialect
         self.weights: str | None = None
@@ -158,6 +160,9 @@ class _Writing:
             self.weights, _, self.weights_query = source_of("weights", weights, dialect)
         extra = plans[0].choices["extra"] == "zero"
         self.to = Statement(dialect, sides["truth"], sides["run"], extra=extra, ids=ids)
+        told = _TOLD if account else ()
+        self.to.taken(*told, *by)
+        self.groups = {self.to.unique(f"group_{at + 1}"): column_of(name, dialect) for at, name in enumerate(by)}
         self.tree: Tree = self.to.tree
         self.names = {plan.label: self.to.unique(plan.label.replace("'", "")) for plan in plans}
         self.values: dict[str, Expression] = {}
@@ -174,21 +179,26 @@ class _Writing:
         choices, run = plan.choices, self.sides["run"]
         order = choices["ties"] if choices["ties"] in COUNTED else "item_desc"
         single = choices["score_precision"] == "float32" and run.value == "score"
-        how = How(
-            "item_desc" if order in BY_INPUT else order, single, choices["duplicates"], choices["truth_duplicates"]
-        )
+        if order in BY_INPUT and not (run.lists and run.value):  # no two are level
+            order = "item_desc"
+        how = How(order, single, choices["duplicates"], choices["truth_duplicates"])
         if how not in self.views:
-            suffix = f"_{len(self.views) + 1}" if self.views else ""
+            suffix = f"_v{len(self.views) + 1}" if self.views else ""  # placed_items_2 is a step of placed_items
             self.to.hows[suffix] = how
             self.views[how] = Query(
                 self.tree,
                 suffix,
                 scored=run.value == "score",
                 ordered_truth=self.sides["truth"].lists,
+                ordered_grades=self.sides["truth"].lists and self.sides["truth"].value is not None,
             )
         return self.views[how]
 
     def _measure(self, plan: Plan) -> None:
+        if plan.choices["nonpositive_score"] == "miss" and self.sides["run"].value == "rank":
+            raise ValueError(
+                f"{plan.label}: nonpositive_score='miss' goes by scores, and the run has ranks; choose count"
+            )
         view = self._view(plan)
         found = values_and_ratio(plan, view)
         self.values[plan.label] = found.values
@@ -205,6 +215,8 @@ class _Writing:
         tree, view = self.tree, found.view
         if self.by:
             raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
+        if self.sides["run"].value is None:
+            raise ValueError(f"{plan.label}: averaging='one_list' goes by scores, and the run has none")
         if plan.metric.declaration.kind in ("ranking", "count"):
             view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
         whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
@@ -245,18 +257,26 @@ class _Writing:
         fail = self.dialect.fail.format("min(problem)")
         body = f"select case when count(*) > 0 then {fail} end as problem\nfrom {to.step('problems')}"
         steps.append(Step(to.step("checked"), "an error where there is such data", body))
-        rows = f"from {to.step('query_values')} as v\ncross join {to.step('checked')} as c\nwhere c.problem is null"
+        checked = f"cross join {to.step('checked')} as c\nwhere c.problem is null"
         if per_query:
-            chosen = ["query", *self.groups, *columns.values(), *told]
-            return statement(head, steps, f"{select([f'v.{name} as {name}' for name in chosen])}\n{rows}")
-        after = At(to, values=columns)
+            shown = ["v.query as query", *(f"v.{name} as {column}" for name, column in self.groups.items())]
+            shown += [f"v.{columns[value]} as {self.names[label]}" for label, value in self.values.items()]
+            shown += [f"v.{name} as {name}" for name in told]
+            return statement(head, steps, f"{select(shown)}\nfrom {to.step('query_values')} as v\n{checked}")
+        # With their table's letter: ClickHouse would take a bare name for a mean that is called so.
+        after = At(to, values={value: f"v.{name}" for value, name in columns.items()})
         means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
         means += [f"{_COUNTED[name]} as {name}" for name in told]
         if account and not self.groups:
             strangers = f"select count(*) from {to.lists('')} as l{self._unjudged()}"
             means.append(f"({' '.join(strangers.split())}) as extra")
         grouped = f"\ngroup by {', '.join(self.groups)}" if self.groups else ""
-        return statement(head, steps, f"{select([*self.groups, *means])}\n{rows}{grouped}")
+        body = f"{select([*self.groups, *means])}\nfrom {to.step('query_values')} as v{grouped}"
+        steps.append(Step(to.step("means"), "", body))  # a row even of no query, so that what is wrong is looked for
+        shown = [f"m.{name} as {column}" for name, column in self.groups.items()]
+        extra = ["extra"] if account and not self.groups else []
+        shown += [f"m.{name} as {name}" for name in (*self.names.values(), *told, *extra)]
+        return statement(head, steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}")
 
     def _whole(self, mean: Expression, at: At) -> str:
         """A mean as it stands in the last select, which is of all queries."""
@@ -270,18 +290,13 @@ class _Writing:
         """Lists of queries that nobody judged."""
         return f"\nleft join {self.to.step('queries')} as q on q.query = l.query\nwhere coalesce(q.is_judged, 0) = 0"
 
-    @property
-    def groups(self) -> list[str]:
-        """The columns that group the queries."""
-        return [column_of(name, self.dialect) for name in self.by]
-
     def _own_steps(self) -> list[Step]:
         """Groups and weights of the queries."""
         out, to, truth = [], self.to, self.sides["truth"]
         query = to.id_of(truth.column("query"))
         if self.groups:
-            columns = [f"{query} as query", *(f"min(t.{name}) as {name}" for name in self.groups)]
-            changing = " or ".join(f"min(t.{name}) <> max(t.{name})" for name in self.groups)
+            columns = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
+            changing = " or ".join(f"min(t.{column}) <> max(t.{column})" for column in self.groups.values())
             columns.append(f"case when {changing} then 1 else 0 end as differs")
             body = f"{select(columns)}\nfrom {to.source(truth)} as t\ngroup by {query}"
             out.append(Step(to.step("query_groups"), "which group a query is in", body))
@@ -430,7 +445,7 @@ class _Writing:
             items = condition.items
             assert items is not None
             at = to.at_last(items)
-            who = [to.as_text("query")] if items.what != "pooled" else []
+            who = [to.as_text("query")] if not items.whole else []
             value = [to.as_text(to.write(fault.value, at))] if brace and fault.value is not None else []
             said = to.text(quote(f"{label}: query "), *who, quote(f": {before}"), *value, quote(after))
             return f"select {said} as problem\nfrom {to.last(items)}\nwhere {to.write(condition, at)}"
@@ -446,8 +461,8 @@ class _Writing:
 def _is_of_all(condition: Expression) -> bool:
     """Is a condition one of all queries together."""
     inside = [arg for arg in condition.args if isinstance(arg, Expression)]
-    pooled = condition.items is not None and condition.items.what == "pooled"
-    return condition.kind == "mean" or pooled or any(map(_is_of_all, inside))
+    whole = condition.items is not None and condition.items.whole
+    return condition.kind == "mean" or whole or any(map(_is_of_all, inside))
 
 
 def _inside(means: Iterable[Expression]) -> list[Expression]:

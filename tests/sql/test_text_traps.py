@@ -1,0 +1,309 @@
+"""What a text of SQL meets in a database: ids of all kinds, odd names, sub-queries, groups, and data that is wrong."""
+
+import pytest
+
+import rankstone as rs
+from tests.sql.measured import agree, differences, evaluated, lists_of, put, rows_of, same
+from tests.sql.test_text import RUN, SOME, TRUTH
+from tests.table import cases
+
+GRADES, SCORES = rows_of(TRUTH, "grade"), rows_of(RUN, "score")
+SMALL = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 1, "d": 2}, "q3": {"a": 1}}
+SMALL_RUN = {"q1": {"c": 3, "a": 2, "b": 1, "x": 1}, "q2": {"d": 5, "x": 3, "a": 1}, "q3": {"x": 1, "a": 1}}
+
+
+@pytest.fixture
+def quoted(engine):
+    mark = "`" if engine.dialect == "spark" else '"'
+    return lambda name: mark + name.replace(mark, 2 * mark) + mark
+
+
+@pytest.fixture
+def tables(engine):
+    """`judgments` and `results`, of whole numbers."""
+    truth, run = rows_of(SMALL, "grade"), rows_of(SMALL_RUN, "score")
+    put(engine, "judgments", truth)
+    put(engine, "results", run)
+    return truth, run
+
+
+def text(engine, *asked, **how):
+    return rs.sql.text(*asked, dialect=engine.dialect, **how)
+
+
+# -- columns -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", ["item_desc", "item_asc"])
+@pytest.mark.parametrize("ids", [cases.TEXT, cases.NUMBERS], ids=["text", "integer"])
+@pytest.mark.parametrize("told", [True, False])
+def test_order_of_ids(engine, ids, ties, told):
+    """By bytes if they are texts, by size if they are numbers, whatever the database thinks of them."""
+    kind = "text" if ids is cases.TEXT else "integer"
+    truth = {query: {item: 1 + at for at, item in enumerate(ids)} for query in ("q", "Q")}
+    run = {query: dict.fromkeys(ids, 1) for query in truth}
+    data = rows_of(truth, "grade"), rows_of(run, "score")
+    agree(engine, ["dcg@1", "dcg@2", "dcg@4", "ndcg"], *data, ties=ties, ids=kind if told and kind == "text" else None)
+
+
+@pytest.mark.parametrize("queries", [("q10", "Q", "é"), (10, 9, -1)])
+def test_values_of_every_kind(engine, queries):
+    truth = rows_of(dict(zip(queries, SMALL.values(), strict=True)), "grade")
+    run = dict(zip(queries, SMALL_RUN.values(), strict=True))
+    places = {query: list(items) for query, items in run.items()}
+    ungraded = {name: values for name, values in truth.items() if name != "grade"}
+    metrics = [*SOME, "dcg@2", "err", "auc"]
+    agree(engine, [*metrics, "rmse"], truth, rows_of(run, "score"))  # whole numbers, which are not to be divided as such
+    agree(engine, metrics, truth, rows_of(places, "rank"))
+    agree(engine, metrics, truth, rows_of(places, "rank"), ties="input")
+    agree(engine, SOME, ungraded, rows_of(run, "score"))
+
+
+@pytest.mark.parametrize("ties", [None, "input", "reverse_input"])
+def test_lists(engine, ties):
+    truth, run = TRUTH | {"none": {}}, RUN | {"q3": {}, "none": {}}
+    how = {} if ties is None else {"ties": ties}
+    for judged in (lists_of(truth), lists_of(truth, "grade")):
+        for returned in (lists_of(run), lists_of(run, "score")):
+            agree(engine, [*SOME, "dcg"], judged, returned, **how)
+    if ties is None:
+        agree(engine, SOME, lists_of(truth), rows_of(run, "score"))
+        agree(engine, SOME, rows_of(truth, "grade"), lists_of(run), averaging="micro")
+
+
+# -- names ---------------------------------------------------------------------------------------------------
+
+ODD = [
+    "order",
+    "group",
+    "user",
+    "select",
+    "two words",
+    'a "quoted" name',
+    "a `ticked` name",
+    "it's",
+    "semi;colon",
+    'x"; drop table judgments; --',
+    "x`; drop table judgments; --",
+    'a" from b --',
+    "[brackets]",
+    "naïve-名",
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_are_only_names(engine, tables, name):
+    truth, run = tables
+    kinds = {"query": name, "item": f"{name} 2", "grade": f"{name} 3", "score": f"{name} 4"}
+    put(engine, name, {kinds[role]: values for role, values in truth.items()})
+    put(engine, f"the {name}", {kinds[role]: values for role, values in run.items()})
+    want = evaluated(SOME, truth, run)
+    same(engine, want, SOME, name, f"the {name}", columns=kinds)
+    same(engine, want, SOME)  # the other tables are still there
+
+
+def test_names_in_quotes(engine, tables, quoted):
+    truth, run = tables
+    put(engine, "Judgments", {"Query": truth["query"], "item": truth["item"], "grade": truth["grade"]})
+    columns = {"truth": {"query": quoted("Query")}, "run": {}}
+    same(engine, evaluated(SOME, truth, run), SOME, quoted("Judgments"), "results", columns=columns)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("truth", "run"),
+        ("t", "r"),
+        ("judged_items", "ranked_items"),
+        ("query_values", "queries"),
+        ("returned_items", "query_sums"),
+        ("problems", "checked"),
+        ("returned_lists", "means"),
+        ("placed_items", "truth_rows"),
+    ],
+)
+def test_tables_called_as_steps_are(engine, tables, names, quoted):
+    truth, run = tables
+    for name, table in zip(names, tables, strict=True):
+        put(engine, name, table)
+    want = evaluated(SOME, truth, run)
+    same(engine, want, SOME, *names)
+    same(engine, want, SOME, *(f"select * from {name}" for name in names))
+
+
+def test_queries_for_tables(engine, tables):
+    truth, run = tables
+    same(engine, evaluated(SOME, truth, run), SOME, "(select * from judgments)", "select * from results -- all of them")
+    some = {query: items for query, items in SMALL.items() if query != "q3"}
+    with_more = "with picked as (select * from judgments where query <> 'q3') select * from picked;"
+    same(engine, evaluated(SOME, rows_of(some, "grade"), run), SOME, with_more, "results")
+    with pytest.raises(ValueError, match="the truth must be one query, not 2 statements"):
+        text(engine, SOME, "select * from judgments; drop table results")
+
+
+def test_columns_called_as_ours_are(engine, tables):
+    truth, run = tables
+    strange = {"query": "score", "item": "grade", "grade": "item", "score": "query"}
+    put(engine, "strange truth", {strange[role]: values for role, values in truth.items()})
+    put(engine, "strange run", {strange[role]: values for role, values in run.items()})
+    same(engine, evaluated(SOME, truth, run), SOME, "strange truth", "strange run", columns=strange)
+
+
+# -- means and what is told beside them ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("averaging", ["micro", "geometric", "sum", "parts", "one_list"])
+def test_averaging(engine, averaging):
+    metrics = ["f1@3"] if averaging == "parts" else ["rmse", "mae"] if averaging == "one_list" else [*SOME, "f1@3"]
+    agree(engine, metrics, GRADES, SCORES, averaging=averaging)
+
+
+def test_one_list(engine):
+    judged = {query: {item: at % 2 for at, item in enumerate(items)} for query, items in SMALL_RUN.items()}
+    data = rows_of(judged, "grade"), rows_of(SMALL_RUN, "score")
+    agree(engine, ["auc", "ap", "precision@2", "ndcg"], *data, averaging="one_list", ties="pessimistic")
+
+
+def test_weights(engine, tables):
+    truth, run = tables
+    weights = {"q1": 2.0, "q2": 0.0, "q3": 0.5, "more": 1.0}
+    put(engine, "weights", {"query": list(weights), "weight": list(weights.values())})
+    want = evaluated(SOME, truth, run, weights=weights)
+    same(engine, want, SOME, weights="weights")
+    same(engine, want, SOME, weights="select * from weights")
+    for bad, why in (({"q1": 1.0}, "no weight from 0 for query q2"), (weights | {"q3": -1.0}, "for query q3")):
+        put(engine, "weights", {"query": list(bad), "weight": list(bad.values())})
+        with pytest.raises(Exception, match=why):
+            engine.ask(text(engine, SOME, weights="weights"))
+
+
+def test_groups(engine, tables):
+    truth, run = tables
+    groups = {"q1": "de", "q2": "fr", "q3": "de"}
+    put(engine, "judgments", truth | {"market of it": [groups[query] for query in truth["query"]]})
+    want = evaluated(SOME, truth, run).by(groups)
+    names, rows = engine.ask(text(engine, SOME, by="market of it", account=True))
+    assert names[0] == "market of it"
+    assert sorted(row[0] for row in rows) == ["de", "fr"]
+    for group, *means in rows:
+        assert not differences(SOME, means[: len(SOME)], [want[group][metric] for metric in SOME])
+    at = [row[1 + len(SOME)] for row in sorted(rows)]
+    assert at == [2, 1]  # judged
+    _, rows = engine.ask(text(engine, SOME, by="market of it", per_query=True))
+    assert {row[0]: row[1] for row in rows} == groups
+    put(engine, "judgments", truth | {"market of it": [*map(str, range(len(truth["query"])))]})
+    with pytest.raises(Exception, match="several market of it for query q1"):
+        engine.ask(text(engine, SOME, by="market of it"))
+
+
+@pytest.mark.parametrize("by", ["weight", "judged", "ndcg_3", "problem", "is_judged", "hits"])
+def test_groups_called_as_ours_are(engine, tables, by):
+    truth, run = tables
+    groups = {"q1": "de", "q2": "fr", "q3": "de"}
+    put(engine, "judgments", truth | {by: [groups[query] for query in truth["query"]]})
+    want = evaluated(SOME, truth, run).by(groups)
+    _, rows = engine.ask(text(engine, SOME, by=by))
+    for group, *means in rows:
+        assert not differences(SOME, means, [want[group][metric] for metric in SOME])
+
+
+@pytest.mark.parametrize("how", [{}, {"extra": "zero"}, {"missing": "skip", "ties": "optimistic"}], ids=str)
+def test_account(engine, how):
+    metrics = [*SOME, "judged", "auc"]
+    put(engine, "judgments", GRADES)
+    put(engine, "results", SCORES)
+    want = evaluated(metrics, GRADES, SCORES, **how)
+    names, [row] = engine.ask(text(engine, metrics, account=True, **how))
+    assert not differences(metrics, row[: len(metrics)], want.values())
+    told = dict(zip(names[len(metrics) :], row[len(metrics) :], strict=True))
+    account = want.account
+    assert list(told.values()) == [account.judged, account.missing, account.nothing_relevant, account.tied, account.extra]
+
+
+def test_several_cutoffs(engine, tables):
+    truth, run = tables
+    names, _ = engine.ask(text(engine, "ndcg@{1,2,5}"))
+    assert names == ["ndcg_1", "ndcg_2", "ndcg_5"]
+    same(engine, evaluated("ndcg@{1,2,5}", truth, run), "ndcg@{1,2,5}")
+
+
+# -- data that would give a wrong number ---------------------------------------------------------------------
+
+WRONG = {
+    "item twice in the run": ({}, {"query": "q1", "item": "a", "score": 9}, "query q1: item a appears twice in the run"),
+    "item twice in the truth": ({"query": "q1", "item": "a", "grade": 3}, {}, "query q1: item a appears twice in the truth"),
+    "no grade": ({"query": "q1", "item": "y", "grade": None}, {}, "without a query, an item or a grade: query q1, item y"),
+    "no item": ({"query": "q1", "item": None, "grade": 1}, {}, r"without a query, an item or a grade: query q1, item \?"),
+    "no query": ({"query": None, "item": "y", "grade": 1}, {}, r"without a query, an item or a grade: query \?, item y"),
+    "no score": ({}, {"query": "q1", "item": "y", "score": None}, "without a query, an item or a score: query q1, item y"),
+    "a query of none": ({}, {"query": None, "item": "y", "score": 1}, r"a score: query \?, item y"),
+    "NaN grade": ({"query": "q1", "item": "y", "grade": float("nan")}, {}, "or a grade: query q1, item y"),
+    "NaN score": ({}, {"query": "q1", "item": "y", "score": float("nan")}, "or a score: query q1, item y"),
+    "infinite": ({}, {"query": "q1", "item": "y", "score": float("inf")}, "or a score: query q1, item y"),
+    "quotes": ({}, {"query": "q1", "item": "it's \"x\" `y` \\ z", "score": None}, "item it"),
+    "lines": ({}, {"query": "q1", "item": "two\nlines; --", "score": None}, "item two"),
+    "odd query": ({}, {"query": "it's '", "item": "y", "score": None}, "query it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("per_query", [False, True])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_data_is_an_error(engine, tables, wrong, per_query):
+    judged, returned, why = WRONG[wrong]
+    for name, table, more in zip(("judgments", "results"), tables, (judged, returned), strict=True):
+        put(engine, name, {role: [*values, more[role]] if more else values for role, values in table.items()})
+    with pytest.raises(Exception, match=why):
+        engine.ask(text(engine, SOME, per_query=per_query))
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"missing": "error"}, "the run lacks query q3"),
+        ({"extra": "error"}, "the truth lacks query Q"),
+        ({"no_relevant": "error"}, "ap: query q2: there is no relevant item"),
+        ({"undefined": "error"}, "ap: query q2: nothing could be earned"),
+    ],
+    ids=str,
+)
+def test_queries_that_are_an_error(engine, how, why):
+    put(engine, "judgments", GRADES)
+    put(engine, "results", SCORES)
+    with pytest.raises(ValueError, match=r"q2|q3|Q"):
+        evaluated("ap", GRADES, SCORES, **how)
+    with pytest.raises(Exception, match=why):
+        engine.ask(text(engine, "ap", **how))
+
+
+def test_a_label_with_quotes_in_an_error(engine):
+    put(engine, "judgments", GRADES)
+    put(engine, "results", SCORES)
+    metric = rs.ndcg(gain="exp2", negative="error")
+    with pytest.raises(Exception, match=r"gain=.{1,4}exp2.{1,3}, negative=.*: query q1.*: grade -[12].* is negative"):
+        engine.ask(text(engine, metric))
+
+
+def test_nothing_to_measure(engine, tables):
+    truth, run = tables
+    engine.create("no_rows", {"query": "text", "item": "text", "grade": "double"}, [])
+    assert engine.ask(text(engine, SOME, "no_rows"))[1] == [(None,) * len(SOME)]
+    assert engine.ask(text(engine, "ap", "no_rows", averaging="micro"))[1] == [(None,)]
+    assert engine.ask(text(engine, SOME, "no_rows", per_query=True))[1] == []
+    assert engine.ask(text(engine, "ap", "no_rows", no_queries=0))[1] == [(0,)]
+    with pytest.raises(Exception, match="ap: there is no query to average over"):
+        engine.ask(text(engine, "ap", "no_rows", no_queries="error"))
+
+
+def test_nothing_in_common(engine, tables):
+    put(engine, "results", rows_of({"other": {"a": 1}}, "score"))
+    with pytest.raises(Exception, match="no query in common: the truth has q1, the run has other"):
+        engine.ask(text(engine, SOME))
+
+
+@pytest.mark.parametrize("side", ["judgments", "results"])
+def test_two_lists_for_a_query(engine, side):
+    truth, run = lists_of(SMALL), lists_of(SMALL_RUN)
+    for name, table in (("judgments", truth), ("results", run)):
+        put(engine, name, {role: [*values, values[0]] if name == side else values for role, values in table.items()})
+    with pytest.raises(Exception, match="two lists for query q1|appears twice"):
+        engine.ask(text(engine, SOME, lists=True))
