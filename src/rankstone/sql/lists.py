@@ -19,6 +19,11 @@ from rankstone.sql.warehouse import mean_of_values, values_and_ratio
 
 # In lambdas; a caller's columns by these names would be taken for them.
 _ITEM, _I, _N = "_rankstone_item", "_rankstone_i", "_rankstone_n"
+# A list for an error, its first items if it is long.
+_LISTED = (
+    "case when len(rec) > 5 then left(rec[:5]::varchar, -1) || ', ...] of ' || len(rec) || ' items' "
+    "else coalesce(rec::varchar, 'null') end"
+)
 SHORT = 64  # places of an ideal list whose sums are looked up
 KINDS = ("BIGINT", "INTEGER", "VARCHAR")  # of ids, each with macros of its own
 
@@ -66,7 +71,7 @@ def macro(plan: Plan) -> Macro | None:
     if "error" in (choices["undefined"], choices["no_relevant"], choices["empty_list"], choices["no_queries"]):
         return None
     try:
-        refuse_unknown([plan], _LISTED)
+        refuse_unknown([plan], _FED)
         refuse_ungraded(plan, graded=False)
         tree = Tree()
         if plan.arguments.get("k") is not None:
@@ -81,7 +86,7 @@ def macro(plan: Plan) -> Macro | None:
         return None
 
 
-_LISTED = Feeding(
+_FED = Feeding(
     ratings="lists of items have none",
     agreement="they need both orders",
     one_list=AGGREGATED.one_list,
@@ -106,19 +111,16 @@ class _Writer(Expressions):
         known, sizes = (" + ".join(f"{of}({items})" for items in lists.values()) for of in ("list_count", "len"))
         shown = " || ' and the truth ' || ".join(f"coalesce({items}::varchar, 'null')" for items in lists.values())
         tests = {f"{known} <> {sizes}": f"'an item is null in the list ' || {shown}"}
-        if self.k:
-            tests["k is null or k < 1"] = (
-                "'k must be a whole number from 1, not ' || coalesce(cast(k as varchar), 'null')"
-            )
         for side, choice in (("rec", "duplicates"), ("truth", "truth_duplicates")):
             if self.plan.choices[choice] == "error":
-                tests[f"list_unique({side}) <> len({side})"] = f"'an item appears twice in {side} ' || {side}::varchar"
+                said = f"'an item appears twice in {side} ' || {side}::varchar"
+                tests[f"list_unique({side}) <> len({side})"] = said
+        if self.k:
+            tests["k < 1"] = f"'k must be a whole number from 1; beside the list ' || {_LISTED} || ' it is ' || k"
+            tests["k is null"] = f"'k is null beside the list ' || {_LISTED} || '; leave it out to use the whole list'"
         # One test for all of them: each further branch has a price.
         whens = " ".join(f"when {test} then {problem}" for test, problem in reversed(tests.items()))
-        shown = " || '; ' || ".join(
-            f"'{side}: ' || coalesce({items}::varchar, 'null')" for side, items in lists.items()
-        )
-        said = f"'{self.plan.label}: ' || case {whens} end || '; ' || {shown}"
+        said = f"'{self.plan.label}: ' || case {whens} end"
         return f"case when {' or '.join(tests)} then error({said}) else {self.write(value, _Row(self))} end"
 
 
