@@ -18,7 +18,7 @@ from rankstone.errors import NoExpectedValue
 
 T = TypeVar("T")
 Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one an item, one a query, one for all queries
-Operand: TypeAlias = "Expression | float | bool"
+Operand: TypeAlias = "Expression | float | bool | str"  # a text stands for a number that somebody else will fill in
 
 HUGE = 1.7976931348623157e308  # the largest float
 _INVERSE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
@@ -197,6 +197,8 @@ class Tree:
         """A plain number, a truth value, infinity or NaN as an expression."""
         if isinstance(value, Expression):
             return value
+        if isinstance(value, str):
+            return self.node("parameter", value, kind="number")
         if isinstance(value, bool):
             return self.node("true" if value else "false", kind="number")
         if math.isnan(value) or value == math.inf:
@@ -209,10 +211,6 @@ class Tree:
         found = self.node("null", kind="number")
         found.nullable = True
         return found
-
-    def parameter(self, text: str) -> Expression:
-        """A number that somebody else will fill in."""
-        return self.node("parameter", text, kind="number")
 
     def make(self, op: str, *operands: Operand) -> Expression:
         """An operation, or what it comes to where that is known."""
@@ -753,7 +751,7 @@ class Query(Views):
     def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
         if isinstance(depth, int):
             return self.tree.of(float(sums_of_discounts(discount, float(depth), smooth)))
-        if isinstance(depth, Expression) and depth.kind == "number":
+        if isinstance(depth, str) or (isinstance(depth, Expression) and depth.kind == "number"):
             raise ValueError("the discounts of k places add up to a number only for a k that is one")
         run = self.replace(items=self.run, expected=False, _rank=None)
         weights = run._inside(discount(run, run._any_rank), depth)

@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from rankstone.trec_eval import main as trec_eval
 
         return trec_eval(words[1:])
+    if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
+        words[:2] = [" ".join(words[:2])]
     arguments, more = parser().parse_known_args(words)
     if getattr(arguments, "run_command", None) is _evaluate:  # runs may stand after options
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
@@ -210,6 +212,40 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--hive", action="store_true", help="the query is written for Hive")
     command.add_argument("--format", choices=FORMATS)
     command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
+
+    command = _command(commands, "sql text", "write metrics as SQL, for a warehouse to run", _sql_text)
+    command.add_argument(
+        "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
+    )
+    _choosing(command)
+    command.add_argument("--dialect", default="duckdb", metavar="D", help="bigquery, snowflake, postgres, ...")
+    command.add_argument(
+        "--truth", default="judgments", metavar="TABLE", help="a table, or a query: query, item, grade"
+    )
+    command.add_argument(
+        "--run", default="results", metavar="TABLE", help="a table, or a query: query, item, score or rank"
+    )
+    command.add_argument(
+        "--columns", metavar="ROLE=NAME", action="append", default=[], help="query=user_id; truth.item=x for one side"
+    )
+    command.add_argument(
+        "--lists", nargs="?", const=True, default=False, choices=("truth", "run", True), metavar="SIDE",
+        help="one row a query, with a list of items; truth or run if only one of them",
+    )  # fmt: skip
+    command.add_argument("--per-query", action="store_true", help="a row a query instead of the means")
+    command.add_argument("--by", action="append", metavar="COLUMN", help="means by group: a column of the truth")
+    command.add_argument("--weights", metavar="TABLE", help="a table, or a query: query, weight")
+    command.add_argument("--account", action="store_true", help="also how many queries were missing, tied, ...")
+    command.add_argument("--ids", choices=("text", "integer"), help="what ids are, for MySQL and T-SQL")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there")
+
+    command = _command(commands, "sql macros", "print metrics as macros for dbt, or for DuckDB", _sql_macros)
+    command.add_argument("--dialect", default="duckdb", metavar="D", help="bigquery, snowflake, postgres, ...")
+    command.add_argument("-c", "--convention", metavar="NAME", help="whose definitions they follow")
+    command.add_argument(
+        "--format", choices=("dbt", "sql"), default="dbt", help="sql: DuckDB's own, of lists: ndcg(rec, truth, k)"
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="write there")
 
     commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
@@ -653,7 +689,7 @@ def _sql(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise UsageError(str(error)) from None
     try:
-        names, found = answer(_sql_text(arguments.query), ".", arguments.convention, hive=arguments.hive)
+        names, found = answer(_query_text(arguments.query), ".", arguments.convention, hive=arguments.hive)
     except ImportError as error:
         raise UsageError(str(error)) from None
     if form == "json":
@@ -664,7 +700,49 @@ def _sql(arguments: argparse.Namespace) -> None:
         _put(shown, arguments.output)
 
 
-def _sql_text(given: str) -> str:
+def _sql_text(arguments: argparse.Namespace) -> None:
+    from rankstone.conventions.plan import DEFAULT_METRICS
+    from rankstone.sql import text
+
+    metrics, choices = arguments.metric or list(DEFAULT_METRICS), _pairs(arguments.set, "--set")
+    _check(metrics, arguments.convention, choices)
+    sides: dict[str, dict[str, Any]] = {"truth": {}, "run": {}}
+    for word, name in _pairs(arguments.columns, "--columns").items():
+        side, _, role = word.rpartition(".")
+        for which in [side] if side in sides else sides:
+            sides[which][role] = name if name is None else str(name)
+    written = text(
+        metrics,
+        arguments.truth,
+        arguments.run,
+        arguments.dialect,
+        convention=arguments.convention,
+        columns=sides,
+        lists=arguments.lists,
+        per_query=arguments.per_query,
+        by=arguments.by,
+        weights=arguments.weights,
+        account=arguments.account,
+        ids=arguments.ids,
+        **choices,
+    )
+    _put(written, arguments.output)
+
+
+def _sql_macros(arguments: argparse.Namespace) -> None:
+    if arguments.format == "sql":
+        from rankstone.sql import macros
+
+        if arguments.dialect != "duckdb":
+            raise UsageError("--format sql is for DuckDB; others have --format dbt")
+        _put(";\n\n".join(text for _, text in macros(arguments.convention)) + ";", arguments.output)
+        return
+    from rankstone.sql.dbt import package
+
+    _put(package(arguments.dialect, arguments.convention or "rankstone"), arguments.output)
+
+
+def _query_text(given: str) -> str:
     """A query as it is, or what is in a file, or on standard input."""
     if given == "-":
         return sys.stdin.read()

@@ -50,6 +50,13 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, Command]:
     words = _words()
     out = {name: _command(name, command, helps.get(name, ""), words) for name, command in found.items()}
     out["trec_eval"].options = _trec_eval()
+    for name in [name for name in out if " " in name]:  # a word of the first, with options of its own
+        first, second = name.split()
+        more = out.pop(name).options
+        out[first].words.append(second)
+        out[first].options += [
+            option for option in more if option.flags not in [had.flags for had in out[first].options]
+        ]
     return out
 
 

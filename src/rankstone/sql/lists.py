@@ -75,7 +75,7 @@ def macro(plan: Plan) -> Macro | None:
         refuse_ungraded(plan, graded=False)
         tree = Tree()
         if plan.arguments.get("k") is not None:
-            plan = replace(plan, arguments={**plan.arguments, "k": tree.parameter("k")})
+            plan = replace(plan, arguments={**plan.arguments, "k": "k"})
         found = values_and_ratio(plan, _Lists(tree))
         judged = tree.node("judged", kind="query") == 1.0  # a row without a truth does not count
         values = tree.where(judged, found.values, math.nan)

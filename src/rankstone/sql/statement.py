@@ -716,4 +716,5 @@ def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
         comment = f"-- {step.comment}\n" if step.comment else ""
         parts.append(f"{comment}{step.name} as (\n{indented(step.body)}\n)")
     said = "".join(f"-- {line}\n" if line else "--\n" for line in head)
-    return f"{said}with {(',' + chr(10)).join(parts)}\n{body}\n"
+    listed = ",\n".join(parts)
+    return f"{said}with\n{listed}\n{body}\n"

@@ -67,21 +67,38 @@ def text(
     to = find_dialect(dialect)
     opened = {side: lists is True or lists == side for side in ("truth", "run")}
     sides = {side: side_of(side, table, columns, opened[side], to) for side, table in (("truth", truth), ("run", run))}
-    refuse_unknown(plans, _feeding(sides, weights, to))
+    refuse_unknown(plans, feeding_of(sides, weights, to))
     for plan in plans:
         refuse_ungraded(plan, sides["truth"].value is not None)
     grouped = [by] if isinstance(by, str) else list(by or ())
-    writing = _Writing(plans, to, sides, grouped, weights, ids, account)
     named = find_convention(convention).with_choices(**choices)
+    return written(plans, named, to, sides, per_query=per_query, by=grouped, weights=weights, account=account, ids=ids)
+
+
+def written(
+    plans: Sequence[Plan],
+    named: Convention,
+    to: Dialect,
+    sides: Mapping[str, Side],
+    *,
+    per_query: bool = False,
+    by: Sequence[str] = (),
+    weights: str | None = None,
+    account: bool = False,
+    ids: str | None = None,
+) -> str:
+    """The statement for some plans."""
+    writing = _Writing(plans, to, sides, by, weights, ids, account)
     said = [definition_of(plan, named) for plan in plans]
     head = [said[0].origin, ""]
     for definition, name in zip(said, writing.names.values(), strict=True):
         text = " ".join("; ".join([definition.formula, *definition.rules, *definition.edge_cases]).split())
-        head += _wrapped(f"{name}: {definition.metric}: {text}")
+        head += _wrapped(f"{name}: {text}" if name == definition.metric else f"{name}, {definition.metric}: {text}")
     return writing.text(head, per_query=per_query, account=account)
 
 
-def _feeding(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> Feeding:
+def feeding_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> Feeding:
+    """What cannot be known of tables in a database."""
     lists = {name: "" if side.lists else _NO_ORDER for name, side in sides.items()}
     return Feeding(
         row_order=lists["run"],
