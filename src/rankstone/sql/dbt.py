@@ -21,7 +21,7 @@ def package(dialect: str, convention: str | Convention = "rankstone") -> str:
     to, named = find_dialect(dialect), find_convention(convention)
     head = (
         f"{{# rankstone {__version__}: ranking metrics in {to.name}, convention {named.name}.\n"
-        "   rankstone_<metric>(truth, run) is a query of the mean, rankstone_<metric>_per_query of each query's value.\n"
+        "   rankstone_<metric>(truth, run) makes the mean, rankstone_<metric>_per_query of the queries' values.\n"
         "   truth: rows of query, item, grade; run: rows of query, item, score; say so if they are called otherwise. #}"
     )
     return "\n\n".join([head, *(text for name in declared() for text in _macros(name, named, to))]) + "\n"
