@@ -155,7 +155,7 @@ class _Writing:
 
     def _measure(self, plan: Plan) -> None:
         if plan.choices["nonpositive_score"] == "miss" and self.sides["run"].value == "rank":
-            raise ValueError(f"{plan.label}: nonpositive_score='miss' goes by scores, and the run has ranks; choose count")
+            raise ValueError(f"{plan.label}: nonpositive_score='miss' goes by scores, and the run has ranks")
         aligned = self._view(plan)
         view = view_for(plan, aligned)
         ratio = ratio_of(plan, view)
