@@ -1,6 +1,6 @@
 """`rs.sql.text` gives the numbers of `rs.evaluate`, in each engine: every metric, parameter, convention and choice.
 
-What can go wrong with names, tables and errors is in test_text_traps.py; what the texts look like, in test_text_words.py.
+What can go wrong with names, tables and errors is in test_text_traps.py; how the texts look, in test_text_words.py.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS
 from rankstone.metrics import declared
 from tests.sql.engines import DuckDB, SQLite
-from tests.sql.measured import agree, differences, evaluated, lists, lists_of, put, roles, rows_of, same
+from tests.sql.measured import agree, evaluated, lists, lists_of, put, roles, rows_of
 from tests.table import cases
 from tests.table.test_own_metric import halves  # noqa: F401 - a fixture
 
@@ -118,47 +118,64 @@ def is_measured(metric, truth, run, **how):
     return True
 
 
+COLUMNS = {"grade": "grade", "score": "score"}
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS.keys() - ROUNDED))
+def test_lists_have_all_that_a_convention_asks_for(preset):
+    assert rs.sql.text(["precision", "ap"], convention=preset, lists=True, columns=COLUMNS)
+
+
+@pytest.mark.parametrize("preset", ROUNDED)
+def test_rounded_means(preset):
+    with pytest.raises(ValueError, match="databases round halves in their own ways"):
+        rs.sql.text(["precision", "ap", "rmse"], convention=preset, lists=True, columns=COLUMNS)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
-def test_what_a_convention_asks_for_is_there_or_said(preset):
-    """All can be said of lists, but for means that are rounded; of rows, those that ask for no order."""
-    refused = {}
-    for shape, given in (("lists", True), ("rows", False)):
-        try:
-            rs.sql.text(["precision", "ap"], convention=preset, lists=given, columns={"grade": "grade", "score": "score"})
-        except ValueError as error:
-            refused[shape] = str(error)
+def test_rows_have_no_order(preset):
     choices = PRESETS[preset]["choices"]
-    if preset in ROUNDED:
-        assert "databases round halves in their own ways" in refused.pop("lists")
-    by_order = choices.get("ties") in BY_INPUT or "first" in choices.values()
-    if by_order or preset in ROUNDED:
-        assert re.search("rows of a table have no order|databases round halves", refused.pop("rows"))
-    assert not refused
+    if choices.get("ties") in BY_INPUT or "first" in choices.values():
+        with pytest.raises(ValueError, match="rows of a table have no order"):
+            rs.sql.text(["precision", "ap"], convention=preset, digits=None)
+    else:
+        assert rs.sql.text(["precision", "ap"], convention=preset, digits=None)
 
 
 # -- choices, one with the other -----------------------------------------------------------------------------
 
-EXAMPLES = {"duckdb": 60, "sqlite": 150, "postgres": 30, "clickhouse": 25, "datafusion": 30, "spark": 4}
+EXAMPLES = {"duckdb": 60, "sqlite": 200, "postgres": 40, "clickhouse": 20, "datafusion": 30, "spark": 4}
 NUMBERS = {"threshold": (1, 2, ">0", "all", 0), "default_k": (3,), "query_digits": (4,)}
 VALUES = {
     name: (*choice.allowed, *NUMBERS.get(name, ()), *((0.5,) if choice.numbers else ()))
-    for name, choice in CHOICES.items() if name != 'digits'
+    for name, choice in CHOICES.items()
+    if name != "digits"
 }
-# Why a text is refused though there is a number.
+# Why there is no text though there is a number.
 NOT_IN_SQL = "|".join(
     (
         "rows of a table have no order",
-        "databases round halves in their own ways",
         "sqlite has no such numbers",
+        "which is what SQL can say",
         "goes by scores, and the run has",
         "the run is only an order of items",
-        "no closed form over counts of tied items, which is what SQL can say",
     )
 )
-# What an engine's error says of the data.
+# What errors say of the data.
 PROBLEMS = "|".join(
     (
-        "appears twice in the",
+        "appears twice",
+        "is judged twice",
+        "no query in common",
+        "lacks query",
+        "an empty list",
+        "nothing could be earned",
+        "no relevant item",
+        "no query to average over",
+        "needs a grade for every row",
+        "no probability",
+        "is negative",
+        "has no entry for grade",
     )
 )
 
@@ -177,13 +194,15 @@ def _with_repeats(draw, side):
 
 @st.composite
 def asked(draw):
-    """Tables, metrics and choices; a few rows may be there twice."""
-    names = draw(st.lists(st.sampled_from(sorted(itertools.chain(*FAMILIES.values()))), min_size=1, max_size=2))
-    kind = "ratings" if any(declared()[name].kind == "ratings" for name in names) else "ranking"
-    truth, run = draw(cases.pairs(grades="probability", scores="probability", lists=False) if kind == "ratings" else cases.pairs(lists=False))
+    """Metrics, two tables, and choices; an item may be there twice."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=2))
+    rated = any(declared()[name].kind == "ratings" for name in names)
+    truth, run = draw(cases.pairs(*(["probability"] * 2 if rated else ()), lists=False))
     assume(any(truth.values()) and any(run.values()))
+    places = {query: list(items) for query, items in run.items()}
     truth = draw(st.sampled_from((rows_of(truth, "grade"), lists_of(truth), lists_of(truth, "grade"))))
-    run = draw(st.sampled_from((rows_of(run, "score"), rows_of({q:list(i) for q,i in run.items()}, "rank"), lists_of(run), lists_of(run, "score"))))
+    shapes = rows_of(run, "score"), rows_of(places, "rank"), lists_of(run), lists_of(run, "score")
+    run = draw(st.sampled_from(shapes))
     sides = [_with_repeats(draw, side) if draw(st.integers(0, 4)) == 0 else side for side in (truth, run)]
     metrics = [draw(cases.metrics(name, refusing=True))[0] for name in names]
     choices = {name: draw(st.sampled_from(values)) for name, values in VALUES.items() if draw(st.integers(0, 6)) == 0}
@@ -191,23 +210,28 @@ def asked(draw):
 
 
 def test_choices(engine):
-    @settings(max_examples=EXAMPLES[engine.dialect],report_multiple_bugs=False)
+    @settings(max_examples=EXAMPLES[engine.dialect], report_multiple_bugs=False)
     @given(asked())
-    def one(case):
+    def agree_or_refuse(case):
         metrics, truth, run, how = case
-        try:
-            want = evaluated(metrics, truth, run, **how)
-        except (ValueError, TypeError) as e:
-            print("EVAL", e)
-            put(engine, "judgments", truth); put(engine, "results", run)
-            with pytest.raises(Exception) as r:
-                engine.ask(rs.sql.text(metrics, dialect=engine.dialect, lists=lists(truth, run), **how))
-            print("    REFUSED", str(r.value)[:200].replace("\n"," "))
-            return
-        try:
-            rs.sql.text(metrics, dialect=engine.dialect, lists=lists(truth, run), **how)
-        except ValueError as e:
-            print("NOSQL", e); assert re.search(NOT_IN_SQL, str(e)), (str(e))
-            return
-        agree(engine, metrics, truth, run, **how)
-    one()
+        put(engine, "judgments", truth)
+        put(engine, "results", run)
+        said_of = {"dialect": engine.dialect, "lists": lists(truth, run), **how}
+        if problem_with(evaluated, metrics, truth, run, **how):
+            problem = problem_with(rs.sql.text, metrics, **said_of)
+            assert problem or re.search(PROBLEMS, problem_with(engine.ask, rs.sql.text(metrics, **said_of)))
+        elif problem := problem_with(rs.sql.text, metrics, **said_of):
+            assert re.search(NOT_IN_SQL, problem)
+        else:
+            agree(engine, metrics, truth, run, **how)
+
+    agree_or_refuse()
+
+
+def problem_with(function, *given, **how):
+    """The error that a call ends in; nothing if it does not."""
+    try:
+        function(*given, **how)
+    except Exception as error:
+        return str(error)
+    return ""

@@ -1,5 +1,7 @@
 """What a text of SQL meets in a database: ids of all kinds, odd names, sub-queries, groups, and data that is wrong."""
 
+import math
+
 import pytest
 
 import rankstone as rs
@@ -53,7 +55,9 @@ def test_values_of_every_kind(engine, queries):
     places = {query: list(items) for query, items in run.items()}
     ungraded = {name: values for name, values in truth.items() if name != "grade"}
     metrics = [*SOME, "dcg@2", "err", "auc"]
-    agree(engine, [*metrics, "rmse"], truth, rows_of(run, "score"))  # whole numbers, which are not to be divided as such
+    agree(
+        engine, [*metrics, "rmse"], truth, rows_of(run, "score")
+    )  # whole numbers, which are not to be divided as such
     agree(engine, metrics, truth, rows_of(places, "rank"))
     agree(engine, metrics, truth, rows_of(places, "rank"), ties="input")
     agree(engine, SOME, ungraded, rows_of(run, "score"))
@@ -217,7 +221,13 @@ def test_account(engine, how):
     assert not differences(metrics, row[: len(metrics)], want.values())
     told = dict(zip(names[len(metrics) :], row[len(metrics) :], strict=True))
     account = want.account
-    assert list(told.values()) == [account.judged, account.missing, account.nothing_relevant, account.tied, account.extra]
+    assert list(told.values()) == [
+        account.judged,
+        account.missing,
+        account.nothing_relevant,
+        account.tied,
+        account.extra,
+    ]
 
 
 def test_several_cutoffs(engine, tables):
@@ -229,29 +239,29 @@ def test_several_cutoffs(engine, tables):
 
 # -- data that would give a wrong number ---------------------------------------------------------------------
 
-WRONG = {
-    "item twice in the run": ({}, {"query": "q1", "item": "a", "score": 9}, "query q1: item a appears twice in the run"),
-    "item twice in the truth": ({"query": "q1", "item": "a", "grade": 3}, {}, "query q1: item a appears twice in the truth"),
-    "no grade": ({"query": "q1", "item": "y", "grade": None}, {}, "without a query, an item or a grade: query q1, item y"),
-    "no item": ({"query": "q1", "item": None, "grade": 1}, {}, r"without a query, an item or a grade: query q1, item \?"),
-    "no query": ({"query": None, "item": "y", "grade": 1}, {}, r"without a query, an item or a grade: query \?, item y"),
-    "no score": ({}, {"query": "q1", "item": "y", "score": None}, "without a query, an item or a score: query q1, item y"),
-    "a query of none": ({}, {"query": None, "item": "y", "score": 1}, r"a score: query \?, item y"),
-    "NaN grade": ({"query": "q1", "item": "y", "grade": float("nan")}, {}, "or a grade: query q1, item y"),
-    "NaN score": ({}, {"query": "q1", "item": "y", "score": float("nan")}, "or a score: query q1, item y"),
-    "infinite": ({}, {"query": "q1", "item": "y", "score": float("inf")}, "or a score: query q1, item y"),
-    "quotes": ({}, {"query": "q1", "item": "it's \"x\" `y` \\ z", "score": None}, "item it"),
-    "lines": ({}, {"query": "q1", "item": "two\nlines; --", "score": None}, "item two"),
-    "odd query": ({}, {"query": "it's '", "item": "y", "score": None}, "query it"),
-}  # fmt: skip
+WRONG = {  # a row that is one too many, in the truth or the run, and what is said of it
+    "an item twice in the truth": ("judgments", ("q1", "a", 3), "query q1: item a appears twice in the truth"),
+    "an item twice in the run": ("results", ("q1", "a", 9), "query q1: item a appears twice in the run"),
+    "no grade": ("judgments", ("q1", "y", None), "without a query, an item or a grade: query q1, item y"),
+    "no item": ("judgments", ("q1", None, 1), r"without a query, an item or a grade: query q1, item \?"),
+    "no query": ("judgments", (None, "y", 1), r"without a query, an item or a grade: query \?, item y"),
+    "no score": ("results", ("q1", "y", None), "without a query, an item or a score: query q1, item y"),
+    "no query in the run": ("results", (None, "y", 1), r"without a query, an item or a score: query \?, item y"),
+    "NaN for a grade": ("judgments", ("q1", "y", math.nan), "or a grade: query q1, item y"),
+    "NaN for a score": ("results", ("q1", "y", math.nan), "or a score: query q1, item y"),
+    "an infinite score": ("results", ("q1", "y", math.inf), "or a score: query q1, item y"),
+    "quotes and a backslash": ("results", ("q1", 'it\'s "x" `y` \\ z', None), "query q1, item it"),
+    "two lines": ("results", ("q1", "two\nlines; --", None), "query q1, item two"),
+    "a query with quotes": ("results", ("it's '", "y", None), "query it"),
+}
 
 
 @pytest.mark.parametrize("per_query", [False, True])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_data_is_an_error(engine, tables, wrong, per_query):
-    judged, returned, why = WRONG[wrong]
-    for name, table, more in zip(("judgments", "results"), tables, (judged, returned), strict=True):
-        put(engine, name, {role: [*values, more[role]] if more else values for role, values in table.items()})
+    name, row, why = WRONG[wrong]
+    table = tables[name == "results"]
+    put(engine, name, {role: [*values, more] for (role, values), more in zip(table.items(), row, strict=True)})
     with pytest.raises(Exception, match=why):
         engine.ask(text(engine, SOME, per_query=per_query))
 
@@ -284,7 +294,6 @@ def test_a_label_with_quotes_in_an_error(engine):
 
 
 def test_nothing_to_measure(engine, tables):
-    truth, run = tables
     engine.create("no_rows", {"query": "text", "item": "text", "grade": "double"}, [])
     assert engine.ask(text(engine, SOME, "no_rows"))[1] == [(None,) * len(SOME)]
     assert engine.ask(text(engine, "ap", "no_rows", averaging="micro"))[1] == [(None,)]
@@ -305,5 +314,5 @@ def test_two_lists_for_a_query(engine, side):
     truth, run = lists_of(SMALL), lists_of(SMALL_RUN)
     for name, table in (("judgments", truth), ("results", run)):
         put(engine, name, {role: [*values, values[0]] if name == side else values for role, values in table.items()})
-    with pytest.raises(Exception, match="two lists for query q1|appears twice"):
+    with pytest.raises(Exception, match=r"two lists for query q1|appears twice"):
         engine.ask(text(engine, SOME, lists=True))

@@ -1,0 +1,232 @@
+"""The words of a text of SQL: what it says of itself, what is refused, and dialects of databases that are not here.
+
+The latter are read back by sqlglot and carried to DuckDB, where they have to give the numbers of `rs.evaluate`.
+"""
+
+import re
+import time
+
+import pytest
+
+import rankstone as rs
+from rankstone.metrics import declared, registry
+from rankstone.sql.dialects import DIALECTS
+from tests.sql.engines import ENGINES, DuckDB
+from tests.sql.measured import differences, evaluated, put, roles, rows_of
+from tests.sql.test_text import CHANCES, CLICKS, NAMES, RUN, SOME, TRUTH, WHOLE
+
+sqlglot = pytest.importorskip("sqlglot", reason="needs sqlglot")
+
+ELSEWHERE = sorted(DIALECTS.keys() - ENGINES.keys())
+ALL = [f"{name}{cut}" for name in NAMES for cut in (("", "@3") if declared()[name].takes_k else ("",))]
+# What sqlglot leaves as it is, and DuckDB does not know.
+CARRIED = {
+    "collate utf8mb4_0900_bin": "",
+    "collate Latin1_General_100_BIN2_UTF8": "",
+    "raise_error(": "error(",
+    "extractvalue('<a/>', concat('~', min(problem)))": "error(min(problem))",
+}
+TEN = ["ndcg@10", "ap", "rr", "precision@10", "recall@10", "f1@10", "hit_rate@10", "rbp", "err@10", "auc"]
+
+
+# -- databases that are not here -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def duckdb():
+    engine = DuckDB()
+    yield engine
+    engine.close()
+
+
+def carried(dialect, text):
+    """A text as DuckDB has it."""
+    for theirs, ours in CARRIED.items():
+        text = text.replace(theirs, ours)
+    if dialect == "tsql":  # where + joins texts, and a float has 64 bits
+        text = re.sub(r"(?<=') \+ | \+ (?=')", " || ", text).replace(" as float)", " as double)")
+    [found] = sqlglot.transpile(text, read=dialect, write="duckdb", error_level=sqlglot.ErrorLevel.RAISE)
+    return found
+
+
+@pytest.mark.parametrize("dialect", ELSEWHERE)
+def test_other_dialects(duckdb, dialect):
+    ratings = [name for name in NAMES if declared()[name].kind == "ratings"]
+    metrics = [metric for metric in ALL if metric not in ratings]
+    for some, truth, run in ((metrics, TRUTH, RUN), (ratings, CLICKS, CHANCES)):
+        truth, run = rows_of(truth, "grade"), rows_of(run, "score")
+        put(duckdb, "judgments", truth)
+        put(duckdb, "results", run)
+        want = evaluated(some, truth, run)
+        _, [means] = duckdb.ask(carried(dialect, rs.sql.text(some, dialect=dialect)))
+        assert not differences(want, means, want.values())
+        _, rows = duckdb.ask(carried(dialect, rs.sql.text(some, dialect=dialect, per_query=True)))
+        for query, *values in rows:
+            at = want.queries.index(query)
+            assert not differences(want, values, [want.per_query[metric][at] for metric in want])
+        assert len(rows) == len(want.queries)
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("how", [{}, {"by": "market", "account": True}, {"weights": "w", "per_query": True}], ids=str)
+def test_texts_are_read_back(dialect, how):
+    text = rs.sql.text(TEN, "judgments", "select * from results", dialect, **how)
+    tree = sqlglot.parse_one(text, dialect=DIALECTS[dialect].grammar or None, error_level=sqlglot.ErrorLevel.RAISE)
+    assert len(tree.selects) >= len(TEN)
+
+
+@pytest.mark.parametrize("dialect", sorted(name for name, row in DIALECTS.items() if row.rows and row.grammar))
+def test_texts_of_lists_are_read_back(dialect):
+    for columns in (roles({"item": []}, {"item": []}), roles({"grade": []}, {"score": []})):
+        text = rs.sql.text(TEN, dialect=dialect, lists=True, columns=columns, ties="input", truth_duplicates="first")
+        sqlglot.parse_one(text, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+
+
+@pytest.mark.parametrize("dialect", ["mysql", "tsql"])
+def test_no_lists(dialect):
+    with pytest.raises(ValueError, match=f"{dialect} has no lists: give a sub-query with one row an item"):
+        rs.sql.text(dialect=dialect, lists="run")
+
+
+# -- what a text says of itself ------------------------------------------------------------------------------
+
+
+def head(text):
+    """The comment on top."""
+    lines = text.splitlines()
+    end = next(at for at, line in enumerate(lines) if line.startswith("with "))
+    assert all(line.startswith("--") for line in lines[:end])
+    return " ".join(" ".join(line[2:].split()) for line in lines[:end])
+
+
+def test_the_head():
+    how = {"convention": "lenskit", "ap_divisor": "k"}
+    text = rs.sql.text(ALL, lists=True, columns={"score": "score"}, **how)
+    assert text.startswith(f"-- rankstone {rs.__version__}, convention lenskit with ")
+    said = head(text)
+    for metric, definition in evaluated(ALL, *WHOLE, **how).definitions.items():
+        assert f": {metric}: {' '.join(definition.formula.split())}" in said
+        assert all(" ".join(rule.split()) in said for rule in definition.rules)
+
+
+def test_columns_are_called_as_metrics_are():
+    tree = sqlglot.parse_one(rs.sql.text(["ndcg@{5,10}", rs.ap(divisor="k") @ 3, "p@5"]), dialect="duckdb")
+    assert [column.alias_or_name for column in tree.selects] == ["ndcg_5", "ndcg_10", "ap_divisor_k_3", "precision_5"]
+
+
+def test_steps():
+    tree = sqlglot.parse_one(rs.sql.text("rr"), dialect="duckdb")
+    steps = [step.alias for step in tree.ctes]
+    assert len(set(steps)) == len(steps)
+    assert steps[:4] == ["judged_items", "returned_items", "ranked_items", "placed_items"]
+    assert steps[-5:] == ["query_sums", "query_values", "problems", "checked", "means"]
+
+
+@pytest.fixture
+def odd_metric(monkeypatch):
+    for name in ("_DECLARED", "_NAMES"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+
+    @rs.metric("checked", formula="hits(k)\n; drop table judgments; --\r\nselect 1")
+    def checked(ranking: rs.Ranking, *, k: int | None = None) -> rs.Ratio:
+        """What it says\nof itself."""
+        return rs.Ratio(ranking.hits(k), ranking.relevant)
+
+    yield checked
+    for forget in registry.on_declare:
+        forget()
+
+
+def test_a_formula_cannot_leave_its_comment(duckdb, odd_metric):
+    """Nor does a metric that is called as a step is stand in its way."""
+    truth, run = rows_of(TRUTH, "grade"), rows_of(RUN, "score")
+    put(duckdb, "judgments", truth)
+    put(duckdb, "results", run)
+    text = rs.sql.text("checked@3")
+    assert "drop table judgments" in head(text)
+    assert duckdb.ask(text)[1] == [(pytest.approx(evaluated("checked@3", truth, run)["checked@3"]),)]
+
+
+def test_the_same_text_each_time():
+    texts = {rs.sql.text(ALL, dialect="postgres", account=True) for _ in range(3)}
+    assert len(texts) == 1
+
+
+def test_ten_metrics_take_50_ms():
+    def took():
+        start = time.perf_counter()
+        rs.sql.text(TEN, dialect="snowflake")
+        return time.perf_counter() - start
+
+    assert min(took() for _ in range(10)) <= 0.05
+
+
+# -- what is refused -----------------------------------------------------------------------------------------
+
+REFUSED = [
+    ({"dialect": "postgrse"}, "unknown dialect 'postgrse'; did you mean 'postgres'"),
+    ({"dialect": "oracle"}, "unknown dialect 'oracle'.*duckdb"),
+    ({"columns": {"user": "u"}}, "columns= names 'user'; the roles are query, item, grade, score, rank"),
+    ({"columns": {"score": "s", "rank": "r"}}, "names a score and a rank"),
+    ({"columns": {"score": None}}, "rows of a table have no order: name the run's score or rank"),
+    ({"columns": {"query": None}}, "the truth needs a query column"),
+    ({"ties": "input"}, "ties='input' needs an order of rows.*rows of a table have no order"),
+    ({"ties": "reverse_input"}, "rows of a table have no order"),
+    ({"ties": "input", "lists": "truth"}, "rows of a table have no order"),
+    ({"duplicates": "first"}, "duplicates='first' needs an order of rows"),
+    ({"duplicates": "first", "columns": {"rank": "r"}}, "duplicates='first' needs an order of rows"),
+    ({"truth_duplicates": "first", "lists": "run"}, "needs an order of the truth"),
+    ({"truth_depth": "k"}, "needs an order of the truth"),
+    ({"digits": 4}, "databases round halves in their own ways"),
+    ({"averaging": "weighted"}, "there are none: weights='a table with query and weight'"),
+    ({"averaging": "macro", "weights": "w"}, "weights= go with averaging='weighted', not with 'macro'"),
+    ({"score_precision": "float32", "dialect": "sqlite"}, "sqlite has no such numbers"),
+    ({"averaging": "one_list", "ties": "optimistic", "by": "market"}, "has no groups of queries; leave out by="),
+    ({"averaging": "one_list", "ties": "optimistic", "lists": True}, "goes by scores, and the run has none"),
+    ({"nonpositive_score": "miss", "columns": {"rank": "r"}}, "goes by scores, and the run has ranks"),
+    ({"threshold": 2, "columns": {"grade": None}}, "the truth has no grades"),
+    ({"truth": "select * from judgments; drop table x"}, "must be one query, not 2 statements"),
+    ({"truth": "select from where"}, "the truth's query cannot be read as duckdb"),
+    ({"metrics": "rr", "ties": "expected"}, "no closed form over counts of tied items, which is what SQL can say"),
+    ({"metrics": "rmse", "columns": {"rank": "r"}}, "the run is only an order of items"),
+    ({"metrics": "ndgc"}, "did you mean 'ndcg'"),
+    ({"convention": "lenskti"}, "lenskit"),
+]
+
+
+@pytest.mark.parametrize(("how", "why"), REFUSED, ids=str)
+def test_refused(how, why):
+    with pytest.raises(ValueError, match=why):
+        rs.sql.text(**{"metrics": SOME, **how})
+
+
+@pytest.mark.parametrize("name", sorted(name for name, row in declared().items() if row.kind == "agreement"))
+def test_agreement_is_refused(name):
+    with pytest.raises(ValueError, match=rf"{name}.* compares two orders; choose metrics of lists, or use rs.evaluate"):
+        rs.sql.text(name)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"ties": "input", "lists": True},
+        {"ties": "input", "lists": "run", "columns": {"score": "score"}},
+        {"ties": "reverse_input", "columns": {"rank": "place"}},
+        {"duplicates": "first", "lists": "run"},
+        {"truth_depth": "k", "lists": "truth"},
+        {"truth_duplicates": "first", "lists": "truth"},
+        {"dialect": "PostgreSQL"},
+        {"dialect": "sql server"},
+    ],
+    ids=str,
+)
+def test_not_refused(how):
+    assert rs.sql.text(SOME, **how)
+
+
+@pytest.mark.parametrize("table", ["", "  ", None, 3])
+def test_a_table_has_a_name(table):
+    with pytest.raises(TypeError, match="the truth is the name of a table or a query"):
+        rs.sql.text(truth=table)
+    with pytest.raises(TypeError, match="a column of a database has a name"):
+        rs.sql.text(columns={"query": table if table != "  " else 3} if table is not None else {"query": 1})
