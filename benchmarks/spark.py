@@ -50,6 +50,13 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
         peers = [windows(spark, tables, faster(2)), *ranking_metrics(tables, faster(3))]
         work = f"Spark, {queries * ITEMS:,} rows, {len(METRICS)} metrics"
         yield from race(work, ours, peers, min(repeats, 3))
+        for duplicates in ("count", "error"):
+            yield from race(
+                f"{work}, `rs.sql.text`, duplicates='{duplicates}'",
+                written(spark, duplicates),
+                [windows(spark, tables, faster(1))],
+                min(repeats, 3),
+            )
 
 
 def list_rows(scale: float, repeats: int) -> Iterator[Row]:
@@ -169,6 +176,11 @@ def windows(spark: Any, tables: dict[str, Any], goal: Goal) -> Contender:
 
     chosen, call = audition("Spark SQL", {name: entry(hits) for name, hits in SQL_HITS.items()})
     return Contender(f"Spark SQL, windows ({chosen})", call, goal)
+
+
+def written(spark: Any, duplicates: str) -> Callable[[], Numbers]:
+    text = rs.sql.text(METRICS, "truth", "run", "spark", duplicates=duplicates)
+    return lambda: dict(zip(METRICS, spark.sql(text).first(), strict=True))
 
 
 # -- RankingMetrics ------------------------------------------------------------------------------------------

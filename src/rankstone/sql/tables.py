@@ -81,13 +81,11 @@ def _is_safe(name: str, dialect: Dialect) -> bool:
 
 def source_of(what: str, table: str, dialect: Dialect) -> tuple[str, frozenset[str], bool]:
     """What to select from, the names of the tables in it, and whether it is a query."""
-    import sqlglot
-    from sqlglot import exp
-
     if not isinstance(table, str) or not table.strip():
         raise TypeError(f"the {what} is the name of a table or a query, not {table!r}")
     text = table.strip()
     if re.match(r"(\(\s*)*(select|with|from)\b\s*[^\s.]", text, re.IGNORECASE):
+        sqlglot, exp = _sqlglot()
         inside = text.rstrip("; \n\t")
         try:
             trees = [tree for tree in sqlglot.parse(inside, dialect=dialect.grammar or None) if tree is not None]
@@ -106,6 +104,15 @@ def source_of(what: str, table: str, dialect: Dialect) -> tuple[str, frozenset[s
     return dialect.quoted(text), frozenset({text.lower()}), False
 
 
+def _sqlglot() -> tuple[Any, Any]:
+    try:
+        import sqlglot
+        from sqlglot import exp
+    except ImportError:
+        raise ImportError("to read a query, rs.sql.text needs sqlglot: pip install sqlglot") from None
+    return sqlglot, exp
+
+
 def _parts(name: str, dialect: Dialect) -> list[str]:
     """The parts of a dotted name; dots within quotes are part of it."""
     left, right = map(re.escape, dialect.quotes)
@@ -114,11 +121,9 @@ def _parts(name: str, dialect: Dialect) -> list[str]:
 
 def _is_table(text: str, dialect: Dialect) -> bool:
     """Is it what a database reads a table from: project-x.data.table, read_parquet('x'), 'file.csv'."""
-    import sqlglot
-    from sqlglot import exp
-
     if not re.fullmatch(r"[\w.-]+|'[^']*'|[\w.]+\([^;]*\)", text):
         return False
+    sqlglot, exp = _sqlglot()
     try:
         tree = sqlglot.parse_one(f"select * from {text}", dialect=dialect.grammar or None)
     except sqlglot.errors.SqlglotError:
