@@ -286,6 +286,7 @@ class Statement(Expressions):
         return self.layer(items, max(map(self.stage, self._used[items].windows), default=0))
 
     def at_last(self, items: Items) -> At:
+        """In that step."""
         return At(self, items, max(map(self.stage, self._used[items].windows), default=0))
 
     def _sums(self, items: Items) -> Iterator[Step]:
@@ -370,6 +371,7 @@ class Statement(Expressions):
         return self.lists(_of(value).suffix) if value.op == "of query" else self.sums_of(_of(value))
 
     def lists(self, suffix: str) -> str:
+        """The step that has the lengths of the lists."""
         return self.step("returned_lists" + suffix)
 
     def _filled(self, value: Expression, alias: str) -> str:
@@ -517,26 +519,21 @@ class Statement(Expressions):
     def _counted(self, suffix: str, placed: Step, names: Sequence[str]) -> list[Step]:
         """The same with tied items counted: those of the same score that come first."""
         how, found, tied = self.hows[suffix], self.step("found_items" + suffix), self.step("tied_items" + suffix)
-        before = "<" if how.order == "item_asc" else ">"
-        rows = f"from {found} as f\njoin {self.step('returned_items' + suffix)} as r"
-        on = f"r.query = f.query and r.score = f.score and r.item {before} f.item"
-        keys, source = ["f.query", "f.item", "f.score"], found
-        rank = "f.item_rank + coalesce(a.ahead, 0)"
+        keys, before = ("query", "item", "score"), "<" if how.order == "item_asc" else ">"
+        source, rank = found, "f.item_rank + coalesce(a.ahead, 0)"
         if how.duplicates in ("count", "once"):  # the same row twice has two places
-            source = f"(select distinct query, item, score from {found})"
+            source = f"(select distinct {', '.join(keys)} from {found})"
             rank += " + row_number() over (partition by f.query, f.item, f.score) - 1"
-            rows = rows.replace(f"from {found}", f"from {source}")
+        level = f"r.query = f.query and r.score = f.score and r.item {before} f.item"
+        count = select([*(f"f.{key} as {key}" for key in keys), "count(*) as ahead"])
+        count += f"\nfrom {source} as f\njoin {self.step('returned_items' + suffix)} as r on {level}"
         columns = [f"{self.double(rank) if name == 'item_rank' else f'f.{name}'} as {name}" for name in names]
-        count = f"{select([*(f'{key} as {key[2:]}' for key in keys), 'count(*) as ahead'])}\n{rows} on {on}"
-        same = " and ".join(f"a.{key[2:]} = {key}" for key in keys)
+        same = " and ".join(f"a.{key} = f.{key}" for key in keys)
+        body = f"{select(columns)}\nfrom {found} as f\nleft join {tied} as a on {same}"
         return [
             Step(found, placed.comment, placed.body),
-            Step(tied, "how many of the same score come first", f"{count}\ngroup by {', '.join(keys)}"),
-            Step(
-                placed.name,
-                "where they stand",
-                f"{select(columns)}\nfrom {found} as f\nleft join {tied} as a on {same}",
-            ),
+            Step(tied, "how many of the same score come first", f"{count}\ngroup by f.query, f.item, f.score"),
+            Step(placed.name, "where they stand", body),
         ]
 
     def _list_lengths(self, suffix: str) -> Iterator[Step]:
