@@ -170,6 +170,7 @@ class Feeding:
     ratings: str = ""  # predicted ratings beside actual ones
     agreement: str = ""  # how far two orders agree
     other_means: str = ""  # means that are not one sum over the queries by another
+    parts: str = ""  # the two parts of a value, each with a mean of its own
     digits: str = ""  # rounding of a mean to decimals
     float32: str = ""  # scores of 32 bits
     otherwise: str = ""  # ends an error: another way that knows more
@@ -222,6 +223,8 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):
         yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"
+    if averaging == "parts":
+        yield "parts", f"{label}: averaging='parts' is made of two means; choose another averaging"
     if choices["digits"] is not None:
         yield "digits", f"{label}: digits={choices['digits']} rounds the mean; choose digits=None and round it yourself"
     if choices["score_precision"] == "float32":

@@ -8,12 +8,14 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rankstone.align.query import Expression as Value
+from rankstone.align.query import Tree
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
@@ -23,10 +25,9 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import GradeLists, ListPair, Lists, lists
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.match import refuse_ungraded
-from rankstone.measure.sums import Measured, measure, shares_of
-from rankstone.metrics.errors import sqrt
+from rankstone.measure.sums import Measured, Sums, mean_from, measure, shares_of
 from rankstone.metrics.registry import declared, on_declare
-from rankstone.sql.writer import Calls, Expression
+from rankstone.sql.writer import Calls, Expression, Text
 
 GRADED_ROWS = Feeding(all_queries="a function sees some of the rows at a time", otherwise="as in '-max_grade 4'")
 
@@ -79,10 +80,10 @@ def _share(part: int, name: str, arguments: Sequence[Pieces], convention: str | 
     """What each row adds to one of the two sums of the mean; null where it does not count."""
     plan, found, judged = _measured(name, arguments, convention)
     rule, own = mean_of(name, convention), mean_of(name, convention, _arguments(name, arguments)[2])
-    if (rule.averaging, rule.root, rule.problem) != (own.averaging, own.root, own.problem):
+    if rule.form != own.form:
         raise ValueError(
-            f"{name} was made known with averaging={rule.averaging!r}, which options cannot change to "
-            f"{plan.choices['averaging']!r}: connect or register with a convention that has it, or use rs.evaluate"
+            f"{name} was made known with another mean, which options cannot change to {plan.choices['averaging']!r}: "
+            "connect or register with a convention that has it, or use rs.evaluate"
         )
     *shares, kept = shares_of(by_query(plan), found)
     return pa.array(shares[part], mask=~(judged & kept))
@@ -153,43 +154,50 @@ def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention
     return pa.array(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mean:
-    """How a convention makes the mean of a measure's rows, as far as SQL can say it."""
+    """How a convention makes the mean of a measure's rows, of what each adds to its sums; or why SQL cannot say it."""
 
-    averaging: str = "macro"
-    of_none: float | None = None  # if no row counts
-    of_zeros: float | None = None  # if rows count, but nothing could be earned in any; of one division for all rows
-    root: bool = False  # of the quotient
-    problem: str = ""  # what it cannot say
+    value: Value | None
+    problem: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The functions of one row that it needs, and the value itself."""
-        return ("score", "top", "bottom") if self.averaging == "micro" else ("score", "top")
+        return ("score", "top", "bottom") if "bottom" in self.form else ("score", "top")
+
+    @property
+    def form(self) -> str:
+        """Two means that read the same are the same."""
+        return str(self.write(Text(), "", ()))
 
     def write(self, to: Calls, name: str, arguments: Sequence[Expression]) -> Expression:
-        """The mean as an expression: of what each row adds to its sums."""
-        if self.problem:
+        """The mean as an expression."""
+        if self.value is None:
             return to.refuse(f"{name}: {self.problem}")
-        top, other = to.call(f"{name}_top", *arguments), to.constant(self.of_none)
-        if self.averaging == "micro":
-            bottom = to.call("sum", to.call(f"{name}_bottom", *arguments))
-            mean = to.operator("/", to.call("sum", top), to.call("nullif", bottom, to.constant(0.0)))
-            if self.of_zeros != self.of_none:
-                none = to.operator("=", to.call("count", top), to.constant(0.0))
-                other = to.call("if", none, other, to.constant(self.of_zeros))
-        else:
-            mean = to.call("sum" if self.averaging == "sum" else "avg", top)
-        mean = to.call("exp", mean) if self.averaging == "geometric" else mean
-        mean = to.call("sqrt", mean) if self.root else mean
-        return mean if self.of_none is self.of_zeros is None else to.call("coalesce", mean, other)
+        return _written(self.value, to, lambda part: to.call(f"{name}_{part}", *arguments))
+
+
+_CALLED = {"total": "sum", "average": "avg", "where": "if", "or_else": "coalesce"}
+
+
+def _written(value: Value, to: Calls, part: Callable[[str], Expression]) -> Expression:
+    """An expression by who writes expressions."""
+    if value.op in ("top", "bottom"):
+        return part(value.op)
+    if value.op in ("number", "null"):
+        return to.constant(value.number)
+    arguments = [_written(argument, to, part) for argument in value.args]
+    if value.op in ("=", "/"):
+        return to.operator(value.op, *arguments)
+    return to.call(_CALLED.get(value.op, value.op), *arguments)
 
 
 # What an aggregate cannot know.
 AGGREGATED = Feeding(
     one_list="a function sees one row at a time",
     weights="a function is given none",
+    parts="a function has one value a row",
     digits="databases round halves in their own ways",
     otherwise="or use rs.evaluate",
 )
@@ -199,32 +207,27 @@ AGGREGATED = Feeding(
 def mean_of(name: str, convention: str | Convention | None, options: str = "") -> Mean:
     """The convention's mean of a function; where it has no such metric, calling the function says so."""
     try:
-        return _mean_of(_planned(measures()[name], _convention(name, convention), options))
+        plan = _planned(measures()[name], _convention(name, convention), options)
     except ValueError:
-        return Mean()
+        tree = Tree()
+        return Mean(tree.node("average", tree.node("top", kind="query"), kind="mean"))
+    problem = unknown([plan], AGGREGATED)
+    return Mean(None, problem) if problem else _mean_of(plan)
 
 
 on_declare.append(mean_of.cache_clear)
 
 
 def _mean_of(plan: Plan) -> Mean:
-    choices = plan.choices
-    problem = unknown([plan], AGGREGATED)
+    tree = Tree()
+    top, bottom = (tree.node(part, kind="query") for part in ("top", "bottom"))
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
-    if choices["averaging"] == "parts" or finish not in (None, sqrt):
-        problem = problem or "SQL has no such mean; use rs.evaluate"
-    summed = by_query(plan).choices["averaging"]
-    none, zeros = (choice if isinstance(choice, (int, float)) else None for choice in _without_a_mean(plan))
-    rooted = finish is sqrt and summed == "micro"
-    return Mean("macro" if summed == "weighted" else summed, none, zeros, rooted, problem)
-
-
-def _without_a_mean(plan: Plan) -> tuple[object, object]:
-    """What stands for the mean of no rows, and of rows in which nothing could be earned."""
-    none, zeros = plan.choices["no_queries"], plan.choices["undefined"]
-    if plan.choices["averaging"] == "one_list":
-        return zeros, zeros
-    return none, zeros if plan.choices["averaging"] == "micro" else none
+    divides = plan.choices["averaging"] in ("micro", "one_list")
+    below = tree.or_else(tree.total(bottom), 0.0) if divides else tree.count(top)
+    try:
+        return Mean(tree.of(mean_from(plan, Sums(tree.total(top), below, cast(Any, tree.count(top))), finish, tree)))
+    except TypeError:  # a function of the user's own after the division
+        return Mean(None, "SQL has no such mean; use rs.evaluate")
 
 
 def ends_at_k(plan: Plan) -> bool:
