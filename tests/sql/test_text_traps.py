@@ -82,6 +82,7 @@ def test_one_side_of_lists(engine):
     truth, run = TRUTH | {"none": {}}, RUN | {"q3": {}, "none": {}}
     agree(engine, SOME, lists_of(truth), rows_of(run, "score"))
     agree(engine, SOME, rows_of(truth, "grade"), lists_of(run), averaging="micro")
+    agree(engine, SOME, lists_of(truth), lists_of(run), nonpositive_score="miss")  # there is no score to miss
 
 
 # -- names ---------------------------------------------------------------------------------------------------
