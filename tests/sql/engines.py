@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 import pytest
@@ -67,11 +67,22 @@ class Spark:
     """Works in a session that other tests use, and leaves it as it was."""
 
     dialect = "spark"
-    PARTITIONS = "spark.sql.shuffle.partitions"
+    # For a few rows, plans that are made at once are faster than those that run fast.
+    SETTINGS: ClassVar = {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+    }
 
     def __init__(self, session: Any) -> None:
-        self.session, self.before, self.views = session, session.conf.get(self.PARTITIONS), set[str]()
-        session.conf.set(self.PARTITIONS, "1")
+        self.session, self.views = session, set[str]()
+        self.before = {name: session.conf.get(name) for name in self.SETTINGS}
+        self._set(self.SETTINGS)
+
+    def _set(self, settings: Mapping[str, str]) -> None:
+        for name, value in settings.items():
+            self.session.conf.set(name, value)
 
     def create(self, name: str, columns: Columns, rows: Rows) -> None:
         view = _quoted(name, "`")
@@ -85,7 +96,7 @@ class Spark:
     def close(self) -> None:
         for view in self.views:
             self.session.sql(f"drop view {view}")
-        self.session.conf.set(self.PARTITIONS, self.before)
+        self._set(self.before)
 
 
 class PostgreSQL:
@@ -209,6 +220,20 @@ class SQLite:
 
 
 ENGINES = {made.dialect: made for made in (DuckDB, Spark, PostgreSQL, ClickHouse, DataFusion, SQLite)}
+MARKED = [pytest.param(dialect, marks=pytest.mark.slow if dialect == "spark" else ()) for dialect in ENGINES]
+
+
+def everywhere(name: str, values: Sequence[Any], spark: Sequence[Any] = ()) -> pytest.MarkDecorator:
+    """Parametrizes a test that takes `engine`. Spark, where a statement takes a second, gets few of the values."""
+    pairs = [
+        pytest.param(*engine.values, value, marks=engine.marks)
+        for engine in MARKED
+        for value in (spark if engine.values == ("spark",) else values)
+    ]
+    return pytest.mark.parametrize(("engine", name), pairs, indirect=["engine"])
+
+
+but_spark = pytest.mark.parametrize("engine", [one for one in ENGINES if one != "spark"], indirect=True)
 
 
 def _quoted(name: str, mark: str = '"') -> str:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import rankstone as rs
+from tests.sql.engines import but_spark, everywhere
 from tests.sql.measured import agree, differences, evaluated, lists_of, put, rows_of, same
 from tests.sql.test_text import RUN, SOME, TRUTH
 from tests.table import cases
@@ -36,76 +37,76 @@ def text(engine, *asked, **how):
 # -- columns -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ties", ["item_desc", "item_asc"])
-@pytest.mark.parametrize("ids", [cases.TEXT, cases.NUMBERS], ids=["text", "integer"])
-@pytest.mark.parametrize("told", [True, False])
-def test_order_of_ids(engine, ids, ties, told):
+IDS = [("text", "item_desc", False), ("text", "item_asc", True), ("integer", "item_desc", True)]
+IDS += [("integer", "item_asc", False)]
+
+
+@everywhere("how", IDS, spark=IDS[1:2])
+def test_order_of_ids(engine, how):
     """By bytes if they are texts, by size if they are numbers, whatever the database thinks of them."""
-    kind = "text" if ids is cases.TEXT else "integer"
+    kind, ties, told = how
+    ids = cases.TEXT if kind == "text" else cases.NUMBERS
     truth = {query: {item: 1 + at for at, item in enumerate(ids)} for query in ("q", "Q")}
     run = {query: dict.fromkeys(ids, 1) for query in truth}
     data = rows_of(truth, "grade"), rows_of(run, "score")
-    agree(engine, ["dcg@1", "dcg@2", "dcg@4", "ndcg"], *data, ties=ties, ids=kind if told and kind == "text" else None)
+    agree(engine, ["dcg@1", "dcg@2", "dcg@4", "ndcg"], *data, ties=ties, ids=kind if told else None)
 
 
 @pytest.mark.parametrize("queries", [("q10", "Q", "é"), (10, 9, -1)])
+@but_spark
 def test_values_of_every_kind(engine, queries):
     truth = rows_of(dict(zip(queries, SMALL.values(), strict=True)), "grade")
     run = dict(zip(queries, SMALL_RUN.values(), strict=True))
     places = {query: list(items) for query, items in run.items()}
     ungraded = {name: values for name, values in truth.items() if name != "grade"}
     metrics = [*SOME, "dcg@2", "err", "auc"]
-    agree(
-        engine, [*metrics, "rmse"], truth, rows_of(run, "score")
-    )  # whole numbers, which are not to be divided as such
+    agree(engine, [*metrics, "rmse"], truth, rows_of(run, "score"))  # whole numbers, not to be divided as such
     agree(engine, metrics, truth, rows_of(places, "rank"))
     agree(engine, metrics, truth, rows_of(places, "rank"), ties="input")
     agree(engine, SOME, ungraded, rows_of(run, "score"))
 
 
-@pytest.mark.parametrize("ties", [None, "input", "reverse_input"])
-def test_lists(engine, ties):
+LISTS = [(None, None, "item_desc"), ("grade", None, "input"), (None, "score", "input"), ("grade", "score", "input")]
+LISTS += [("grade", "score", "item_desc"), ("grade", "score", "reverse_input")]
+
+
+@everywhere("lists", LISTS, spark=[("grade", "score", "input")])
+def test_lists(engine, lists):
+    grade, score, ties = lists
     truth, run = TRUTH | {"none": {}}, RUN | {"q3": {}, "none": {}}
-    how = {} if ties is None else {"ties": ties}
-    for judged in (lists_of(truth), lists_of(truth, "grade")):
-        for returned in (lists_of(run), lists_of(run, "score")):
-            agree(engine, [*SOME, "dcg"], judged, returned, **how)
-    if ties is None:
-        agree(engine, SOME, lists_of(truth), rows_of(run, "score"))
-        agree(engine, SOME, rows_of(truth, "grade"), lists_of(run), averaging="micro")
+    agree(engine, [*SOME, "dcg"], lists_of(truth, grade), lists_of(run, score), ties=ties)
+
+
+@but_spark
+def test_one_side_of_lists(engine):
+    truth, run = TRUTH | {"none": {}}, RUN | {"q3": {}, "none": {}}
+    agree(engine, SOME, lists_of(truth), rows_of(run, "score"))
+    agree(engine, SOME, rows_of(truth, "grade"), lists_of(run), averaging="micro")
+    agree(engine, SOME, lists_of(truth), lists_of(run), nonpositive_score="miss")  # there is no score to miss
 
 
 # -- names ---------------------------------------------------------------------------------------------------
 
-ODD = [
-    "order",
-    "group",
-    "user",
-    "select",
-    "two words",
-    'a "quoted" name',
-    "a `ticked` name",
-    "it's",
-    "semi;colon",
-    'x"; drop table judgments; --',
-    "x`; drop table judgments; --",
-    'a" from b --',
-    "[brackets]",
-    "naïve-名",
-]
+ODD = {  # a truth, a run, and columns for query, item and value
+    "reserved": ("order", "group", "user", "select", "table"),
+    "quotes": ('a "quoted" name', "a `ticked` name", "it's", "[brackets]", "two words"),
+    "ends": ('x"; drop table judgments; --', "x`; drop table judgments; --", 'a" from b --', "semi;colon", "--"),
+    "letters": ("naïve-名", "1st", "100%", "a.b", "{brace}"),
+}
 
 
-@pytest.mark.parametrize("name", ODD)
-def test_odd_names_are_only_names(engine, tables, name):
+@everywhere("kind", list(ODD), spark=["ends"])
+def test_odd_names_are_only_names(engine, tables, kind):
     truth, run = tables
-    kinds = {"query": name, "item": f"{name} 2", "grade": f"{name} 3", "score": f"{name} 4"}
-    put(engine, name, {kinds[role]: values for role, values in truth.items()})
-    put(engine, f"the {name}", {kinds[role]: values for role, values in run.items()})
-    want = evaluated(SOME, truth, run)
-    same(engine, want, SOME, name, f"the {name}", columns=kinds)
-    same(engine, want, SOME)  # the other tables are still there
+    *names, query, item, value = ODD[kind]
+    called = {"query": query, "item": item, "grade": value, "score": value}
+    for name, table in zip(names, tables, strict=True):
+        put(engine, name, {called[role]: values for role, values in table.items()})
+    same(engine, evaluated(SOME, truth, run), SOME, *names, columns=called)
+    assert len(engine.ask("select * from judgments")[1]) == len(truth["query"])  # it is still there
 
 
+@but_spark
 def test_names_in_quotes(engine, tables, quoted):
     truth, run = tables
     put(engine, "Judgments", {"Query": truth["query"], "item": truth["item"], "grade": truth["grade"]})
@@ -113,28 +114,28 @@ def test_names_in_quotes(engine, tables, quoted):
     same(engine, evaluated(SOME, truth, run), SOME, quoted("Judgments"), "results", columns=columns)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("truth", "run"),
-        ("t", "r"),
-        ("judged_items", "ranked_items"),
-        ("query_values", "queries"),
-        ("returned_items", "query_sums"),
-        ("problems", "checked"),
-        ("returned_lists", "means"),
-        ("placed_items", "truth_rows"),
-    ],
-)
-def test_tables_called_as_steps_are(engine, tables, names, quoted):
-    truth, run = tables
+STEPS = [
+    *(("truth", "run"), ("t", "r"), ("judged_items", "ranked_items"), ("query_values", "queries")),
+    *(("returned_items", "query_sums"), ("problems", "checked"), ("returned_lists", "means")),
+]
+
+
+@everywhere("names", STEPS)
+def test_tables_called_as_steps_are(engine, tables, names):
     for name, table in zip(names, tables, strict=True):
         put(engine, name, table)
-    want = evaluated(SOME, truth, run)
-    same(engine, want, SOME, *names)
-    same(engine, want, SOME, *(f"select * from {name}" for name in names))
+    same(engine, evaluated(SOME, *tables), SOME, *names)
 
 
+@but_spark
+def test_queries_that_read_tables_called_as_steps_are(engine, tables):
+    names = ("judged_items", "truth_rows")
+    for name, table in zip(names, tables, strict=True):
+        put(engine, name, table)
+    same(engine, evaluated(SOME, *tables), SOME, *(f"select * from {name}" for name in names))
+
+
+@but_spark
 def test_queries_for_tables(engine, tables):
     truth, run = tables
     same(engine, evaluated(SOME, truth, run), SOME, "(select * from judgments)", "select * from results -- all of them")
@@ -145,6 +146,7 @@ def test_queries_for_tables(engine, tables):
         text(engine, SOME, "select * from judgments; drop table results")
 
 
+@but_spark
 def test_columns_called_as_ours_are(engine, tables):
     truth, run = tables
     strange = {"query": "score", "item": "grade", "grade": "item", "score": "query"}
@@ -156,18 +158,20 @@ def test_columns_called_as_ours_are(engine, tables):
 # -- means and what is told beside them ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("averaging", ["micro", "geometric", "sum", "parts", "one_list"])
+@everywhere("averaging", ["micro", "geometric", "sum", "parts", "one_list"], spark=["parts"])
 def test_averaging(engine, averaging):
     metrics = ["f1@3"] if averaging == "parts" else ["rmse", "mae"] if averaging == "one_list" else [*SOME, "f1@3"]
     agree(engine, metrics, GRADES, SCORES, averaging=averaging)
 
 
+@but_spark
 def test_one_list(engine):
     judged = {query: {item: at % 2 for at, item in enumerate(items)} for query, items in SMALL_RUN.items()}
     data = rows_of(judged, "grade"), rows_of(SMALL_RUN, "score")
     agree(engine, ["auc", "ap", "precision@2", "ndcg"], *data, averaging="one_list", ties="pessimistic")
 
 
+@but_spark
 def test_weights(engine, tables):
     truth, run = tables
     weights = {"q1": 2.0, "q2": 0.0, "q3": 0.5, "more": 1.0}
@@ -200,18 +204,22 @@ def test_groups(engine, tables):
         engine.ask(text(engine, SOME, by="market of it"))
 
 
-@pytest.mark.parametrize("by", ["weight", "judged", "ndcg_3", "problem", "is_judged", "hits"])
+@everywhere("by", [["weight", "judged", "hits"], ["ndcg_3", "problem", "is_judged"]])
 def test_groups_called_as_ours_are(engine, tables, by):
     truth, run = tables
     groups = {"q1": "de", "q2": "fr", "q3": "de"}
-    put(engine, "judgments", truth | {by: [groups[query] for query in truth["query"]]})
+    column = [groups[query] for query in truth["query"]]
+    put(engine, "judgments", truth | dict.fromkeys(by, column))
     want = evaluated(SOME, truth, run).by(groups)
-    _, rows = engine.ask(text(engine, SOME, by=by))
-    for group, *means in rows:
-        assert not differences(SOME, means, [want[group][metric] for metric in SOME])
+    names, rows = engine.ask(text(engine, SOME, by=by))
+    assert names[:3] == by
+    assert len(rows) == 2
+    for *group, means in ((*row[:3], row[3:]) for row in rows):
+        assert len(set(group)) == 1
+        assert not differences(SOME, means, [want[group[0]][metric] for metric in SOME])
 
 
-@pytest.mark.parametrize("how", [{}, {"extra": "zero"}, {"missing": "skip", "ties": "optimistic"}], ids=str)
+@everywhere("how", [{}, {"extra": "zero"}, {"missing": "skip", "ties": "optimistic"}], spark=[{}])
 def test_account(engine, how):
     metrics = [*SOME, "judged", "auc"]
     put(engine, "judgments", GRADES)
@@ -230,6 +238,7 @@ def test_account(engine, how):
     ]
 
 
+@but_spark
 def test_several_cutoffs(engine, tables):
     truth, run = tables
     names, _ = engine.ask(text(engine, "ndcg@{1,2,5}"))
@@ -256,14 +265,13 @@ WRONG = {  # a row that is one too many, in the truth or the run, and what is sa
 }
 
 
-@pytest.mark.parametrize("per_query", [False, True])
-@pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_data_is_an_error(engine, tables, wrong, per_query):
+@everywhere("wrong", list(WRONG), spark=["quotes and a backslash"])
+def test_wrong_data_is_an_error(engine, tables, wrong):
     name, row, why = WRONG[wrong]
     table = tables[name == "results"]
     put(engine, name, {role: [*values, more] for (role, values), more in zip(table.items(), row, strict=True)})
     with pytest.raises(Exception, match=why):
-        engine.ask(text(engine, SOME, per_query=per_query))
+        engine.ask(text(engine, SOME, per_query=name == "results"))
 
 
 @pytest.mark.parametrize(
@@ -276,6 +284,7 @@ def test_wrong_data_is_an_error(engine, tables, wrong, per_query):
     ],
     ids=str,
 )
+@but_spark
 def test_queries_that_are_an_error(engine, how, why):
     put(engine, "judgments", GRADES)
     put(engine, "results", SCORES)
@@ -285,6 +294,7 @@ def test_queries_that_are_an_error(engine, how, why):
         engine.ask(text(engine, "ap", **how))
 
 
+@but_spark
 def test_a_label_with_quotes_in_an_error(engine):
     put(engine, "judgments", GRADES)
     put(engine, "results", SCORES)
@@ -293,6 +303,7 @@ def test_a_label_with_quotes_in_an_error(engine):
         engine.ask(text(engine, metric))
 
 
+@but_spark
 def test_nothing_to_measure(engine, tables):
     engine.create("no_rows", {"query": "text", "item": "text", "grade": "double"}, [])
     assert engine.ask(text(engine, SOME, "no_rows"))[1] == [(None,) * len(SOME)]
@@ -303,13 +314,14 @@ def test_nothing_to_measure(engine, tables):
         engine.ask(text(engine, "ap", "no_rows", no_queries="error"))
 
 
+@but_spark
 def test_nothing_in_common(engine, tables):
     put(engine, "results", rows_of({"other": {"a": 1}}, "score"))
     with pytest.raises(Exception, match="no query in common: the truth has q1, the run has other"):
         engine.ask(text(engine, SOME))
 
 
-@pytest.mark.parametrize("side", ["judgments", "results"])
+@everywhere("side", ["judgments", "results"])
 def test_two_lists_for_a_query(engine, side):
     truth, run = lists_of(SMALL), lists_of(SMALL_RUN)
     for name, table in (("judgments", truth), ("results", run)):

@@ -82,6 +82,15 @@ def test_texts_of_lists_are_read_back(dialect):
         sqlglot.parse_one(text, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
 
 
+@pytest.mark.parametrize("dialect", ELSEWHERE)
+@pytest.mark.parametrize("name", ['x"; drop table y --', "x`; drop table y --", "x]; drop table y --", "group", "a b"])
+def test_odd_names_are_read_back(dialect, name):
+    """In the databases that are here, names are tried in test_text_traps.py."""
+    tree = sqlglot.parse_one(rs.sql.text("ap", name, dialect=dialect, columns={"item": f"{name} 2"}), dialect=dialect)
+    assert name in {table.name for table in tree.find_all(sqlglot.exp.Table)}
+    assert f"{name} 2" in {column.name for column in tree.find_all(sqlglot.exp.Column)}
+
+
 @pytest.mark.parametrize("dialect", ["mysql", "tsql"])
 def test_no_lists(dialect):
     with pytest.raises(ValueError, match=f"{dialect} has no lists: give a sub-query with one row an item"):
