@@ -558,15 +558,29 @@ class Statement(Expressions):
 
     def queries(self) -> Step:
         """The queries that are measured."""
-        judged = self.step("judged_items")
-        body = f"select query, 1 as is_judged\nfrom {judged}\ngroup by query"
-        if self.truth.lists:
-            query = self.id_of(self.truth.column("query"))
-            body = f"select {query} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
         if self.extra:
-            both = f"{body}\nunion all\nselect query, 0 as is_judged\nfrom {self.lists('')}"
-            body = f"select query, max(is_judged) as is_judged\nfrom (\n{indented(both)}\n) as q\ngroup by query"
+            body = f"select query, is_judged\nfrom {self.step('query_sides')}"
+        elif self.truth.lists:
+            body = f"select {self._query(self.truth)} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
+        else:
+            body = f"select query, 1 as is_judged\nfrom {self.step('judged_items')}\ngroup by query"
         return Step(self.step("queries"), "the queries that are measured", body)
+
+    def query_sides(self) -> Step:
+        """Which of the two sides have a query."""
+        both = []
+        for side, rows, is_judged in ((self.truth, "judged_items", 1), (self.run, "returned_items", 0)):
+            query, source = "query", self.step(rows)
+            if side.lists:
+                query, source = f"{self._query(side)} as query", f"{self.source(side)} as t"
+            both.append(f"select {query}, {is_judged} as is_judged, {1 - is_judged} as is_returned\nfrom {source}")
+        columns = ["query", "max(is_judged) as is_judged", "max(is_returned) as is_returned"]
+        joined = indented("\nunion all\n".join(both))
+        body = f"{select(columns)}\nfrom (\n{joined}\n) as b\ngroup by query"
+        return Step(self.step("query_sides"), "which side has a query", body)
+
+    def _query(self, side: Side) -> str:
+        return self.id_of(side.column("query"))
 
     def query_sums(self, values: Iterable[Expression], more: Sequence[str] = (), joins: str = "") -> Step:
         """What each query earned and could have earned."""
@@ -692,24 +706,34 @@ def indented(text: str, by: int = 2) -> str:
     return "\n".join(" " * by + line if line else line for line in text.splitlines())
 
 
-def _sorted(steps: Sequence[Step]) -> list[Step]:
-    """Each step after those it reads."""
-    names = {step.name for step in steps}
-    waiting, out = {step.name: step for step in steps}, []
-    reads = {step.name: set(re.findall(r"(?:from|join) (\w+)", step.body)) for step in steps}
-    needs = {name: names & read - {name} for name, read in reads.items()}
-    while waiting:
-        ready = next((name for name in waiting if not needs[name] & waiting.keys()), None)
-        if ready is None:
-            raise ValueError(f"values of {', '.join(waiting)} need each other, which SQL cannot say")
-        out.append(waiting.pop(ready))
-    return out
+def _reads(text: str) -> set[str]:
+    """What a text selects from."""
+    return set(re.findall(r"(?:from|join) (\w+)", text))
+
+
+def _sorted(steps: Sequence[Step], body: str) -> list[Step]:
+    """The steps that are read, each after those it reads."""
+    by_name = {step.name: step for step in steps}
+    out: dict[str, Step] = {}
+
+    def put(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            raise ValueError(f"values of {', '.join(above)} need each other, which SQL cannot say")
+        if name in by_name and name not in out:
+            for read in (step.name for step in steps if step.name in _reads(by_name[name].body) - {name}):
+                put(read, (*above, name))
+            out[name] = by_name[name]
+
+    for step in steps:
+        if step.name in _reads(body):
+            put(step.name, ())
+    return list(out.values())
 
 
 def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
     """All of it as text."""
     parts = []
-    for step in _sorted(steps):
+    for step in _sorted(steps, body):
         comment = f"-- {step.comment}\n" if step.comment else ""
         parts.append(f"{comment}{step.name} as (\n{indented(step.body)}\n)")
     said = "".join(f"-- {line}\n" if line else "--\n" for line in head)

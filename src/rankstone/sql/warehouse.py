@@ -65,6 +65,12 @@ def text(
     plans = make_plans(metrics, convention, choices)
     alignments(plans)
     to = find_dialect(dialect)
+    for word, value, known in (
+        ("lists", lists, (True, False, "truth", "run")),
+        ("ids", ids, (None, "text", "integer")),
+    ):
+        if value not in known:
+            raise ValueError(f"{word}={value!r}; choose from {', '.join(map(repr, known))}")
     opened = {side: lists is True or lists == side for side in ("truth", "run")}
     sides = {side: side_of(side, table, columns, opened[side], to) for side, table in (("truth", truth), ("run", run))}
     refuse_unknown(plans, feeding_of(sides, weights, to))
@@ -261,10 +267,10 @@ class _Writing:
             to.visit(value)
         for suffix in to.hows:  # if only to see which queries there are
             to.used(self.tree.items("judged", suffix))
-        returned = self.tree.node("of query", "is_returned", kind="query", items=self.tree.items("ranked", ""))
-        leaves = to.leaves([*columns, *self.means.values(), *told.values(), *conditions, returned])
+        leaves = to.leaves([*columns, *self.means.values(), *told.values(), *conditions])
         problems = self._problems(per_query, columns)  # before the steps, which it may ask more of
-        steps = [*to.steps(), to.queries(), *self._own_steps(), to.query_sums(leaves, *self._own_columns())]
+        steps = [*to.steps(), to.queries(), to.query_sides(), *self._own_steps()]
+        steps.append(to.query_sums(leaves, *self._own_columns()))
         at = At(to)
         shown = ["query", *self.groups, *(f"{to.write(value, at)} as {name}" for value, name in columns.items())]
         shown += [f"{to.write(self._as_number(value), at)} as {name}" for name, value in told.items()]
@@ -285,8 +291,7 @@ class _Writing:
         means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
         means += [f"{_COUNTED[name]} as {name}" for name in told]
         if account and not self.groups:
-            strangers = f"select count(*) from {to.lists('')} as l{self._unjudged()}"
-            means.append(f"({' '.join(strangers.split())}) as extra")
+            means.append(f"(select count(*) from {to.step('query_sides')} where is_judged = 0) as extra")
         grouped = f"\ngroup by {', '.join(self.groups)}" if self.groups else ""
         body = f"{select([*self.groups, *means])}\nfrom {to.step('query_values')} as v{grouped}"
         steps.append(Step(to.step("means"), "", body))  # a row even of no query, so that what is wrong is looked for
@@ -302,10 +307,6 @@ class _Writing:
 
     def _as_number(self, condition: Expression) -> Expression:
         return self.tree.where(condition, 1.0, 0.0)
-
-    def _unjudged(self) -> str:
-        """Lists of queries that nobody judged."""
-        return f"\nleft join {self.to.step('queries')} as q on q.query = l.query\nwhere coalesce(q.is_judged, 0) = 0"
 
     def _own_steps(self) -> list[Step]:
         """Groups and weights of the queries."""
@@ -387,8 +388,9 @@ class _Writing:
                 twice = how.duplicates if side == "run" else how.truth_duplicates
                 if twice == "error":
                     said = [quote("query "), query, quote(": item "), item, quote(f" appears twice in the {side}")]
+                    repeated = f"(select query, item from {rows} group by query, item having count(*) > 1) as r"
                     kept = f"\nwhere query in (select query from {to.step('queries')})" if side == "run" else ""
-                    look(said, f"{rows}{kept}\ngroup by query, item\nhaving count(*) > 1")
+                    look(said, repeated + kept)
                 elif side == "truth" and twice == "count":
                     said = [quote("query "), query, quote(": item "), item, quote(" is judged twice, with two grades")]
                     look(said, f"{rows}\ngroup by query, item\nhaving min(grade) <> max(grade)")
@@ -413,26 +415,23 @@ class _Writing:
     def _problems_of_queries(self, look: Callable[[Sequence[str], str], None]) -> None:
         to, quote = self.to, self.dialect.literal
         query = to.as_text("query")
-        sums, lists = to.step("query_sums"), to.lists("")
+        sums, sides = to.step("query_sums"), to.step("query_sides")
         choices = [plan.choices for plan in self.plans]
-        common = "max(case when is_judged = 1 then is_returned else 0 end) as in_common"
-        both = (
-            f"(select min({query}) as judged, count(*) as number, {common} from {sums}) as q\n"
-            f"cross join (select min({query}) as returned, count(*) as number from {lists}) as l\n"
-            "where q.number > 0 and l.number > 0 and q.in_common = 0"
-        )
-        said = (
+        named = (f"min(case when is_{side} = 1 then {query} end) as {side}" for side in ("judged", "returned"))
+        found = select([*named, "max(is_judged * is_returned) as in_common"])
+        said = [
             quote("the truth and the run have no query in common: the truth has "),
-            "q.judged",
+            "judged",
             quote(", the run has "),
-        )
-        look([*said, "l.returned"], both)
+        ]
+        nothing = "judged is not null and returned is not null and in_common = 0"
+        look([*said, "returned"], f"(\n{indented(found)}\n  from {sides}\n) as q\nwhere {nothing}")
         if any(choice["missing"] == "error" for choice in choices):
-            look([quote("the run lacks query "), query], f"{sums}\nwhere is_judged = 1 and is_returned = 0")
+            look([quote("the run lacks query "), query], f"{sides}\nwhere is_returned = 0")
         if any(choice["extra"] == "error" for choice in choices):
-            look([quote("the truth lacks query "), to.as_text("l.query")], f"{lists} as l{self._unjudged()}")
+            look([quote("the truth lacks query "), query], f"{sides}\nwhere is_judged = 0")
         if any(choice["empty_list"] == "error" for choice in choices) and self.sides["run"].lists:
-            look([quote("the run has an empty list for query "), query], f"{lists}\nwhere retrieved = 0")
+            look([quote("the run has an empty list for query "), query], f"{to.lists('')}\nwhere retrieved = 0")
         by_rank = self.sides["run"].value == "rank" and any(choice["ties"] in BY_INPUT for choice in choices)
         if by_rank:
             look(
