@@ -713,21 +713,20 @@ def _reads(text: str) -> set[str]:
 
 def _sorted(steps: Sequence[Step], body: str) -> list[Step]:
     """The steps that are read, each after those it reads."""
-    by_name = {step.name: step for step in steps}
-    out: dict[str, Step] = {}
-
-    def put(name: str, above: tuple[str, ...]) -> None:
-        if name in above:
-            raise ValueError(f"values of {', '.join(above)} need each other, which SQL cannot say")
-        if name in by_name and name not in out:
-            for read in (step.name for step in steps if step.name in _reads(by_name[name].body) - {name}):
-                put(read, (*above, name))
-            out[name] = by_name[name]
-
-    for step in steps:
-        if step.name in _reads(body):
-            put(step.name, ())
-    return list(out.values())
+    bodies = {step.name: step.body for step in steps}
+    waiting, found = _reads(body) & bodies.keys(), set[str]()
+    while waiting:
+        found |= waiting
+        waiting = set().union(*(_reads(bodies[name]) for name in waiting)) & bodies.keys() - found
+    left, out = [step for step in steps if step.name in found], list[Step]()
+    while left:
+        names = {step.name for step in left}
+        ready = next((step for step in left if not _reads(step.body) & names - {step.name}), None)
+        if ready is None:
+            raise ValueError(f"values of {', '.join(names)} need each other, which SQL cannot say")
+        left.remove(ready)
+        out.append(ready)
+    return out
 
 
 def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
