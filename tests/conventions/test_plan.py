@@ -20,6 +20,10 @@ ASKING = {
     "weights": ("ap", {"averaging": "weighted"}),
     "ratings": ("mae", {}),
     "other_means": ("ap", {"averaging": "geometric"}),
+    "agreement": ("kendall", {}),
+    "parts": ("f1@3", {"averaging": "parts"}),
+    "digits": ("ap", {"digits": 3}),
+    "float32": ("ap", {"score_precision": "float32"}),
 }
 FACTS = [one.name for one in fields(Feeding) if one.name != "otherwise"]
 
@@ -29,7 +33,7 @@ def test_each_fact_is_asked_for(fact):
     metric, choices = ASKING[fact]
     plans = make_plans(metric, "rankstone", choices)
     blind = Feeding(**{fact: "nobody saw it"}, otherwise="or look")
-    with pytest.raises(ValueError, match=r"^(ap|ndcg|err|r2|mae)\b.*; .*, or look \(nobody saw it\)$"):
+    with pytest.raises(ValueError, match=r"^(ap|ndcg|err|r2|mae|kendall|f1)\b.*; .*, or look \(nobody saw it\)$"):
         refuse_unknown(plans, blind)
     refuse_unknown(plans, Feeding())
 

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
+import rankstone as rs
 from rankstone.cli.commands import main
+
+duckdb = pytest.importorskip("duckdb")
 
 LISTS = "select userid, to_ordered_list(itemid, score, '-reverse') as rec from rec group by userid"
 
@@ -115,3 +118,45 @@ def test_errors(capsys, words, code, told):
     error = capsys.readouterr().err
     assert told in error
     assert "--hive" not in error
+
+
+# -- sql text and sql macros ---------------------------------------------------------------------------------
+
+
+def test_text(capsys):
+    """The command writes what `rs.sql.text` writes."""
+    words = "sql text -m ndcg@10 -m ap --dialect snowflake --truth t --run r --columns query=user_id truth.grade=rel"
+    assert main(words.split()) == 0
+    columns = {"truth": {"query": "user_id", "grade": "rel"}, "run": {"query": "user_id"}}
+    assert capsys.readouterr().out == rs.sql.text(["ndcg@10", "ap"], "t", "r", "snowflake", columns=columns) + "\n"
+
+
+def test_text_of_queries(tmp_path):
+    path = tmp_path / "a.sql"
+    words = f"sql text -m ndcg@5 --per-query --account --by market --ids text -s gain=exp2 -o {path}"
+    given = {"per_query": True, "account": True, "by": ["market"], "ids": "text", "gain": "exp2"}
+    assert main(words.split()) == 0
+    assert path.read_text() == rs.sql.text("ndcg@5", **given) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("sql text --dialect bigqueri", "did you mean 'bigquery'"),
+        ("sql text -m kendall", "kendall compares two orders"),
+        ("sql text -m rr -s ties=input", "rows of a table have no order"),
+        ("sql macros --format sql --dialect snowflake", "--format sql is for DuckDB"),
+    ],
+)
+def test_what_cannot_be_written(capsys, words, problem):
+    assert main(words.split()) in (1, 2)
+    assert problem in capsys.readouterr().err
+
+
+def test_macros(capsys):
+    assert main(["sql", "macros", "--dialect", "bigquery"]) == 0
+    assert "{% macro rankstone_ndcg(truth, run, k=none" in capsys.readouterr().out
+    assert main(["sql", "macros", "--format", "sql"]) == 0
+    with duckdb.connect() as connection:
+        connection.execute(capsys.readouterr().out)
+        assert connection.execute("select mrr([3, 1], [1], 2)").fetchall() == [(0.5,)]

@@ -204,7 +204,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
-    command = _command(commands, "sql", "run a query over the files in this folder, with our functions", _sql)
+    command = _command(commands, "sql", "run a query over files; sql text, sql macros: write SQL", _sql)
     command.add_argument(
         "query", metavar="QUERY", help="DuckDB's SQL, or a file of it; rec.csv is the table rec; - to read from stdin"
     )
@@ -255,7 +255,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, name: str, summary: str, function: Callable[..., None]) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+    listed = {} if " " in name else {"help": summary}  # what belongs to another command is told by that
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, description=f"{summary[0].upper()}{summary[1:]}.", **listed
+    )
     made.set_defaults(run_command=function, command=made)
     return made
 
