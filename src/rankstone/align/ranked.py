@@ -23,7 +23,7 @@ T = TypeVar("T")
 _FAR = 1 << 20  # ranks that are added up one by one
 
 
-class _NumPy(Functions):
+class NumPyFunctions(Functions):
     """The plain functions, straight from NumPy."""
 
     xp = np
@@ -43,10 +43,10 @@ class _NumPy(Functions):
             return base**exponent
 
 
-NUMPY: Functions = _NumPy()
+NUMPY: Functions = NumPyFunctions()
 
 
-class Ranked(_NumPy, Views):
+class Ranked(NumPyFunctions, Views):
     """Where the judged items landed: flat arrays sorted by query, then rank.
 
     An item is *placed* if it was judged and the run returned it. One entry a query: `retrieved` (how many items the run

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
-from rankstone.align.ranked import Bools, Floats
+from rankstone.align.ranked import Bools, Floats, NumPyFunctions
 from rankstone.align.ranking import Ratio
 from rankstone.answers.result import Account, Result, TieRange
 from rankstone.conventions.convention import Convention
@@ -106,8 +106,8 @@ def _digest(frame: Table) -> str:
     return f"xxhash64:{rows}:{hashes}"
 
 
-class _Elsewhere:
-    """Stands for rankings that stay on the cluster, however they are seen."""
+class _Elsewhere(NumPyFunctions):
+    """Stands for rankings that stay on the cluster, however they are seen; what comes of them is here."""
 
     @property
     def ranked(self) -> _Elsewhere:
