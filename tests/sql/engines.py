@@ -94,7 +94,7 @@ class Spark:
         return frame.columns, [tuple(row) for row in frame.collect()]
 
     def close(self) -> None:
-        if self.session.sparkContext._jsc.sc().isStopped():  # a page of the docs ends its session, which is this one
+        if self.session.sparkContext._jsc is None:  # stopped: a page of the docs ends its session, which is this one
             return
         for view in self.views:
             self.session.sql(f"drop view {view}")
