@@ -33,3 +33,10 @@ def _started() -> Iterator[Callable[[str], Engine]]:
 @pytest.fixture(params=MARKED)
 def engine(request: pytest.FixtureRequest, _started: Callable[[str], Engine]) -> Engine:
     return request.getfixturevalue("_spark_engine") if request.param == "spark" else _started(request.param)
+
+
+@pytest.fixture
+def quoted(engine: Engine) -> Callable[[str], str]:
+    """Quotes a name as the engine does."""
+    mark = "`" if engine.dialect == "spark" else '"'
+    return lambda name: mark + name.replace(mark, 2 * mark) + mark

@@ -16,12 +16,6 @@ OF_LISTS = [("a", ["x", "it's", ""], [1, -(2**53) - 1], [0.1, 1e300]), ("b", [],
 
 
 @pytest.fixture
-def quoted(engine):
-    mark = "`" if engine.dialect == "spark" else '"'
-    return lambda name: mark + name.replace(mark, 2 * mark) + mark
-
-
-@pytest.fixture
 def tables(engine):
     run = [("q1", "a", 1), ("q1", "b", 2), ("q1", "c", 3), ("q2", "a", 1), ("q2", "d", 2)]
     engine.create("run", {"query": "text", "item": "text", "place": "integer"}, run)

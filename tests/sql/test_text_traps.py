@@ -16,12 +16,6 @@ SMALL_RUN = {"q1": {"c": 3, "a": 2, "b": 1, "x": 1}, "q2": {"d": 5, "x": 3, "a":
 
 
 @pytest.fixture
-def quoted(engine):
-    mark = "`" if engine.dialect == "spark" else '"'
-    return lambda name: mark + name.replace(mark, 2 * mark) + mark
-
-
-@pytest.fixture
 def tables(engine):
     """`judgments` and `results`, of whole numbers."""
     truth, run = rows_of(SMALL, "grade"), rows_of(SMALL_RUN, "score")
@@ -328,3 +322,12 @@ def test_two_lists_for_a_query(engine, side):
         put(engine, name, {role: [*values, values[0]] if name == side else values for role, values in table.items()})
     with pytest.raises(Exception, match=r"two lists for query q1|appears twice"):
         engine.ask(text(engine, SOME, lists=True))
+
+
+def test_repeated_items_of_a_metric_without_ranks(engine):
+    """Which row counts goes by rank, also where the metric does not."""
+    truth = rows_of({"q1": {"a": 1, "b": 0}}, "grade")
+    run = {"query": ["q1", "q1", "q1"], "item": ["a", "a", "b"], "score": [0.25, 0.75, 0.5]}
+    put(engine, "judgments", truth)
+    put(engine, "results", run)
+    agree(engine, ["mae"], truth, run, duplicates="once")

@@ -7,7 +7,7 @@ ranking. What comes back is a tree; `rankstone.sql.statement` writes it down in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -61,6 +61,11 @@ class Expression:
     def number(self) -> float | None:
         """The number that it is, whatever the data."""
         return self.args[0] if self.op == "number" else None
+
+    @property
+    def parts(self) -> list[Expression]:
+        """The expressions that it is made of."""
+        return [arg for arg in self.args if isinstance(arg, Expression)]
 
     def __bool__(self) -> bool:
         raise TypeError("what a database computes is not known here; use ranking.where, minimum and maximum")
@@ -404,6 +409,22 @@ def at_rank(value: Expression, rank: int) -> float | None:
         return None if inside is None or steps is None else inside * steps
     parts = [at_rank(arg, rank) for arg in value.args] if value.op in _PLAIN else [None]
     return None if None in parts else _PLAIN[value.op](*parts)
+
+
+def outermost(values: Iterable[Expression], wanted: Callable[[Expression], bool]) -> list[Expression]:
+    """Of what some expressions are made of, what is wanted and stands in nothing else that is."""
+    found: dict[Expression, None] = {}
+
+    def look(value: Expression) -> None:
+        if wanted(value):
+            found[value] = None
+            return
+        for part in value.parts:
+            look(part)
+
+    for value in values:
+        look(value)
+    return list(found)
 
 
 def _counts_none(condition: Expression) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rankstone.align.query import Expression, Items, Tree
+from rankstone.align.query import Expression, Items, Tree, outermost
 from rankstone.align.ties import BY_INPUT
 from rankstone.sql.dialects import Dialect
 from rankstone.sql.expressions import Expressions
@@ -189,9 +189,8 @@ class Statement(Expressions):
         elif value.op == "highest grade":
             self._highest[value.args[0]] = None
             self.column(value.args[0], "grade")
-        for arg in value.args:
-            if isinstance(arg, Expression):
-                self.visit(arg)
+        for part in value.parts:
+            self.visit(part)
         if value.op == "carried":
             self.used(_of(value)).carried.append(value)
         elif value.op == "window":
@@ -205,7 +204,7 @@ class Statement(Expressions):
 
     def stage(self, value: Expression) -> int:
         """How many windows have to be there before a value of items can be."""
-        inside = max((self.stage(arg) for arg in value.args if isinstance(arg, Expression)), default=0)
+        inside = max(map(self.stage, value.parts), default=0)
         if value.op in ("carried", "spread"):
             return 0
         return inside + (value.op == "window")
@@ -406,7 +405,7 @@ class Statement(Expressions):
         side, how = self.truth, self.hows[items.suffix]
         grade = self.double(self._value(side)) if side.value else self.double("1")
         rows, item, position = self._opened(side)
-        columns = [f"{self.id_of(side.column('query'))} as query", f"{self.id_of(item)} as item", f"{grade} as grade"]
+        columns = [f"{self._query(side)} as query", f"{self.id_of(item)} as item", f"{grade} as grade"]
         ordered = "place" in used.columns or how.truth_duplicates == "first"
         if ordered:
             columns.append(f"{self.double(position)} as place")
@@ -452,7 +451,7 @@ class Statement(Expressions):
             score = self.double(
                 f"cast({self._value(side)} as {self.dialect.single})" if how.single else self._value(side)
             )
-        columns = [f"{self.id_of(side.column('query'))} as query", f"{self.id_of(item)} as item", f"{score} as score"]
+        columns = [f"{self._query(side)} as query", f"{self.id_of(item)} as item", f"{score} as score"]
         ordered = ["position"] if how.order in BY_INPUT else []
         if ordered or how.duplicates == "first":
             columns.append(f"{position} as position")
@@ -495,7 +494,7 @@ class Statement(Expressions):
     def _placed(self, items: Items, used: _Used) -> list[Step]:
         how, apart = self.hows[items.suffix], self._counts_ties(items.suffix)
         ranked, judged = (self.tree.items(what, items.suffix) for what in ("ranked", "judged"))
-        own = ["query", *(["item", "score", "item_rank"] if apart else ["item"] if how.duplicates == "once" else [])]
+        own = ["query", *(["item", "item_rank"] if apart or how.duplicates == "once" else []), *["score"] * apart]
         names = list(dict.fromkeys([*own, *used.columns, *used.judgements.values()]))
         truth = {"grade", "place", *used.judgements.values()}
         columns = [f"{'t' if name in truth else 'r'}.{name} as {name}" for name in names]
@@ -545,9 +544,7 @@ class Statement(Expressions):
             return
         # Some may be empty.
         every = self.step("returned_queries" + suffix)
-        yield Step(
-            every, "", f"select {self.id_of(self.run.column('query'))} as query\nfrom {self.source(self.run)} as t"
-        )
+        yield Step(every, "", f"select {self._query(self.run)} as query\nfrom {self.source(self.run)} as t")
         found = self.step("returned_counts" + suffix)
         yield Step(found, "", body)
         columns = ["l.query as query", f"coalesce(n.retrieved, {self.number(0.0)}) as retrieved", "1 as is_returned"]
@@ -599,21 +596,12 @@ class Statement(Expressions):
     def leaves(self, values: Iterable[Expression]) -> dict[Expression, None]:
         """The values of queries that expressions are made of."""
         found: dict[Expression, None] = {}
-
-        def look(value: Expression) -> None:
-            if value.op in ("aggregate", "of query"):
-                if not _of(value).whole:
-                    found[value] = None
-                elif value.op == "of query":
-                    own = self.tree.items("ranked", _of(value).suffix)
-                    found[self.tree.node("of query", value.args[0], kind="query", items=own)] = None
-                return
-            for arg in value.args:
-                if isinstance(arg, Expression):
-                    look(arg)
-
-        for value in values:
-            look(value)
+        for value in outermost(values, lambda value: value.op in ("aggregate", "of query")):
+            if not _of(value).whole:
+                found[value] = None
+            elif value.op == "of query":
+                own = self.tree.items("ranked", _of(value).suffix)
+                found[self.tree.node("of query", value.args[0], kind="query", items=own)] = None
         return found
 
 
@@ -690,8 +678,7 @@ def _judges(value: Expression) -> bool:
         return bool(value.args[0] == "grade")
     if value.op in ("window", "aggregate", "of query", "spread", "carried"):
         return False
-    inside = [arg for arg in value.args if isinstance(arg, Expression)]
-    return all(map(_judges, inside)) and (bool(inside) or value.op in ("number", "null", "parameter"))
+    return all(map(_judges, value.parts)) and (bool(value.parts) or value.op in ("number", "null", "parameter"))
 
 
 def select(columns: Sequence[str], indent: int = 2) -> str:

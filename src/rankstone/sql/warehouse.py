@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from rankstone.align.query import HUGE, Expression, Fault, Query, Tree
+from rankstone.align.query import HUGE, Expression, Fault, Query, Tree, outermost
 from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT, COUNTED
 from rankstone.answers.definition import definition_of
@@ -99,7 +100,8 @@ def written(
     head = [said[0].origin, ""]
     for definition, name in zip(said, writing.names.values(), strict=True):
         text = " ".join("; ".join([definition.formula, *definition.rules, *definition.edge_cases]).split())
-        head += _wrapped(f"{name}: {text}" if name == definition.metric else f"{name}, {definition.metric}: {text}")
+        called = name if name == definition.metric else f"{name}, {definition.metric}"
+        head += textwrap.wrap(f"{called}: {text}", 116, subsequent_indent="  ")
     return writing.text(head, per_query=per_query, account=account)
 
 
@@ -116,12 +118,6 @@ def feeding_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> F
         float32="" if to.single or sides["run"].value != "score" else f"{to.name} has no such numbers",
         otherwise="or use rs.evaluate",
     )
-
-
-def _wrapped(line: str, width: int = 116) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(line, width, subsequent_indent="  ")
 
 
 class Found(NamedTuple):
@@ -476,24 +472,11 @@ class _Writing:
 
 def _is_of_all(condition: Expression) -> bool:
     """Is a condition one of all queries together."""
-    inside = [arg for arg in condition.args if isinstance(arg, Expression)]
     whole = condition.items is not None and condition.items.whole
-    return condition.kind == "mean" or whole or any(map(_is_of_all, inside))
+    return condition.kind == "mean" or whole or any(map(_is_of_all, condition.parts))
 
 
 def _inside(means: Iterable[Expression]) -> list[Expression]:
     """What sums over queries are of."""
-    found: dict[Expression, None] = {}
-
-    def look(value: Expression) -> None:
-        if value.op in ("total", "average", "count"):
-            if value.args[0].number is None:
-                found[value.args[0]] = None
-            return
-        for arg in value.args:
-            if isinstance(arg, Expression):
-                look(arg)
-
-    for mean in means:
-        look(mean)
-    return list(found)
+    sums = outermost(means, lambda value: value.op in ("total", "average", "count"))
+    return list(dict.fromkeys(value.args[0] for value in sums if value.args[0].number is None))
