@@ -21,6 +21,7 @@ if _typing.TYPE_CHECKING:
     from rankstone import spark as spark
     from rankstone import split as split
     from rankstone import sql as sql
+    from rankstone import statistics as statistics
     from rankstone.answers.confusion import Confusion, confusion
     from rankstone.answers.curve import roc_curve
     from rankstone.answers.definition import Definition, define
@@ -58,7 +59,7 @@ _LATER = {
     "read_truth": "inputs.files",
     "roc_curve": "answers.curve",
 }
-_DOORS = ("arrays", "integrations", "spark", "split", "sql")  # some need a library of their own
+_DOORS = ("arrays", "integrations", "spark", "split", "sql", "statistics")  # some need a library of their own
 
 
 def __getattr__(name: str) -> _typing.Any:

@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "rankstone"
 # A room may use itself and what stands before it. Doors are what users type by name.
-ROOMS = ("errors", "version", "inputs", "align", "metrics", "conventions", "measure", "answers", "typing")
+ROOMS = ("errors", "version", "inputs", "align", "metrics", "conventions", "measure", "statistics", "answers", "typing")
 DOORS = ("arrays", "sql", "spark", "split", "trec_eval", "integrations", "compat", "cli", "")
 # Against the order of the rooms, each with its reason.
 BACK = {
