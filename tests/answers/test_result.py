@@ -346,11 +346,29 @@ def test_groups_of_what_was_read(tmp_path, metric, choices):
         assert found[group] == pytest.approx(means)
 
 
-@pytest.mark.parametrize("choices", [{"averaging": "micro"}, {"undefined": "nan"}])
-def test_groups_that_a_file_does_not_tell(tmp_path, choices):
-    rs.evaluate(TRUTH, RUN, "ap", **choices).write(tmp_path / "a.json")
-    with pytest.raises(ValueError, match="ap: the file does not hold all that means of groups are made of"):
-        rs.read_result(tmp_path / "a.json").by({"q": 1, "r": 1, "s": 2, "t": 2})
+@pytest.mark.parametrize(
+    "choices",
+    [{"averaging": name} for name in ("micro", "macro", "sum", "geometric", "parts")]
+    + [{"undefined": "nan"}, {"weights": {"q": 3, "r": 1, "s": 2, "t": 1}}],
+)
+@pytest.mark.parametrize("name", ["a.json", "a.parquet"])
+def test_groups_of_a_file(tmp_path, choices, name):
+    metric = "f1" if choices.get("averaging") == "parts" else "ap"
+    result = rs.evaluate(TRUTH, RUN, metric, **choices)
+    result.write(tmp_path / name)
+    saved, groups = rs.read_result(tmp_path / name), {"q": 1, "r": 2, "s": 1, "t": 2}
+    for group, means in result.by(groups).items():
+        assert saved.by(groups)[group] == pytest.approx(means, nan_ok=True)
+    one, two = result.shares(metric), saved.shares(metric)
+    for field in ("top", "bottom", "kept"):
+        np.testing.assert_array_equal(getattr(one, field), getattr(two, field))
+    assert [one.mean(), two.mean()] == pytest.approx([result[metric]] * 2, nan_ok=True)
+
+
+def test_groups_that_a_file_does_not_tell(tmp_path):
+    rs.evaluate(TRUTH, TRUTH, "mae", averaging="one_list").write(tmp_path / "a.json")
+    with pytest.raises(ValueError, match="averaging='one_list' is no mean of queries' values"):
+        rs.read_result(tmp_path / "a.json").by({"q": 1, "r": 2, "s": 1, "t": 1})
 
 
 def test_compare(result):

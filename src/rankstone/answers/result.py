@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import NUMPY, Bools, Floats, Ints, Ranked
+from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ranking import Ratio
 from rankstone.answers.definition import Definition, Plain, definition_of, summarize
 from rankstone.answers.table import DataPage, Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import make_plan
+from rankstone.conventions.plan import Plan, make_plan
 from rankstone.inputs.source import Align, Aligned
-from rankstone.measure.sums import Measured, Outcome, mean_from, range_of, span, sums_of
+from rankstone.measure.sums import (
+    Measured,
+    Outcome,
+    Shares,
+    finish_of,
+    mean_from,
+    range_of,
+    shares_of,
+    span,
+    sums_of,
+)
 from rankstone.measure.values import view_for, without_pairs
 from rankstone.metrics.registry import ByName, Metric, parse, parse_one
 from rankstone.version import __version__
@@ -76,6 +86,10 @@ class Means(Page, Sheet, Mapping[str, float]):
     @abstractmethod
     def per_query(self) -> Mapping[str, Floats]:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
+
+    @abstractmethod
+    def shares(self, metric: str | Metric) -> Shares:
+        """What each query adds to the two sums of a mean, in the order of `queries`."""
 
     @property
     @abstractmethod
@@ -137,11 +151,11 @@ class Means(Page, Sheet, Mapping[str, float]):
         members: dict[Any, Bools] = {}
         for at, label in enumerate(labels):
             members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
-        return {label: self._means_of(inside) for label, inside in members.items()}
+        return {group: {label: self._mean_of(label, inside) for label in self} for group, inside in members.items()}
 
     @abstractmethod
-    def _means_of(self, inside: Bools) -> dict[str, float]:
-        """The means of some of the queries."""
+    def _mean_of(self, label: str, inside: Bools) -> float:
+        """The mean of some of the queries."""
 
     # -- tables ----------------------------------------------------------------------------------------------
 
@@ -314,6 +328,13 @@ class Result(Means):
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
         return _PerQuery(self, lambda label: self._outcomes[label].values)
 
+    def shares(self, metric: str | Metric) -> Shares:
+        """What each query adds to the two sums of a mean, in the order of `queries`."""
+        outcome = self._outcomes[self._label(metric)]
+        _refuse_pooled(outcome.plan)
+        found = self._measured(outcome)
+        return Shares(outcome.plan, outcome.ratio.finish, *shares_of(outcome.plan, found, self._weights))
+
     def ratio(self, metric: str | Metric) -> Ratio:
         """What each query earned and could have earned."""
         return self._outcomes[self._label(metric)].ratio
@@ -375,13 +396,18 @@ class Result(Means):
             out[label] = (*span([outcome.mean, *ends]), found.moved)
         return out
 
-    def _means_of(self, inside: Bools) -> dict[str, float]:
-        weights = None if self._weights is None else self._weights[inside]
-        parts = {align: aligned.ranked.only(inside) for align, aligned in self._aligned.items()}
-        return {
-            name: _mean_within(outcome, parts[outcome.plan.align], inside, weights)
-            for name, outcome in self._outcomes.items()
-        }
+    def _measured(self, outcome: Outcome) -> Measured:
+        ranked = view_for(outcome.plan, self._aligned[outcome.plan.align].ranked)
+        return Measured(ranked, outcome.ratio, outcome.values, outcome.counted)
+
+    def _mean_of(self, label: str, inside: Bools) -> float:
+        outcome = self._outcomes[label]
+        if outcome.plan.choices["averaging"] != "one_list":
+            return self.shares(label).only(inside).mean()
+        ranked = self._aligned[outcome.plan.align].ranked.only(inside)
+        counted = None if outcome.counted is None else outcome.counted[inside]
+        found = Measured(view_for(outcome.plan, ranked), outcome.ratio.only(inside), outcome.values[inside], counted)
+        return mean_from(outcome.plan, sums_of(outcome.plan, found, None), outcome.ratio.finish)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
@@ -397,7 +423,18 @@ class Result(Means):
             "remarks": self.remarks(),
             "queries": list(self.queries),
             "per_query": {label: outcome.values.tolist() for label, outcome in self._outcomes.items()},
+            "shares": {label: shares for label in self if (shares := self._told_shares(label))},
         }
+
+    def _told_shares(self, label: str) -> dict[str, Any] | None:
+        """The shares that the values of the queries do not tell."""
+        if self._outcomes[label].plan.choices["averaging"] == "one_list":
+            return None
+        shares = self.shares(label)
+        told = _plain_shares(self._outcomes[label].values)
+        if all(map(np.array_equal, (shares.top, shares.bottom, shares.kept), told)):
+            return None
+        return {name: getattr(shares, name).tolist() for name in ("top", "bottom", "kept")}
 
     def remarks(self) -> list[str]:
         """What a reader of the means should know: the convention, and what happened to the queries."""
@@ -430,14 +467,9 @@ class Result(Means):
         return self
 
 
-def _mean_within(outcome: Outcome, ranked: Ranked, inside: Bools, weights: Floats | None) -> float:
-    """The mean of some queries' values, as they are: a metric may look at all queries, as for the highest grade."""
-    counted = None if outcome.counted is None else outcome.counted[inside]
-    found = Measured(view_for(outcome.plan, ranked), outcome.ratio.only(inside), outcome.values[inside], counted)
-    return mean_from(outcome.plan, sums_of(outcome.plan, found, weights), outcome.ratio.finish)
-
-
-_OF_VALUES = ("macro", "sum", "geometric")  # means that the values of the queries are enough for
+def _refuse_pooled(plan: Plan) -> None:
+    if plan.choices["averaging"] == "one_list":
+        raise ValueError(f"{plan.label}: averaging='one_list' is no mean of queries' values")
 
 
 class Saved(Means):
@@ -485,20 +517,34 @@ class Saved(Means):
         """Plain data, as it was read."""
         return dict(self._data)
 
-    def _means_of(self, inside: Bools) -> dict[str, float]:
-        return {label: self._mean_of(label, inside) for label in self}
+    def shares(self, metric: str | Metric) -> Shares:
+        label = self._label(metric)
+        plan = self._plan(label)
+        _refuse_pooled(plan)
+        saved = self._data["shares"].get(label)
+        if saved is None:
+            return Shares(plan, finish_of(plan), *_plain_shares(self.per_query[label]))
+        top, bottom = (np.array(list(map(_float, saved[name]))) for name in ("top", "bottom"))
+        return Shares(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
+
+    def _plan(self, label: str) -> Plan:
+        metric = parse_one(label)
+        made = {name: _hashable(value) for name, value in self.definitions[label].choices.items()}
+        return make_plan(metric, {name: made[name] for name in metric.declaration.defaults}, made)
 
     def _mean_of(self, label: str, inside: Bools) -> float:
-        metric, made = parse_one(label), self.definitions[label].choices
-        plan = make_plan(metric, {name: made[name] for name in metric.declaration.defaults}, made)
-        values = self.per_query[label]
-        counted = ~np.isnan(values)
-        unclear = not counted.all() and "nan" in (made["undefined"], made["no_relevant"], made["both_empty"])
-        if made["averaging"] not in _OF_VALUES or unclear:
-            raise ValueError(f"{label}: the file does not hold all that means of groups are made of; evaluate again")
-        nothing = Ratio(values, values)
-        found = Measured(NUMPY, nothing, values[inside], counted[inside])  # type: ignore[arg-type]
-        return mean_from(plan, sums_of(plan, found, None), None)
+        return self.shares(label).only(inside).mean()
+
+
+def _plain_shares(values: Floats) -> tuple[Floats, Floats, Bools]:
+    """The shares of a plain mean: each query adds its value."""
+    kept = ~np.isnan(values)
+    return np.where(kept, values, 0.0), kept.astype(float), kept
+
+
+def _hashable(value: Any) -> Any:
+    """A choice as it was made, where JSON has a list."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _float(value: float | str | None) -> float:

@@ -27,7 +27,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.saved import Saved, refuse_other, settings_of
-from rankstone.measure.sums import ExactSum, Sums, mean_from, measure, shares_of
+from rankstone.measure.sums import ExactSum, Sums, finish_of, mean_from, measure, shares_of
 from rankstone.measure.times import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Online(Saved):
         named = find_convention(convention).with_choices(**choices)
         refuse_unknown(asked, SERVED)
         self._plans = tuple(map(by_query, asked))
-        self._finish = [measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish for plan in self._plans]
+        self._finish = list(map(finish_of, self._plans))
         self.half_life = None if half_life is None else read_span("half_life", half_life)
         endless = math.inf if self.half_life is None else _HALF_LIVES * self.half_life
         self.window = endless if window is None else read_span("window", window, endless=True)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ranked
+from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Finish, Ratio, V, Values
 from rankstone.conventions.plan import Plan
+from rankstone.inputs.dicts import Dicts
 from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
@@ -121,14 +122,69 @@ def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Valu
     return values, None
 
 
-def shares_of(plan: Plan, found: Measured) -> tuple[Floats, Floats, Bools]:
+def shares_of(plan: Plan, found: Measured, weights: Floats | None = None) -> tuple[Floats, Floats, Bools]:
     """What each query adds to the two sums of the mean, and whether it does."""
     kept = np.ones(len(found.values), dtype=bool) if found.counted is None else found.counted
-    sums = sums_of(plan, found, None, np.asarray)
+    sums = sums_of(plan, found, weights, np.asarray)
     shares = np.zeros((2, len(kept)))
     shares[0, kept] = sums.top
     shares[1, kept] = sums.bottom if isinstance(sums.bottom, np.ndarray) else 1.0
     return shares[0], shares[1], kept
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shares:
+    """What each query adds to the two sums of a mean, and whether it does: all that the mean of any of them needs."""
+
+    plan: Plan
+    finish: Finish | None
+    top: Floats
+    bottom: Floats
+    kept: Bools
+
+    def only(self, inside: Bools | Ints) -> Shares:
+        """Those of some queries, or of all in another order."""
+        return Shares(self.plan, self.finish, self.top[inside], self.bottom[inside], self.kept[inside])
+
+    def mean(self) -> float:
+        """The mean of these queries."""
+        top, bottom = self.top[self.kept], self.bottom[self.kept]
+        return mean_from(self.plan, Sums(_total(top), _total(bottom), len(top)), self.finish)
+
+    def influence(self) -> Floats:
+        """Values whose mean is the mean, one a query that counts; of a geometric mean its logarithm.
+
+        What the mean would be if there were ever more queries like this one, to the first order (Deng, Knoblich and
+        Lu 2018 on ratios).
+        """
+        averaging, n = self.plan.choices["averaging"], int(np.count_nonzero(self.kept))
+        top, bottom = self.top[self.kept], self.bottom[self.kept]
+        if averaging in ("macro", "geometric"):
+            return top
+        if averaging == "sum":
+            return top * n
+        means = _total(top) / n, _total(bottom) / n
+
+        def mean(top: float, bottom: float) -> float:
+            return float(mean_from(self.plan, Sums(top * n, bottom * n, n), self.finish))
+
+        if averaging != "parts" and self.finish is None:  # a ratio, whose slopes are known
+            slopes = (1 / means[1], -means[0] / means[1] ** 2) if means[1] else (0.0, 0.0)
+        else:
+            slopes = _slope(lambda x: mean(x, means[1]), means[0]), _slope(lambda x: mean(means[0], x), means[1])
+        return mean(*means) + slopes[0] * (top - means[0]) + slopes[1] * (bottom - means[1])
+
+
+def _slope(function: Callable[[float], float], x: float) -> float:
+    """How fast a function grows, by differences of the fourth order."""
+    step = 1e-3 * (abs(x) or 1.0)
+    near, far = (function(x + at * step) - function(x - at * step) for at in (1, 2))
+    return (8 * near - far) / (12 * step)
+
+
+def finish_of(plan: Plan) -> Finish | None:
+    """What is applied after the division, as the metric says of no queries at all."""
+    return measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
 
 
 def one_list(plan: Plan, ranked: Ranked) -> Ranked:
