@@ -6,9 +6,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.ranked import Floats
+from rankstone.statistics.checks import cluster_numbers, finite
 
 
 class Student(NamedTuple):
@@ -54,13 +56,13 @@ class Student(NamedTuple):
         return self.mean - half, self.mean + half
 
 
-def student(values: Floats, clusters: Ints | None = None, population: int | None = None) -> Student:
+def student(values: ArrayLike, clusters: ArrayLike | None = None, population: int | None = None) -> Student:
     """The mean of values, or of each column of a matrix of them, one row a query.
 
-    clusters: a number from 0 for each query; queries of one cluster are not independent, so the error is that of the
+    clusters: a label for each query; queries of one cluster are not independent, so the error is that of the
     clusters' sums. population: how many queries there are in all, if these are a sample of a finite number.
     """
-    values = np.asarray(values, dtype=float)
+    values = finite(values, "values", (1, 2))
     n = len(values)
     if n == 0:
         raise ValueError("there is no query to average over")
@@ -68,9 +70,10 @@ def student(values: Floats, clusters: Ints | None = None, population: int | None
     rest = values - mean
     units = n
     if clusters is not None:
-        units = int(clusters.max()) + 1
+        numbers = cluster_numbers(clusters, n)
+        units = int(numbers.max()) + 1
         sums = np.zeros((units, *values.shape[1:]))
-        np.add.at(sums, clusters, rest)
+        np.add.at(sums, numbers, rest)
         rest = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(np.einsum("i...,i...->...", rest, rest) * units / (units - 1)) / n if units > 1 else mean * 0.0

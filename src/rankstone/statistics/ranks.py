@@ -1,0 +1,261 @@
+"""Tests that need an order only: Wilcoxon's, the sign test, McNemar's, Friedman's with Nemenyi's, and Kendall's tau."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import bdtr, chdtrc, ndtr
+
+from rankstone.align.ranked import Floats, Ints
+from rankstone.statistics.checks import choice, differences, layout, paired
+from rankstone.statistics.intervals import share
+from rankstone.statistics.power import ALTERNATIVES
+
+EXACT_BY_ITSELF = 200  # sign patterns of so many ranks are counted in milliseconds
+EXACT_AT_MOST = 2000  # takes seconds, and eight times as long for twice as many
+NOISE = 1e-12  # of the largest difference: 0.3 - 0.2 and 0.2 - 0.1 are the same
+
+
+class Wilcoxon(NamedTuple):
+    """Wilcoxon's signed ranks: the smaller rank sum, that of the positive differences, and what follows from them.
+
+    p is that of the alternative asked for; greater and less are the one-sided ones. sizes: how many different sizes the
+    differences have, 0 among them.
+    """
+
+    statistic: float
+    v: float
+    z: float
+    p: float
+    greater: float
+    less: float
+    sizes: int
+    exact: bool
+
+
+class Sign(NamedTuple):
+    """Wins, ties and losses; m is half of wins less losses; share is that of wins among both, with its interval."""
+
+    wins: int
+    ties: int
+    losses: int
+    m: float
+    p: float
+    greater: float
+    less: float
+    share: float
+    low: float
+    high: float
+
+
+class McNemar(NamedTuple):
+    """Queries counted in a table: a row for hits of the first run and one for misses, columns the same for the second."""
+
+    table: Ints
+    p: float
+    corrected: float
+    p_corrected: float
+    statistic: float
+    p_chi2: float
+
+
+class Friedman(NamedTuple):
+    """Friedman's statistic, its p, and the mean rank of each run, where 1 is the best."""
+
+    statistic: float
+    p: float
+    mean_ranks: Floats
+
+
+class Nemenyi(NamedTuple):
+    """Pairs of runs by their column, the differences of their mean ranks (second less first), and p."""
+
+    pairs: Ints
+    differences: Floats
+    p: Floats
+
+
+class Kendall(NamedTuple):
+    """Kendall's tau-b and its two-sided p."""
+
+    tau: float
+    p: float
+
+
+def _sizes(difference: Floats) -> Ints:
+    """A number for each size of difference, rising, 0 for none. Sizes that lie together as near as noise are one."""
+    size = np.concatenate(([0.0], np.abs(difference)))
+    order = np.argsort(size)
+    gaps = np.diff(size[order]) > NOISE * size.max()
+    numbers = np.empty(size.size, dtype=np.int64)
+    numbers[order] = np.concatenate(([0], np.cumsum(gaps)))
+    return numbers[1:]
+
+
+def _patterns(ranks: Floats) -> Floats:
+    """How often each sum of ranks comes up if each has a coin of its own; ranks are whole or half, sums doubled."""
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    shares = np.zeros(int(doubled.sum()) + 1)
+    shares[0] = 1.0
+    top = 1
+    for rank in np.sort(doubled):
+        shares[rank : top + rank] += shares[:top]
+        top += int(rank)
+        shares[:top] *= 0.5
+    return shares
+
+
+def wilcoxon(
+    difference: ArrayLike,
+    *,
+    zeros: str = "wilcox",
+    correction: bool = False,
+    method: str = "auto",
+    alternative: str = "two-sided",
+) -> Wilcoxon:
+    """Wilcoxon's signed-rank test (1945): are the differences symmetric about 0. It is no test of the mean.
+
+    zeros: "wilcox" leaves differences of 0 out, "pratt" (Pratt 1959) ranks them and leaves them out afterwards,
+    "zsplit" gives half of their ranks to each side. Sizes that differ by rounding only are tied. method: "exact" counts
+    all patterns of signs, also with ties, "asymptotic" is the normal approximation, "auto" is exact up to 200
+    differences that are not 0. correction: for continuity, of the approximation. p is 1 if nothing differs.
+
+    >>> wilcoxon([1.1, -0.4, 2.3, 0.9, -1.7, 3.1, 0.2, 1.6]).p
+    0.1953125
+    """
+    choice(zeros, "zeros", ("wilcox", "pratt", "zsplit"))
+    choice(method, "method", ("auto", "exact", "asymptotic"))
+    choice(alternative, "alternative", ALTERNATIVES)
+    array = differences(difference)
+    numbers = _sizes(array)
+    sizes = int(np.unique(numbers).size)
+    if zeros == "wilcox":
+        array, numbers = array[numbers > 0], numbers[numbers > 0]
+    counts = np.bincount(numbers, minlength=1)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
+    moves = numbers > 0
+    half = float(ranks[~moves].sum()) / 2 if zeros == "zsplit" else 0.0
+    v, opposite = float(ranks[moves & (array > 0)].sum()), float(ranks[moves & (array < 0)].sum())
+    statistic = min(v, opposite) + half
+    n = int(moves.sum())
+    exact = method == "exact" or (method == "auto" and n <= EXACT_BY_ITSELF)
+    if n == 0:
+        return Wilcoxon(statistic, v + half, math.nan, 1.0, 1.0, 1.0, sizes, exact)
+
+    used = ranks if zeros == "zsplit" else ranks[moves]
+    error = math.sqrt(float((used**2).sum())) / 2
+    distance = (v - opposite) / 2
+    off = 0.5 if correction and not exact else 0.0
+    z = math.copysign(abs(distance) - off, distance) / error if distance else 0.0
+    if exact:
+        if n > EXACT_AT_MOST:
+            raise ValueError(f"method='exact' is for at most {EXACT_AT_MOST} differences that are not 0; there are {n}")
+        shares = _patterns(ranks[moves])
+        at = round(2 * v)
+        greater, less = float(shares[at:].sum()), float(shares[: at + 1].sum())
+        both = 2 * min(greater, less)
+    else:
+        greater, less = float(ndtr(-(distance - off) / error)), float(ndtr((distance + off) / error))
+        both = 2 * float(ndtr(-abs(z)))
+    p = {"two-sided": min(1.0, both), "greater": min(1.0, greater), "less": min(1.0, less)}[alternative]
+    return Wilcoxon(statistic, v + half, z, p, min(1.0, greater), min(1.0, less), sizes, exact)
+
+
+def sign(difference: ArrayLike, confidence: float = 0.95) -> Sign:
+    """The sign test (Arbuthnot 1710): do more queries win than lose. Ties are left out.
+
+    The interval is that of the share of wins among wins and losses, exact (Clopper and Pearson 1934).
+
+    >>> sign([0.5, 0.25, 0.0, -0.125]).wins
+    2
+    """
+    array = differences(difference)
+    wins, losses = int((array > 0).sum()), int((array < 0).sum())
+    n = wins + losses
+    ties = array.size - n
+    interval = share(wins, n, confidence, "exact") if n else None
+    greater, less = float(bdtr(losses, n, 0.5)), float(bdtr(wins, n, 0.5))
+    return Sign(
+        wins,
+        ties,
+        losses,
+        (wins - losses) / 2,
+        min(1.0, 2 * min(greater, less)),
+        greater,
+        less,
+        wins / n if n else math.nan,
+        float(interval.low) if interval else 0.0,
+        float(interval.high) if interval else 1.0,
+    )
+
+
+def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
+    """McNemar's test (1947): do two runs hit on equally many queries. Values are 0 or 1.
+
+    p is exact, and the same as that of the sign test; p_corrected and p_chi2 are of the chi-squared approximation with
+    and without a correction for continuity.
+    """
+    one, two = paired(first, second)
+    for name, array in (("first", one), ("second", two)):
+        wrong = np.flatnonzero((array != 0) & (array != 1))
+        if wrong.size:
+            raise ValueError(f"{name}[{wrong[0]}] is {array[wrong[0]]}, not 0 or 1")
+    signs = sign(two - one)
+    hits = np.bincount((2 * (1 - one) + (1 - two)).astype(np.int64), minlength=4).reshape(2, 2)
+    apart, n = abs(signs.wins - signs.losses), signs.wins + signs.losses
+    corrected = max(apart - 1, 0) ** 2 / n if n else 0.0
+    plain = apart**2 / n if n else 0.0
+    return McNemar(hits, signs.p, corrected, float(chdtrc(1, corrected)), plain, float(chdtrc(1, plain)))
+
+
+def _ranks_of_runs(scores: Floats) -> Floats:
+    """The rank of each run within each query, 1 for the largest score; tied ones share the mean of their ranks."""
+    ranks = np.empty_like(scores)
+    for column in range(scores.shape[1]):
+        one = scores[:, column : column + 1]
+        ranks[:, column] = (scores > one).sum(axis=1) + ((scores == one).sum(axis=1) + 1) / 2
+    return ranks
+
+
+def friedman(scores: ArrayLike) -> Friedman:
+    """Friedman's test (1937): are the ranks of the runs, query by query, more than chance. One row a query.
+
+    With the correction for ties. p is 1 if all runs are tied on every query.
+    """
+    ranks = _ranks_of_runs(layout(scores))
+    n, k = ranks.shape
+    middle = (k + 1) / 2
+    sums = ranks.sum(axis=0)
+    spread = float(((ranks - middle) ** 2).sum())
+    statistic = (k - 1) * float(((sums - n * middle) ** 2).sum()) / spread if spread else 0.0
+    return Friedman(statistic, float(chdtrc(k - 1, statistic)), sums / n)
+
+
+def nemenyi(scores: ArrayLike) -> Nemenyi:
+    """Nemenyi's test (1963): which pairs of runs differ in their mean rank, after Friedman's. One row a query."""
+    from scipy.stats import studentized_range  # slow to import
+
+    array = layout(scores)
+    n, k = array.shape
+    means = friedman(array).mean_ranks
+    pairs = np.stack(np.triu_indices(k, 1), axis=1)
+    apart = means[pairs[:, 1]] - means[pairs[:, 0]]
+    q = np.abs(apart) / math.sqrt(k * (k + 1) / (12 * n))
+    return Nemenyi(pairs, apart, np.clip(studentized_range.sf(q, k, math.inf), 0.0, 1.0))
+
+
+def kendall(x: ArrayLike, y: ArrayLike) -> Kendall:
+    """Kendall's tau-b (1945): do two lists of values, say of two metrics for the same runs, have the same order.
+
+    p is exact for few values without ties. Both are NaN if all values of a list are equal, or there are less than 2.
+    """
+    from scipy.stats import kendalltau  # slow to import
+
+    one, two = paired(x, y, ("x", "y"))
+    if one.size < 2:
+        return Kendall(math.nan, math.nan)
+    answer = kendalltau(one, two)
+    return Kendall(float(answer.statistic), float(answer.pvalue))
