@@ -1,5 +1,6 @@
 """Statistics of paired samples: values of queries in, answers out. `rs.compare` is made of these."""
 
+from rankstone.statistics.flips import Flips, flips
 from rankstone.statistics.student import Student, student
 
-__all__ = ["Student", "student"]
+__all__ = ["Flips", "Student", "flips", "student"]
