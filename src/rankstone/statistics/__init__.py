@@ -2,6 +2,7 @@
 
 from rankstone.statistics.adjust import adjust
 from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction
+from rankstone.statistics.flips import Flips, flips
 from rankstone.statistics.intervals import Interval, bootstrap, share, skewed
 from rankstone.statistics.power import (
     Needed,
@@ -32,6 +33,7 @@ from rankstone.statistics.tukey import Tukey, tukey
 
 __all__ = [
     "Effect",
+    "Flips",
     "Friedman",
     "Interval",
     "Jackknife",
@@ -49,6 +51,7 @@ __all__ = [
     "detectable",
     "detectable_noncentrality",
     "effect",
+    "flips",
     "friedman",
     "hedges_correction",
     "influence",

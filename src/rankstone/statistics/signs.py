@@ -1,0 +1,159 @@
+"""Random signs, one a query, and columns as whole numbers, so that signed sums are the same in any order of adding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankstone.align.ranked import Bools, Floats, Ints
+
+Singles = NDArray[np.float32]
+T = TypeVar("T")
+Real = TypeVar("Real", np.float32, np.float64)
+
+TIE = 1e-9  # of the sum of the sizes of the differences: sums nearer than this are equal
+CHUNK = 4096  # flips of one job; a multiple of 4, for Philox gives four words a step
+_CELLS = 1 << 19  # signs at a time: small enough for a processor's cache
+_DEEP, _WIDE, _TILE = 128, 64, 1 << 18  # queries and columns of a tile, and its products; see `product`
+_SMALL = 1 << 22  # products for which a second thread costs more than it gains
+_NOTHING = 1e-12  # of the largest difference: what is left where equal values were added in another order
+
+# Whole numbers whose sizes add up to this are exact in float64, and after division by COARSE in float32,
+# with room for rounding.
+_WHOLE = float(2**53 - 2**44)
+COARSE = float(2**29)
+_MOST_COARSE = 1 << 15  # queries: the room for rounding in float32
+
+# Row i holds the signs that the bits of byte i stand for.
+_EIGHT: Singles = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
+
+
+class Signs:
+    """`count` flips of `width` signs: drawn by number, so that flip i is the same in whatever chunk, or given."""
+
+    def __init__(self, count: int, width: int, seed: int, given: Singles | None = None) -> None:
+        self.count, self.width, self._given = count, width, given
+        self._tiles = max(1, -(-width // _DEEP))
+        # In tiles of equal size and in whole bytes; the signs after `width` are to be multiplied by zeros.
+        self.padded = max(1, -(-width // (8 * self._tiles))) * 8 * self._tiles
+        self._words = -(-self.padded // 64)
+        self._key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+
+    def blocks(self, start: int, stop: int) -> Iterator[Singles]:
+        """The flips from `start` to `stop` as rows of 1 and -1; the next block overwrites the one before."""
+        size = max(1, _CELLS // self.padded)
+        if self._given is not None:
+            out = np.ones((min(size, stop - start), self.padded), dtype=np.float32)
+            for first in range(start, stop, size):
+                block = out[: min(size, stop - first)]
+                block[:, : self.width] = self._given[first : first + len(block)]
+                yield block
+            return
+        generator = np.random.Philox(counter=start * self._words // 4, key=self._key)
+        eights = np.empty((min(size, stop - start), self.padded // 8, 8), dtype=np.float32)
+        for first in range(start, stop, size):
+            rows = min(size, stop - first)
+            words = np.asarray(generator.random_raw(rows * self._words), dtype="<u8")
+            octets = words.view(np.uint8).reshape(rows, -1)[:, : self.padded // 8]
+            np.take(_EIGHT, octets, axis=0, out=eights[:rows], mode="clip")
+            yield eights[:rows].reshape(rows, -1)
+
+    def product(self, block: NDArray[Real], columns: NDArray[Real]) -> NDArray[Real]:
+        """`block @ columns` for whole numbers, in tiles that a BLAS takes with one thread.
+
+        Its own threads wait for each other in every product, which takes many times as long where a core is busy.
+        """
+        deep, count = self.padded // self._tiles, len(block)
+        found = np.empty((count, columns.shape[1]), dtype=columns.dtype)
+        for left in range(0, columns.shape[1], _WIDE):
+            right = columns[:, left : left + _WIDE].reshape(self._tiles, 1, deep, -1)
+            high = min(count, max(1, _TILE // (deep * right.shape[3])))
+            even = count - count % high
+            for start, stop, rows in ((0, even, high), (even, count, count - even)):
+                if rows:
+                    tiles = block[start:stop].reshape(-1, rows, self._tiles, deep).transpose(2, 0, 1, 3)
+                    sums = np.matmul(tiles, right).sum(axis=0)
+                    found[start:stop, left : left + _WIDE] = sums.reshape(stop - start, -1)
+        return found
+
+
+def whole(columns: Floats, scale: Floats) -> Floats:
+    """Columns in units so small that `scale`, a bound on the sum of their sizes, is just below 2 ** 53; rounded."""
+    return np.rint(columns * (_WHOLE / scale))
+
+
+def coarse(columns: Floats) -> Singles | None:
+    """Whole numbers in units of COARSE, whose signed sums are exact in float32; None if there are too many."""
+    return np.rint(columns / COARSE).astype(np.float32) if len(columns) <= _MOST_COARSE else None
+
+
+def padded(columns: Floats, rows: int) -> Floats:
+    """With rows of zeros at the end."""
+    return np.concatenate([columns, np.zeros((rows - len(columns), columns.shape[1]))])
+
+
+def counts(
+    job: Callable[[int, int], T], signs: Signs, columns: int, threads: int, add: Callable[[Iterable[T]], T]
+) -> T:
+    """The job's answers for all flips, chunk by chunk, added up."""
+    chunks = [(start, min(start + CHUNK, signs.count)) for start in range(0, signs.count, CHUNK)]
+    workers = 1 if signs.count * signs.padded * columns < _SMALL else min(workers_of(threads), len(chunks))
+    if workers == 1:
+        return add(job(*chunk) for chunk in chunks)
+    with ThreadPoolExecutor(workers) as pool:
+        return add(pool.map(lambda chunk: job(*chunk), chunks))
+
+
+def workers_of(threads: int) -> int:
+    """`threads`, or as many as there are cores for 0."""
+    if threads < 0:
+        raise ValueError(f"threads={threads}, but it must be 0 (all cores) or more")
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def checked(values: ArrayLike, name: str) -> Floats:
+    """A matrix of finite numbers, a row a query; a vector is one column."""
+    matrix: Floats = np.asarray(values, dtype=float)
+    if matrix.ndim not in (1, 2):
+        raise ValueError(f"{name} has {matrix.ndim} dimensions, but it must be a vector, or a matrix with a row a query")
+    if len(matrix) == 0:
+        raise ValueError("there is no query to flip")
+    if not np.isfinite(matrix).all():
+        place = tuple(int(axis) for axis in np.argwhere(~np.isfinite(matrix))[0])
+        where = f"row {place[0]}" + (f", column {place[1]}" if len(place) > 1 else "")
+        raise ValueError(f"{name} is {matrix[place]} at {where}, but it must be a finite number")
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def units(matrix: Floats, clusters: ArrayLike | None) -> Floats:
+    """What gets one sign each: the queries, or the sums of clusters; what is nothing but rounding errors is 0."""
+    if clusters is not None:
+        codes: Ints = np.asarray(clusters)
+        if codes.shape != (len(matrix),) or codes.dtype.kind not in "iu":
+            raise ValueError(f"clusters must be {len(matrix)} whole numbers, one a query")
+        _, codes = np.unique(codes, return_inverse=True)
+        matrix = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
+    sizes = np.abs(matrix)
+    return np.where(sizes <= _NOTHING * sizes.max(axis=0), 0.0, matrix)
+
+
+def make_signs(resamples: int, seed: int, kept: Bools, given: Any) -> Signs:
+    """Signs for the kept units: drawn ones, or the columns of given ones that belong to them."""
+    width = int(np.count_nonzero(kept))
+    if given is None:
+        if resamples < 1:
+            raise ValueError(f"resamples={resamples}, but it must be 1 or more")
+        return Signs(resamples, width, seed)
+    matrix = np.asarray(given)
+    if matrix.ndim != 2 or matrix.shape[1] != len(kept) or len(matrix) == 0:
+        raise ValueError(f"signs has the shape {matrix.shape}, but it needs rows of {len(kept)} signs")
+    if not (np.abs(matrix) == 1).all():
+        raise ValueError("signs must be 1 or -1")
+    return Signs(len(matrix), width, seed, matrix[:, kept].astype(np.float32))
