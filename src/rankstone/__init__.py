@@ -22,6 +22,8 @@ if _typing.TYPE_CHECKING:
     from rankstone import split as split
     from rankstone import sql as sql
     from rankstone import statistics as statistics
+    from rankstone.answers.compare import compare
+    from rankstone.answers.comparison import Comparison
     from rankstone.answers.confusion import Confusion, confusion
     from rankstone.answers.curve import roc_curve
     from rankstone.answers.definition import Definition, define
@@ -42,12 +44,14 @@ choices = _CHOICES
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
     "Accumulator": "measure.accumulate",
+    "Comparison": "answers.comparison",
     "Confusion": "answers.confusion",
     "Definition": "answers.definition",
     "Online": "measure.online",
     "Result": "answers.result",
     "Stream": "measure.stream",
     "columns": "inputs.columns",
+    "compare": "answers.compare",
     "confusion": "answers.confusion",
     "define": "answers.definition",
     "evaluate": "measure.evaluate",
@@ -78,6 +82,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Accumulator",
+    "Comparison",
     "Confusion",
     "Convention",
     "Definition",
@@ -93,6 +98,7 @@ __all__ = [
     "bpref",
     "choices",
     "columns",
+    "compare",
     "confusion",
     "conventions",
     "dcg",

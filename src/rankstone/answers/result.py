@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ranking import Ratio
 from rankstone.answers.definition import Definition, Plain, definition_of, summarize
-from rankstone.answers.table import DataPage, Page, Sheet, number, wrapped
+from rankstone.answers.table import Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plan
 from rankstone.inputs.source import Align, Aligned
@@ -34,6 +35,10 @@ from rankstone.metrics.registry import ByName, Metric, parse, parse_one
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from rankstone.answers.comparison import Comparison
+    from rankstone.statistics import Interval
     from rankstone.typing import Id, Path
 
 
@@ -76,6 +81,7 @@ class Means(Page, Sheet, Mapping[str, float]):
     account: Account
     inputs: dict[str, str]  # digests of the truth and of the run, as they were aligned
     name: str = ""  # of the run, where it has one
+    _confidence: float | None = None  # of the intervals that are printed
 
     @property
     @abstractmethod
@@ -86,6 +92,16 @@ class Means(Page, Sheet, Mapping[str, float]):
     @abstractmethod
     def per_query(self) -> Mapping[str, Floats]:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
+
+    @property
+    def present(self) -> Bools | None:
+        """Which queries the run has, in the order of `queries`; None where that is not known."""
+        return None
+
+    @property
+    def has_ties(self) -> bool:
+        """Could the order of tied items matter."""
+        return self.account.tied > 0
 
     @abstractmethod
     def shares(self, metric: str | Metric) -> Shares:
@@ -113,41 +129,60 @@ class Means(Page, Sheet, Mapping[str, float]):
     def _label(self, metric: str | Metric) -> str:
         return label_of(metric, self.definitions)
 
-    def compare(self, other: Means, names: tuple[str, str] | None = None) -> Comparison:
-        """Means side by side. Refused if the two follow different definitions, or have different truths.
+    def compare(self, other: Means, names: tuple[str, str] | None = None, **rules: Any) -> Comparison:
+        """Is the other better than this one: `rs.compare` of the two, with this one as the baseline.
 
-        names: what to call the two; else the names of their runs, or first and second.
+        names: what to call the two; else the names of their runs, or first and second. rules: as `rs.compare` takes
+        them, such as `test=`, `margin=`, `clusters=`.
         """
-        both = [label for label in self if label in other.definitions]
-        if not both:
-            raise ValueError(f"no metric in common: {', '.join(self)} and {', '.join(other)}")
-        for label in both:
-            for name, (ours, theirs) in self.definitions[label].differences(other.definitions[label]).items():
-                raise ValueError(
-                    f"{label} is not the same number in both: {name} is {ours!r} in one, {theirs!r} in the other"
-                )
-        if self.inputs["truth"] != other.inputs["truth"]:
-            raise ValueError(_other_truth(self.queries, other.queries))
+        from rankstone.answers.compare import compare  # which makes results, too
+
         if names is None:
             named = bool(self.name and other.name and self.name != other.name)
             names = (self.name, other.name) if named else ("first", "second")
-        return Comparison(
-            {label: (self[label], other[label]) for label in both},
-            Definitions({label: self.definitions[label] for label in both}),
-            names,
-        )
+        return compare({names[0]: self, names[1]: other}, baseline=names[0], **rules)
+
+    def refuse_unlike(self, other: Means, label: str, names: tuple[str, str] = ("one", "the other")) -> None:
+        """Stop if a metric is not the same number in two results."""
+        for name, (ours, theirs) in self.definitions[label].differences(other.definitions[label]).items():
+            raise ValueError(
+                f"{label} is not the same number in both: {name} is {ours!r} in {names[0]}, {theirs!r} in {names[1]}"
+            )
+
+    def refuse_other_truth(self, other: Means) -> None:
+        """Stop if two results have different truths."""
+        if self.inputs["truth"] != other.inputs["truth"]:
+            raise ValueError(_other_truth(self.queries, other.queries))
+
+    def interval(
+        self,
+        metric: str | Metric,
+        confidence: float = 0.95,
+        *,
+        method: str | None = None,
+        clusters: Mapping[Id, Hashable] | Sequence[Hashable] | None = None,
+        resamples: int = 9999,
+        seed: int = 0,
+    ) -> Interval:
+        """Where the true mean is, if the queries stand for others like them: `low` and `high`.
+
+        method: "hall" (Student's, corrected for skewness; Hall 1992), "wilson" where each query has 0 or 1, "t", "bca",
+        "percentile", "basic", "studentised". clusters: queries that are not independent, a dict or one for each query.
+        """
+        from rankstone.answers.sample import Paired  # which is made of results
+
+        label = self._label(metric)
+        return Paired({"": [self]}, clusters).interval("", label, confidence, method, resamples, seed)
+
+    def with_intervals(self, confidence: float = 0.95) -> Self:
+        """The same, with an interval beside each mean where it is printed."""
+        shown = copy.copy(self)
+        shown._confidence = confidence
+        return shown
 
     def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
-        if isinstance(groups, Mapping):
-            lost = [query for query in self.queries if query not in groups]
-            if lost:
-                raise ValueError(f"groups has no entry for query {lost[0]!r}")
-            labels = [groups[query] for query in self.queries]
-        else:
-            labels = list(groups)
-            if len(labels) != len(self.queries):
-                raise ValueError(f"there are {len(self.queries)} queries but {len(labels)} groups")
+        labels = groups_in_order(groups, self.queries, "groups")
         members: dict[Any, Bools] = {}
         for at, label in enumerate(labels):
             members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
@@ -182,11 +217,16 @@ class Means(Page, Sheet, Mapping[str, float]):
 
     def rows(self) -> list[list[str]]:
         """The table that is printed, its head first."""
-        tied = self._ranges
-        out = [["metric", "mean", *(("lowest", "highest") if tied else ())]]
+        tied, confidence = self._ranges, self._confidence
+        shown = () if confidence is None else (f"{100 * confidence:g} % interval",)
+        out = [["metric", "mean", *shown, *(("lowest", "highest") if tied else ())]]
         for label in self:
             ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
-            out.append([label, number(self[label]), *("unknown" if math.isnan(end) else number(end) for end in ends)])
+            row = [label, number(self[label])]
+            if confidence is not None:
+                found = self.interval(label, confidence)
+                row.append(f"{number(found.low)} {number(found.high)}")
+            out.append([*row, *("unknown" if math.isnan(end) else number(end) for end in ends)])
         return out
 
     def defined(self) -> list[str]:
@@ -211,6 +251,21 @@ class Means(Page, Sheet, Mapping[str, float]):
         return {label: definition.cite for label, definition in self.definitions.items()}
 
 
+def groups_in_order(
+    groups: Mapping[Id, Hashable] | Sequence[Hashable], queries: Sequence[Any], what: str
+) -> list[Hashable]:
+    """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
+    if isinstance(groups, Mapping):
+        lost = [query for query in queries if query not in groups]
+        if lost:
+            raise ValueError(f"{what} has no entry for query {lost[0]!r}")
+        return [groups[query] for query in queries]
+    labels = list(groups)
+    if len(labels) != len(queries):
+        raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
+    return labels
+
+
 def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
     """The name under which a metric is known, whatever it is called."""
     label = str(metric)
@@ -231,54 +286,6 @@ def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
         if lost:
             return f"the truths differ: the {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
     return "the truths differ: the same queries, but with other grades"
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(DataPage):
-    """Two results' means, by metric, and their differences."""
-
-    means: dict[str, tuple[float, float]]
-    definitions: Definitions
-    names: tuple[str, str]
-
-    def __getitem__(self, metric: str | Metric) -> float:
-        """The second mean less the first."""
-        first, second = self.means[label_of(metric, self.means)]
-        return second - first
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.means)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: names, means, differences and definitions."""
-        return {
-            "names": list(self.names),
-            "means": {label: list(pair) for label, pair in self.means.items()},
-            "differences": {label: self[label] for label in self.means},
-            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
-        }
-
-    def _columns(self) -> dict[str, Any]:
-        first, second = self.names
-        pairs = self.means.values()
-        return {
-            "metric": list(self.means),
-            first: [pair[0] for pair in pairs],
-            second: [pair[1] for pair in pairs],
-            "difference": [self[label] for label in self.means],
-        }
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first; differences with their signs."""
-        head, *body = super().rows()
-        return [head, *([*row[:-1], f"{self[row[0]]:+.4f}"] for row in body)]
-
-    def remarks(self) -> list[str]:
-        """What the numbers mean."""
-        return summarize(list(self.definitions.values()))
-
-    def _tips(self) -> dict[str, str]:
-        return {label: definition.cite for label, definition in self.definitions.items()}
 
 
 class Result(Means):
@@ -327,6 +334,28 @@ class Result(Means):
     def per_query(self) -> _PerQuery:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
         return _PerQuery(self, lambda label: self._outcomes[label].values)
+
+    @property
+    def present(self) -> Bools | None:
+        """Which queries the run has, in the order of `queries`."""
+        return self._first.ranked.present
+
+    @property
+    def has_ties(self) -> bool:
+        """Could the order of tied items matter."""
+        pooled = any(outcome.plan.choices["averaging"] == "one_list" for outcome in self._outcomes.values())
+        return pooled or any(aligned.ranked.tied is not None for aligned in self._aligned.values())
+
+    def has_bad(self, metric: str | Metric) -> bool:
+        """Does the truth, as a metric was given it, have items that are judged and not relevant."""
+        plan = self._outcomes[self._label(metric)].plan
+        ranked = self._aligned[plan.align].ranked.judged_by(plan.relevance)
+        return bool((ranked.judged > ranked.relevant).any())
+
+    def refuse_unlike(self, other: Means, label: str, names: tuple[str, str] = ("one", "the other")) -> None:
+        """Stop if a metric is not the same number in two results."""
+        if not isinstance(other, Result) or self._outcomes[label].plan != other._outcomes[label].plan:
+            super().refuse_unlike(other, label, names)
 
     def shares(self, metric: str | Metric) -> Shares:
         """What each query adds to the two sums of a mean, in the order of `queries`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -155,6 +156,16 @@ def number(value: float) -> str:
     return f"{value:.0f}" if whole else f"{value:.4f}"
 
 
+def signed(value: float) -> str:
+    """With its sign, to four decimals."""
+    return f"{value:+.4f}" if math.isfinite(value) else "" if math.isnan(value) else "-inf" if value < 0 else "+inf"
+
+
+def p_value(value: float) -> str:
+    """A p to four decimals, never 0; nothing where there is none."""
+    return "" if math.isnan(value) else "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
 def _cell(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
@@ -216,10 +227,7 @@ def render(rows: Rows, form: str) -> str:
     if form == "html":
         return html_table(rows, align, ())
     if form == "latex":
-        head, *body = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
-        shape = align.replace("<", "l").replace(">", "r")
-        begin, end = rf"\begin{{tabular}}{{{shape}}}", r"\end{tabular}"
-        return "\n".join([begin, r"\hline", head, r"\hline", *body, r"\hline", end])
+        return tabular([list(map(latex, row)) for row in rows], align)
     if form == "markdown":
         padded = _padded([[cell.replace("|", r"\|") for cell in row] for row in rows], align)
         rule = [
@@ -237,11 +245,40 @@ def _is_number(text: str) -> bool:
     return True
 
 
-_LATEX = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
 
 
-def _latex(text: str) -> str:
-    return re.sub(r"[\\^~_%&#${}]", lambda mark: _LATEX.get(mark[0], "\\" + mark[0]), text)
+class Latex(str):
+    """Text of LaTeX, in which marks are marks."""
+
+
+def latex(text: str) -> Latex:
+    """Text in which nothing is a mark."""
+    return Latex(re.sub(r"[\\^~_%&#${}<>]", lambda mark: _LATEX.get(mark[0], "\\" + mark[0]), " ".join(text.split())))
+
+
+def tabular(rows: Sequence[Sequence[Latex]], align: str) -> str:
+    """A table of the package booktabs; the head first."""
+    head, *body = [" & ".join(row) + r" \\" for row in rows]
+    shape = align.replace("<", "l").replace(">", "r")
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    )
+
+
+def latex_page(head: Sequence[str], body: Sequence[Sequence[Latex]], caption: str) -> str:
+    """A whole table with its caption, for a paper that uses the package booktabs."""
+    rows = [list(map(latex, head)), *body]
+    return "\n".join([
+        r"\begin{table}", r"\centering", rf"\caption{{{latex(caption)}}}", tabular(rows, "<".ljust(len(head), ">")),
+        r"\end{table}",
+    ])  # fmt: skip
 
 
 def _markdown(text: str) -> str:

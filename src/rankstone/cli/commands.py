@@ -472,9 +472,8 @@ def _stem(name: str) -> str:
 
 def _groups(arguments: argparse.Namespace) -> dict[Any, Any]:
     """Each query's group, from a column of the truth file."""
-    from rankstone.inputs.arrow import plain_ids
     from rankstone.inputs.files import read_truth
-    from rankstone.inputs.tables import as_columns
+    from rankstone.inputs.groups import grouped
 
     path = arguments.truth
     if path == "-":
@@ -484,12 +483,7 @@ def _groups(arguments: argparse.Namespace) -> dict[Any, Any]:
         read = read_truth(path, format=_format(arguments, "truth"), columns=roles, on_error=arguments.on_error)
     except ValueError as error:
         raise ValueError(str(error).replace("columns=", "by=")) from None
-    read = as_columns(read, "truth")
-    out: dict[Any, Any] = {}
-    for query, group in zip(plain_ids(read.query), plain_ids(read.item), strict=True):
-        if out.setdefault(query, group) != group:
-            raise ValueError(f"{path}: query {query!r} is in two groups, {out[query]!r} and {group!r}")
-    return out
+    return grouped(read, path)
 
 
 # -- which column is which, and what the files are -----------------------------------------------------------

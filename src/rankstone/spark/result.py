@@ -70,6 +70,15 @@ class SparkResult(Result):
     def _queries(self) -> Sequence[Any]:
         return self._collected.column("query").to_pylist()
 
+    @property
+    def present(self) -> None:
+        """Not known: it stays on the cluster."""
+
+    @property
+    def has_ties(self) -> bool:
+        """Could the order of tied items matter."""
+        return self.account.tied > 0
+
     @cached_property
     def inputs(self) -> dict[str, str]:  # type: ignore[override]
         """Digests of the truth's and of the run's rows, whatever their order."""

@@ -3,7 +3,7 @@
 from rankstone.statistics.adjust import adjust
 from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction
 from rankstone.statistics.flips import Flips, flips
-from rankstone.statistics.intervals import Interval, bootstrap, share, skewed
+from rankstone.statistics.intervals import BOOTSTRAPS, Interval, bootstrap, share, skewed
 from rankstone.statistics.power import (
     Needed,
     detectable,
@@ -32,6 +32,7 @@ from rankstone.statistics.student import Student, student
 from rankstone.statistics.tukey import Tukey, tukey
 
 __all__ = [
+    "BOOTSTRAPS",
     "Effect",
     "Flips",
     "Friedman",

@@ -122,7 +122,9 @@ def checked(values: ArrayLike, name: str) -> Floats:
     """A matrix of finite numbers, a row a query; a vector is one column."""
     matrix: Floats = np.asarray(values, dtype=float)
     if matrix.ndim not in (1, 2):
-        raise ValueError(f"{name} has {matrix.ndim} dimensions, but it must be a vector, or a matrix with a row a query")
+        raise ValueError(
+            f"{name} has {matrix.ndim} dimensions, but it must be a vector, or a matrix with a row a query"
+        )
     if len(matrix) == 0:
         raise ValueError("there is no query to flip")
     if not np.isfinite(matrix).all():

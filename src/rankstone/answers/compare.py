@@ -1,0 +1,267 @@
+"""`compare`: a truth and several runs in, or their results; a `Comparison` out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankstone.answers.comparison import CORRECTIONS, TESTS, Comparison, Groups, Rules, Test
+from rankstone.answers.explain import explain
+from rankstone.answers.result import Means, Result, label_of
+from rankstone.answers.sample import Paired
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
+from rankstone.inputs.doors import opened
+from rankstone.inputs.files import is_path
+from rankstone.inputs.groups import groups_of
+from rankstone.inputs.roles import roles_of
+from rankstone.inputs.tables import queried
+from rankstone.measure.evaluate import evaluate
+from rankstone.metrics.registry import ByName, Metric, parse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+
+_UNCUT = 10  # how deep to look for judgements where a metric has no k
+
+
+def compare(
+    truth: Truth | Mapping[str, Means | Sequence[Means]],
+    runs: Mapping[str, Run | Sequence[Run]] | Sequence[Run] | None = None,
+    metrics: Metrics | None = None,
+    *,
+    baseline: str | None = None,
+    test: Test = "t",
+    correction: str | None = None,
+    confidence: float = 0.95,
+    margin: float | Mapping[str, float] | None = None,
+    by: str | Groups | None = None,
+    clusters: str | Groups | None = None,
+    weights: Weights | None = None,
+    primary: Metrics | None = None,
+    resamples: int = 100_000,
+    seed: int = 0,
+    population: int | None = None,
+    convention: str | Convention = "rankstone",
+    columns: Roles | None = None,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
+    query: Column | None = None,
+    exclude: Truth | None = None,
+    threads: int = 0,
+    **choices: Unpack[Keywords],
+) -> Comparison:
+    """Is one run better than another, by how much, and how sure is that.
+
+    truth, runs: as `evaluate` takes them, the runs by name: `{"bm25": a, "neural": b}`, or a list of files. A list of
+    runs under one name is one system with several seeds, or its folds. Instead of both: results by name, fresh or read
+    from files, `rs.compare({"main": rs.read_result("main.json"), "mine": result})`. Queries are paired by id.
+
+    baseline: the run that all others are compared with; without it, all pairs, and of two runs the second with the
+    first. test: "t" (paired t-test), "flips" (signs of the differences at random; exact where it can be), "wilcoxon",
+    "sign", or a function of the two runs' values that gives p. correction, for the number of runs and metrics: "holm"
+    (with a baseline), "max_t" (all pairs), "bonferroni", "hochberg", "hommel", "bh", "by", "tukey", "none". margin: the
+    smallest difference that matters, in the metric's unit, or a dict by metric; a smaller one can be the `same`.
+    primary: metrics that decide; the others are shown without a verdict.
+
+    clusters: queries that are not independent, such as the turns of a talk: a dict by query, one for each query, or a
+    column of the truth. by: groups to look at, given alike. weights: one a query, for weighted means. population: how
+    many queries there are in all, if these are a sample of them. All else is as in `evaluate`.
+
+    >>> truth = {"u1": {"a": 1}, "u2": {"b": 1}, "u3": {"c": 1}}
+    >>> runs = {"old": {"u1": ["x", "a"], "u2": ["b"], "u3": ["y", "z", "c"]}, "new": {q: [*truth[q]] for q in truth}}
+    >>> rs.compare(truth, runs, "rr")["new", "rr"].difference
+    0.3888888888888889
+    """
+    doors: dict[str, Any] = {
+        "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
+    }  # fmt: skip
+    origin = None
+    systems: Mapping[str, Sequence[Means]]
+    if runs is None:
+        _refuse_more(doors, weights, choices)
+        systems = results_by_name(truth)
+        labels = _shared(systems, metrics)
+        _refuse_unlike(systems, labels)
+    else:
+        named = _named(runs)
+        metrics = DEFAULT_METRICS if metrics is None else metrics
+        labels = [plan.label for plan in make_plans(metrics, convention, choices)]
+        origin = Origin(truth, named, {**doors, "convention": convention, "threads": threads, **choices})
+        systems = origin.evaluate(metrics, weights)
+    names = list(systems)
+    if baseline is None and len(names) == 2:
+        baseline = names[0]
+    _check(names, baseline, test, correction, confidence, resamples)
+    deciding = None if primary is None else _primary(primary, labels)
+    margins = _margins(margin, labels)
+    rules = Rules(
+        test, correction or ("max_t" if baseline is None else "holm"), confidence, margins, deciding, resamples, seed,
+        population, threads,
+    )  # fmt: skip
+    if isinstance(clusters, str):
+        clusters = _column(origin, clusters, "clusters")
+    if isinstance(by, str):
+        by = _column(origin, by, "by")
+    if clusters is not None and test in ("wilcoxon", "sign"):
+        raise ValueError(f"test={test!r} knows no clusters; choose 't' or 'flips'")
+    if clusters is not None and correction == "tukey":
+        raise ValueError("correction='tukey' knows no clusters; choose another")
+    return Comparison(Paired(systems, clusters), labels, baseline, rules, origin, by)
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What the results came from: the truth, the runs, and how they were read."""
+
+    truth: Any
+    runs: Mapping[str, tuple[Any, ...]]
+    how: Mapping[str, Any]  # keywords of `evaluate`
+
+    def evaluate(self, metrics: Metrics, weights: Weights | None) -> dict[str, tuple[Result, ...]]:
+        """The results of each system, and how much of what it returned is judged, for the warnings."""
+        truth, how = self.truth, dict(self.how)
+        if isinstance(truth, str):
+            truth = queried(truth)
+        every = [run for several in self.runs.values() for run in several]
+        if is_path(truth) and all(map(is_path, every)):  # read once
+            columns = how["columns"]
+            truth = opened(truth, "truth", columns, every[0])
+            how["columns"] = {"run": roles_of(columns, "run")} if columns else None
+        asked = [*parse_all(metrics), *self._judged(metrics)]
+        return {
+            name: tuple(evaluate(truth, run, asked, weights=weights, **how) for run in several)
+            for name, several in self.runs.items()
+        }
+
+    def _judged(self, metrics: Metrics) -> list[Any]:
+        plans = make_plans(metrics, self.how["convention"], _choices(self.how))
+        cuts = {plan.arguments.get("k") or _UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
+        return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
+
+    def explain(self, names: tuple[str, str], metric: str, query: Any) -> Any:
+        """Which items moved between two runs."""
+        for name in names:
+            if len(self.runs[name]) > 1:
+                raise ValueError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
+        how = {name: value for name, value in self.how.items() if name not in ("query", "exclude")}
+        if any(self.how.get(name) is not None for name in ("query", "exclude")):
+            raise ValueError("explain takes neither query= nor exclude=; give it tables without what was seen")
+        first, second = (self.runs[name][0] for name in names)
+        return explain(self.truth, (first, second), metric, query=query, **how)
+
+    def column(self, name: str) -> dict[Any, Hashable]:
+        """Each query's value in a column of the truth."""
+        return groups_of(self.truth, name, self.how["columns"])
+
+
+def _choices(how: Mapping[str, Any]) -> ByName:
+    doors = ("mask", "lengths", "groups", "query", "exclude", "columns", "convention", "threads")
+    return {name: value for name, value in how.items() if name not in doors}
+
+
+def parse_all(metrics: Metrics) -> list[Metric]:
+    """The metrics one by one."""
+    given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
+    return [metric for one in given for metric in (parse(one) if isinstance(one, str) else [one])]
+
+
+def results_by_name(given: Any) -> dict[str, tuple[Means, ...]]:
+    """Results by their runs' names, in a tuple each."""
+    wanted = "give runs=, or a dict of results by name: rs.compare({'old': result, 'new': other})"
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError(f"there is nothing to compare with; {wanted}")
+    out = {}
+    for name, value in given.items():
+        several = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+        for one in several:
+            if not isinstance(one, Means):
+                raise TypeError(f"{name!r} is {type(one).__name__}, not a result; {wanted}")
+        out[str(name)] = several
+    return out
+
+
+def _named(runs: Any) -> dict[str, tuple[Any, ...]]:
+    """The runs by name, in a tuple each."""
+    if isinstance(runs, Mapping):
+        for name, run in runs.items():
+            if isinstance(run, Means):
+                raise TypeError(f"runs[{name!r}] is a result; leave the truth out: rs.compare({{name: result, ...}})")
+        return {str(name): tuple(run) if isinstance(run, (list, tuple)) else (run,) for name, run in runs.items()}
+    if not isinstance(runs, (list, tuple)) or not all(map(is_path, runs)):
+        raise TypeError("runs= is a dict of runs by name, or a list of files")
+    short = [os.path.basename(os.fspath(run)) for run in runs]
+    names = short if len(set(short)) == len(short) else [os.fspath(run) for run in runs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"a file is there twice: {', '.join(names)}")
+    return {name: (run,) for name, run in zip(names, runs, strict=True)}
+
+
+def _shared(systems: Mapping[str, Sequence[Means]], metrics: Metrics | None) -> list[str]:
+    """The metrics that all results have, or those that are asked for."""
+    every = [result for results in systems.values() for result in results]
+    if metrics is not None:
+        return [label_of(metric, result) for metric in parse_all(metrics) for result in every][:: len(every)]
+    both = [label for label in every[0] if all(label in result for result in every[1:])]
+    if not both:
+        raise ValueError(f"no metric in common: {' and '.join(dict.fromkeys(', '.join(result) for result in every))}")
+    return both
+
+
+def _refuse_unlike(systems: Mapping[str, Sequence[Means]], labels: Sequence[str]) -> None:
+    """Stop at numbers that are not defined alike, or of other truths."""
+    (name, (first, *_)), *_ = systems.items()
+    for other, results in systems.items():
+        for result in results:
+            if result is first:
+                continue
+            for label in labels:
+                first.refuse_unlike(result, label, (name, other))
+            first.refuse_other_truth(result)
+
+
+def _refuse_more(doors: Mapping[str, Any], weights: object, choices: Mapping[str, Any]) -> None:
+    given = [name for name, value in {**doors, "weights": weights, **choices}.items() if value is not None]
+    if given:
+        raise TypeError(f"{given[0]}= goes with a truth and runs; results have been made already")
+
+
+def _check(
+    names: Sequence[str], baseline: str | None, test: Test, correction: str | None, confidence: float, resamples: int
+) -> None:
+    if len(names) < 2:
+        raise ValueError(f"there is one run only, {names[0]!r}; a comparison needs two")
+    if baseline is not None and baseline not in names:
+        raise ValueError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
+    if not callable(test) and test not in TESTS:
+        raise ValueError(f"test={test!r}; choose from {', '.join(map(repr, TESTS))}, or give a function")
+    if correction is not None and correction not in CORRECTIONS:
+        raise ValueError(f"correction={correction!r}; choose from {', '.join(map(repr, CORRECTIONS))}")
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence={confidence!r}; give a number from 0.5 to 1, such as 0.95")
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples!r}; give a whole number from 1")
+
+
+def _margins(margin: float | Mapping[str, float] | None, labels: Sequence[str]) -> float | dict[str, float] | None:
+    for value in margin.values() if isinstance(margin, Mapping) else [margin]:
+        if value is not None and not value > 0:
+            raise ValueError(f"margin={value!r}; give a number above 0, in the metric's unit")
+    if not isinstance(margin, Mapping):
+        return margin
+    return {label_of(name, dict.fromkeys(labels)): value for name, value in margin.items()}
+
+
+def _primary(primary: Metrics, labels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(label_of(metric, dict.fromkeys(labels)) for metric in parse_all(primary))
+
+
+def _column(origin: Origin | None, name: str, what: str) -> dict[Any, Hashable]:
+    if origin is None:
+        raise ValueError(f"{what}={name!r}: results have no columns; give a dict by query")
+    return origin.column(name)

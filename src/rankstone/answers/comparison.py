@@ -1,0 +1,744 @@
+"""What `rs.compare` answers: is one run better than another, how sure is that, and for whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rankstone.align.ranked import Floats, Ints
+from rankstone.answers.definition import summarize
+from rankstone.answers.doubts import Doubt, doubts_of, general_doubts
+from rankstone.answers.result import Definitions, groups_in_order, label_of
+from rankstone.answers.sample import Paired, Sample
+from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
+from rankstone.metrics.registry import parse_one
+from rankstone.statistics import (
+    Effect,
+    Student,
+    adjust,
+    detectable,
+    effect,
+    flips,
+    max_t,
+    noncentral_power,
+    sign,
+    student,
+    tukey,
+    wilcoxon,
+)
+
+if TYPE_CHECKING:
+    from rankstone.answers.closer import Changes, Leaderboard, Slices
+    from rankstone.answers.compare import Origin
+    from rankstone.typing import Path
+
+Own: TypeAlias = Callable[[Floats, Floats], float]  # a test of one's own: the values of two runs to a p
+Test: TypeAlias = Literal["t", "flips", "wilcoxon", "sign"] | Own
+TESTS = {
+    "t": "paired t-test",
+    "flips": "randomisation test (sign flips)",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign": "sign test",
+}
+CORRECTIONS = {
+    "holm": "Holm",
+    "max_t": "step-down max-T",
+    "bh": "Benjamini and Hochberg",
+    "by": "Benjamini and Yekutieli",
+    "bonferroni": "Bonferroni",
+    "hochberg": "Hochberg",
+    "hommel": "Hommel",
+    "tukey": "Tukey's HSD, runs and queries",
+    "none": "no correction",
+}
+Groups: TypeAlias = Mapping[Any, Hashable] | Sequence[Hashable]  # of queries: a dict, or one for each in order
+
+
+class Rules(NamedTuple):
+    """How runs are compared."""
+
+    test: Test = "t"
+    correction: str = "holm"
+    confidence: float = 0.95
+    margin: float | Mapping[str, float] | None = None
+    primary: tuple[str, ...] | None = None  # metrics that decide; None: all
+    resamples: int = 100_000
+    seed: int = 0
+    population: int | None = None
+    threads: int = 0
+
+    @property
+    def level(self) -> float:
+        """How often a difference may be found where there is none."""
+        return 1 - self.confidence
+
+    def margin_of(self, label: str) -> float | None:
+        """From which difference on a metric matters."""
+        return self.margin.get(label) if isinstance(self.margin, Mapping) else self.margin
+
+    @property
+    def is_random(self) -> bool:
+        """Is chance in it."""
+        return self.test == "flips" or self.correction == "max_t"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a run's mean is above that of the baseline, and how sure that is."""
+
+    baseline: str
+    run: str
+    metric: str
+    first: float  # the mean of the baseline
+    second: float  # that of the run
+    difference: float  # in the metric's own unit
+    low: float  # the ends of the interval
+    high: float
+    p: float  # NaN where no test says anything
+    adjusted: float  # for the number of comparisons
+    wins: int  # queries where the run is better
+    ties: int
+    losses: int
+    queries: int
+    verdict: str  # better, worse, same within the margin, not decided; empty if the metric is not a primary one
+    direction: int  # 1: a higher mean is better, -1: a lower one, 0: neither
+    _of: Comparison = field(repr=False, compare=False)
+    _student: Student = field(repr=False, compare=False)
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of the baseline's mean; NaN if that is 0."""
+        return self.difference / self.first if self.first else math.nan
+
+    @property
+    def superiority(self) -> float:
+        """The share of queries where the run is better, equal ones counted half."""
+        return (self.wins + self.ties / 2) / self.queries if self.queries else math.nan
+
+    @cached_property
+    def effect(self) -> Effect:
+        """The size of the difference in its own spread: d_z with an interval, and Hedges' correction of it."""
+        first, second = self._of.columns(self)
+        return effect(first, second, self._of.rules.confidence)
+
+    @cached_property
+    def warnings(self) -> tuple[Doubt, ...]:
+        """What should be known before this is believed, each with a code and a sentence."""
+        return tuple(doubts_of(self._of, self))
+
+    def above(self, than: float = 0.0) -> float:
+        """p of the test that the true difference is above `than`, one-sided."""
+        return float(self._student.above(self._of.inner(self, than)))
+
+    def below(self, than: float = 0.0) -> float:
+        """p of the test that the true difference is below `than`, one-sided."""
+        return float(self._student.below(self._of.inner(self, than)))
+
+    def power(self, difference: float) -> float:
+        """How often a true difference of this size would be found, with as many queries as these."""
+        noncentrality = abs(self._of.inner(self, difference)) / float(self._student.error)
+        return float(noncentral_power(noncentrality, self._student.freedom, self._of.rules.level))
+
+    def detectable(self, power: float = 0.8, queries: int | None = None) -> float:
+        """The difference that would be found so often; queries: with so many like these."""
+        freedom, error = self._enlarged(self.queries if queries is None else queries)
+        units = freedom + 1
+        found = float(detectable(units, power, self._of.rules.level)) * math.sqrt(units) * error
+        return self._of.outer(self, found)
+
+    def needed(self, difference: float, power: float = 0.8) -> int:
+        """How many queries like these would find a true difference of this size so often."""
+        if difference == 0:
+            raise ValueError("no number of queries finds a difference of 0")
+        low, high = 2, 4
+        while self.detectable(power, high) > abs(difference):
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.detectable(power, middle) > abs(difference) else (low, middle)
+        return high if self.detectable(power, low) > abs(difference) else low
+
+    def _enlarged(self, queries: int) -> tuple[int, float]:
+        """Degrees of freedom and the error, if there were so many queries."""
+        times = queries / self.queries
+        freedom = max(round((self._student.freedom + 1) * times) - 1, 1)
+        return freedom, float(self._student.error) / math.sqrt(times)
+
+    def probabilities(self, margin: float = 0.0) -> dict[str, float]:
+        """How likely the run is worse, the same within the margin, and better, if nothing was known before.
+
+        Where neither a higher nor a lower mean is better, `better` is higher.
+        """
+        # With a flat prior, what a one-sided p leaves is the posterior (Benavoli et al. 2017).
+        not_worse, not_better = self.below(-margin), self.above(margin)
+        low, high = 1 - not_worse, 1 - not_better
+        worse, better = (high, low) if self.direction < 0 else (low, high)
+        return {"worse": worse, "same": 1 - low - high, "better": better}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        names = [name for name in self.__dataclass_fields__ if not name.startswith("_")]
+        return {
+            **{name: getattr(self, name) for name in names},
+            "relative": self.relative,
+            "superiority": self.superiority,
+            "effect": self.effect._asdict(),
+            "warnings": [doubt._asdict() for doubt in self.warnings],
+        }
+
+
+class Comparison(DataPage):
+    """Runs on the same queries: differences of means, how sure they are, and a verdict for each.
+
+    `comparison["neural", "ndcg@10"]` is a `Difference`; `comparison["neural"]` has one for each metric. Without a
+    baseline, name both runs: `comparison["bm25", "neural", "ndcg@10"]`. Iterating gives all of them.
+    """
+
+    def __init__(
+        self,
+        paired: Paired,
+        labels: Sequence[str],
+        baseline: str | None,
+        rules: Rules,
+        origin: Origin | None = None,
+        by: Groups | None = None,
+    ) -> None:
+        self.paired, self.labels, self.baseline, self.rules = paired, tuple(labels), baseline, rules
+        self.names = tuple(paired.systems)
+        self.samples = {label: paired.sample(label) for label in self.labels}
+        numbers = range(len(self.names))
+        if baseline is None:
+            self._pairs = list(combinations(numbers, 2))
+        else:
+            first = self.names.index(baseline)
+            self._pairs = [(first, second) for second in numbers if second != first]
+        self.origin, self._by = origin, by
+        self.differences = tuple(self._decided())
+
+    # -- the numbers -----------------------------------------------------------------------------------------
+
+    def _decided(self) -> Iterator[Difference]:
+        firsts, seconds = (list(side) for side in zip(*self._pairs, strict=True))
+        found = {}
+        for label, sample in self.samples.items():
+            between = sample.values[:, seconds] - sample.values[:, firsts]
+            of = _nothing(len(firsts)) if not len(between) else student(between, sample.clusters, self.rules.population)
+            found[label] = of
+        p = self._tested(found)
+        adjusted = self._adjusted(p)
+        same = self._same(found)
+        for label, sample in self.samples.items():
+            yield from self._of_metric(sample, found[label], p[label], adjusted[label], same[label])
+
+    def _of_metric(
+        self, sample: Sample, found: Student, p: Floats, adjusted: Floats, same: Floats
+    ) -> Iterator[Difference]:
+        firsts, seconds = (list(side) for side in zip(*self._pairs, strict=True))
+        first, second = sample.means[firsts], sample.means[seconds]
+        low, high = found.interval(self.rules.confidence)
+        if sample.is_log:
+            low, high = first * np.expm1(low), first * np.expm1(high)
+        if callable(self.rules.test):
+            low, high = np.full((2, len(firsts)), math.nan)
+        own = sample.own[:, seconds] - sample.own[:, firsts]
+        close = 1e-12 * np.maximum(np.abs(sample.own[:, seconds]), np.abs(sample.own[:, firsts]))
+        wins, losses = (own > close).sum(axis=0), (own < -close).sum(axis=0)
+        direction = self.directions[sample.label]
+        if direction < 0:
+            wins, losses = losses, wins
+        rows = zip(
+            self._pairs, first.tolist(), second.tolist(), np.broadcast_to(low, len(firsts)).tolist(),
+            np.broadcast_to(high, len(firsts)).tolist(), p.tolist(), adjusted.tolist(), same.tolist(), wins.tolist(),
+            losses.tolist(), strict=True,
+        )  # fmt: skip
+        for at, (pair, a, b, lowest, highest, raw, corrected, equal, won, lost) in enumerate(rows):
+            yield Difference(
+                self.names[pair[0]], self.names[pair[1]], sample.label, a, b, b - a, lowest, highest, raw, corrected,
+                won, len(own) - won - lost, lost, len(own),
+                self._verdict(sample.label, pair, b - a, corrected, equal), direction,
+                self, Student(found.mean[at], found.error[at], found.freedom),
+            )  # fmt: skip
+
+    def _verdict(self, label: str, pair: tuple[int, int], difference: float, adjusted: float, same: float) -> str:
+        rules, margin = self.rules, self.rules.margin_of(label)
+        if rules.primary is not None and label not in rules.primary:
+            return ""
+        if margin is not None and same <= rules.level:
+            return f"same within {margin:g}"
+        whole = rules.population is not None and rules.population == int(self.samples[label].kept.sum())
+        decided = difference != 0 if whole else adjusted <= rules.level
+        if not decided:
+            return "not decided"
+        if self.tie_range(label, *(self.names[at] for at in pair)):
+            return "not decided: ties"
+        up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[self.directions[label]]
+        return up if difference > 0 else down
+
+    @cached_property
+    def directions(self) -> dict[str, int]:
+        """By metric: 1 if a higher mean is better, -1 if a lower one, 0 if neither."""
+        return {label: _DIRECTIONS[parse_one(label).declaration.better] for label in self.labels}
+
+    def _tested(self, found: Mapping[str, Student]) -> dict[str, Floats]:
+        """p of each pair, by metric; NaN where nothing can be tested."""
+        test = self.rules.test
+        if test == "flips":
+            return self._flipped()
+        out = {}
+        for label, sample in self.samples.items():
+            if test == "t":
+                out[label] = np.atleast_1d(found[label].p())
+                whole = self.rules.population is not None and self.rules.population == len(sample.values)
+                if whole:  # no sample, so nothing to test
+                    out[label] = np.full(len(self._pairs), math.nan)
+                continue
+            columns = ((sample.values[:, a], sample.values[:, b]) for a, b in self._pairs)
+            if callable(test):
+                out[label] = np.array([_checked(test(first, second)) for first, second in columns])
+            else:
+                asked: Any = {"wilcoxon": wilcoxon, "sign": sign}[test]
+                out[label] = np.array([float(asked(second - first).p) for first, second in columns])
+        return out
+
+    def _flipped(self) -> dict[str, Floats]:
+        """p by flips: one sign a query for all runs and metrics."""
+        columns, clusters = self._stacked()
+        firsts, seconds = (list(side) for side in zip(*self._pairs, strict=True))
+        runs = len(self.names)
+        between = np.concatenate(
+            [columns[:, [at * runs + b for b in seconds]] - columns[:, [at * runs + a for a in firsts]]
+             for at in range(len(self.samples))], axis=1,
+        )  # fmt: skip
+        rules = self.rules
+        found = flips(between, resamples=rules.resamples, seed=rules.seed, threads=rules.threads, clusters=clusters)
+        p = np.asarray(found.p).reshape(len(self.samples), -1)
+        return dict(zip(self.samples, p, strict=True))
+
+    def _stacked(self) -> tuple[Floats, Ints | None]:
+        """The values of all metrics and runs side by side, in an order of the queries that is always the same."""
+        n, runs = len(self.paired.queries), len(self.names)
+        columns = np.zeros((n, runs * len(self.samples)))
+        clusters = self.paired.clusters
+        for at, sample in enumerate(self.samples.values()):
+            columns[sample.kept, at * runs : (at + 1) * runs] = sample.values
+            if clusters is None and sample.clusters is not None:  # pieces that were left out in turn
+                clusters = np.arange(n)
+                clusters[sample.kept] = sample.clusters
+        order = self.paired.order
+        return columns[order], None if clusters is None else clusters[order]
+
+    def _adjusted(self, p: Mapping[str, Floats]) -> dict[str, Floats]:
+        """p for the number of comparisons that decide; NaN elsewhere."""
+        correction, rules = self.rules.correction, self.rules
+        deciding = [label for label in p if rules.primary is None or label in rules.primary]
+        out = {label: np.full(len(self._pairs), math.nan) for label in p}
+        if correction == "max_t":
+            columns, clusters = self._stacked()
+            runs, labels = len(self.names), list(self.samples)
+            starts = [labels.index(label) * runs for label in deciding]
+            pairs = [(start + a, start + b) for start in starts for a, b in self._pairs]
+            found = max_t(
+                columns, pairs, resamples=rules.resamples, seed=rules.seed, threads=rules.threads, clusters=clusters
+            )
+            down = np.asarray(found.step_down).reshape(len(deciding), -1)
+            return {**out, **dict(zip(deciding, down, strict=True))}
+        if correction == "tukey":
+            return {**out, **{label: self._tukey(self.samples[label]) for label in deciding}}
+        family = np.concatenate([p[label] for label in deciding]) if deciding else np.zeros(0)
+        known = ~np.isnan(family)
+        family[known] = adjust(family[known], correction)
+        return {**out, **dict(zip(deciding, family.reshape(len(deciding), -1), strict=True))}
+
+    def _tukey(self, sample: Sample) -> Floats:
+        found = tukey(sample.values)
+        p = {frozenset(pair): value for pair, value in zip(found.pairs, found.p, strict=True)}
+        return np.array([p[frozenset(pair)] for pair in self._pairs])
+
+    def _same(self, found: Mapping[str, Student]) -> dict[str, Floats]:
+        """p of the test that a difference is within the margin, by both one-sided tests; NaN without a margin."""
+        out = {label: np.full(len(self._pairs), math.nan) for label in found}
+        for label, of in found.items():
+            margin = self.rules.margin_of(label)
+            if margin is not None:
+                first = self.samples[label].means[[a for a, _ in self._pairs]]
+                ends = (self._inner(label, first, end) for end in (-margin, margin))
+                out[label] = np.maximum(of.above(next(ends)), of.below(next(ends)))
+        family = np.concatenate(list(out.values()))
+        known = ~np.isnan(family)
+        method = self.rules.correction if self.rules.correction not in ("max_t", "tukey") else "holm"
+        family[known] = adjust(family[known], method)
+        return dict(zip(out, family.reshape(len(out), -1), strict=True))
+
+    # -- units of a metric, and units of the test ------------------------------------------------------------
+
+    def _inner(self, label: str, first: Any, difference: float) -> Any:
+        if not self.samples[label].is_log:
+            return difference
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log1p(np.maximum(difference / first, -1.0))
+
+    def inner(self, of: Difference, difference: float) -> float:
+        """A difference as the test has it: of a geometric mean in logarithms."""
+        return float(self._inner(of.metric, of.first, difference))
+
+    def outer(self, of: Difference, tested: float) -> float:
+        """The same the other way round."""
+        return of.first * math.expm1(tested) if self.samples[of.metric].is_log else tested
+
+    def columns(self, of: Difference) -> tuple[Floats, Floats]:
+        """Each query's part in the two means of a difference."""
+        sample = self.samples[of.metric]
+        return tuple(sample.values[:, self.names.index(name)] for name in (of.baseline, of.run))  # type: ignore[return-value]
+
+    def tie_range(self, label: str, first: str, second: str) -> tuple[float, float] | None:
+        """The differences that other orders of tied items would make, if both signs are among them."""
+        results = self.paired.systems[first] + self.paired.systems[second]
+        if not any(result.has_ties for result in results):
+            return None
+        ranges = [[result.ties[label] for result in self.paired.systems[name]] for name in (first, second)]
+        ends = [[(found.lowest, found.highest) for found in several] for several in ranges]
+        (low_a, high_a), (low_b, high_b) = (np.mean(several, axis=0) for several in ends)
+        low, high = float(low_b - high_a), float(high_b - low_a)
+        return (low, high) if low <= 0 <= high and low < high else None
+
+    @cached_property
+    def effective(self) -> float | None:
+        """How many queries of equal weight those of unequal weights are worth; None without weights."""
+        first = self.paired.first.shares(self.labels[0]) if self._is_weighted else None
+        if first is None:
+            return None
+        weights = first.bottom[first.kept]
+        return float(weights.sum() ** 2 / (weights**2).sum()) if weights.any() else None
+
+    @property
+    def _is_weighted(self) -> bool:
+        return self.definitions[self.labels[0]].choices["averaging"] == "weighted"
+
+    # -- finding ---------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: str | tuple[str, ...]) -> Any:
+        """A `Difference`, or those of all metrics."""
+        names = key if isinstance(key, tuple) else (key,)
+        runs = [name for name in names if name in self.names]
+        metrics = [label_of(name, self.samples) for name in names if name not in self.names]
+        if len(metrics) > 1 or len(runs) > 2:
+            raise KeyError(f"{key!r}: name a run and a metric, or two runs and a metric")
+        found = {
+            difference.metric: difference
+            for difference in self.differences
+            if self._is_of(difference, runs) and metrics in ([], [difference.metric])
+        }
+        count = sum(self._is_of(difference, runs) for difference in self.differences)
+        if not found or count > len(self.samples):
+            pairs = ", ".join(f"{self.names[a]!r} and {self.names[b]!r}" for a, b in self._pairs)
+            raise KeyError(f"{key!r} names no pair of runs, or several; there are {pairs}")
+        return found[metrics[0]] if metrics else found
+
+    def _is_of(self, difference: Difference, runs: Sequence[str]) -> bool:
+        pair = (difference.baseline, difference.run)
+        if len(runs) == 1:
+            return difference.run == runs[0] if self.baseline is not None else runs[0] in pair
+        return not runs or pair == tuple(runs)
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """What each number means, by metric."""
+        return Definitions({label: self.paired.first.definitions[label] for label in self.labels})
+
+    # -- for whom, and why -----------------------------------------------------------------------------------
+
+    def queries(self, *key: str) -> Changes:
+        """The queries by change, those that won most first: `comparison.queries("neural", "ndcg@10")`.
+
+        Each has both values and the change; `.explain()` shows which items moved, if the runs are at hand.
+        """
+        from rankstone.answers.closer import changes_of
+
+        return changes_of(self, self._one(key))
+
+    def slices(self, by: str | Groups, *key: str) -> Slices:
+        """The differences by group of queries, and a test of whether the groups differ at all.
+
+        by: each query's group, as a dict or in order. Groups of less than 20 queries are one, `other`. key: a run, a
+        metric or both, if not all are wanted.
+        """
+        from rankstone.answers.closer import slices_of
+
+        return slices_of(self, self._groups(by), self._some(key))
+
+    def leaderboard(self, metric: str | None = None) -> Leaderboard:
+        """The runs by their means, with the ranks that each may have, and those that cannot be told from the best."""
+        from rankstone.answers.closer import leaderboard_of
+
+        if metric is None and len(self.labels) > 1:
+            raise ValueError(f"name one of the metrics: {', '.join(self.labels)}")
+        return leaderboard_of(self, self.labels[0] if metric is None else label_of(metric, self.samples))
+
+    def power(self, difference: float) -> dict[tuple[str, ...], float]:
+        """How often a true difference of this size would be found, by run and metric."""
+        return {self._key(of): of.power(difference) for of in self}
+
+    def needed(self, difference: float, power: float = 0.8) -> dict[tuple[str, ...], int]:
+        """How many queries like these would find a true difference of this size so often, by run and metric."""
+        return {self._key(of): of.needed(difference, power) for of in self}
+
+    def detectable(self, power: float = 0.8, queries: int | None = None) -> dict[tuple[str, ...], float]:
+        """The difference that would be found so often, by run and metric; queries: with so many like these."""
+        return {self._key(of): of.detectable(power, queries) for of in self}
+
+    def probabilities(self, margin: float = 0.0) -> dict[tuple[str, ...], dict[str, float]]:
+        """How likely each run is worse, the same within the margin, and better, by run and metric."""
+        return {self._key(of): of.probabilities(margin) for of in self}
+
+    def _key(self, of: Difference) -> tuple[str, ...]:
+        return (of.run, of.metric) if self.baseline is not None else (of.baseline, of.run, of.metric)
+
+    def _one(self, key: tuple[str, ...]) -> Difference:
+        found = self._some(key)
+        if len(found) != 1:
+            like = self._key(self.differences[0])
+            raise ValueError(f"{key!r} names {len(found)} differences; name a run and a metric, as {like}")
+        return found[0]
+
+    def _some(self, key: tuple[str, ...]) -> list[Difference]:
+        if not key:
+            return list(self)
+        runs = [name for name in key if name in self.names]
+        metrics = {label_of(name, self.samples) for name in key if name not in self.names}
+        return [of for of in self if self._is_of(of, runs) and (not metrics or of.metric in metrics)]
+
+    def _groups(self, by: str | Groups) -> list[Hashable]:
+        if isinstance(by, str):
+            if self.origin is None:
+                raise ValueError(f"by={by!r}: these are results, whose truth is not at hand; give each query's group")
+            by = self.origin.column(by)
+        return groups_in_order(by, self.paired.queries, "by")
+
+    # -- what it says ----------------------------------------------------------------------------------------
+
+    @property
+    def warnings(self) -> dict[tuple[str, ...], tuple[Doubt, ...]]:
+        """What should be known before a difference is believed, by run and metric, where there is anything."""
+        return {self._key(of): of.warnings for of in self if of.warnings}
+
+    @property
+    def verdicts(self) -> dict[tuple[str, ...], str]:
+        """The verdicts by run and metric."""
+        return {self._key(of): of.verdict for of in self}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: rules, means, differences with their warnings, and definitions."""
+        rules = self.rules
+        return {
+            "runs": list(self.names),
+            "baseline": self.baseline,
+            "metrics": list(self.labels),
+            "queries": len(self.paired.queries),
+            "test": rules.test if isinstance(rules.test, str) else _name(rules.test),
+            "correction": rules.correction,
+            "confidence": rules.confidence,
+            "margin": dict(rules.margin) if isinstance(rules.margin, Mapping) else rules.margin,
+            "primary": None if rules.primary is None else list(rules.primary),
+            "resamples": rules.resamples if rules.is_random else None,
+            "seed": rules.seed if rules.is_random else None,
+            "means": {
+                label: dict(zip(self.names, sample.means.tolist(), strict=True))
+                for label, sample in self.samples.items()
+            },
+            "differences": [difference.to_dict() for difference in self],
+            "remarks": self.remarks(),
+            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        names = ("metric", "baseline", "run", "first", "second", "difference", "relative", "low", "high", "p",
+                 "adjusted", "wins", "ties", "losses", "queries", "verdict")  # fmt: skip
+        return {name: [getattr(difference, name) for difference in self] for name in names}
+
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first."""
+        percent = f"{100 * self.rules.confidence:g} % interval"
+        head = ["metric", "run", *(["than"] if self.baseline is None else []), "mean", "difference", percent, "p",
+                "adjusted", "better", "same", "worse", "verdict"]  # fmt: skip
+        out = [head]
+        for label, sample in self.samples.items():
+            name = label
+            if self.baseline is not None:
+                mean = sample.means[self.names.index(self.baseline)]
+                out.append([name, self.baseline, number(mean), *[""] * (len(head) - 3)])
+                name = ""
+            for of in self:
+                if of.metric == label:
+                    out.append([name, *self._cells(of)])
+                    name = ""
+        return out
+
+    def _cells(self, of: Difference) -> list[str]:
+        known = not math.isnan(of.low)
+        return [
+            of.run, *([of.baseline] if self.baseline is None else []), number(of.second), signed(of.difference),
+            f"{signed(of.low)} {signed(of.high)}" if known else "", p_value(of.p), p_value(of.adjusted),
+            str(of.wins), str(of.ties), str(of.losses), of.verdict,
+        ]  # fmt: skip
+
+    def _align(self, rows: Rows) -> str:
+        return "".join(
+            "<" if name == "verdict" or at < len(self._left) else ">" for at, name in enumerate(rows[0])
+        )  # fmt: skip
+
+    @property
+    def _left(self) -> str:  # type: ignore[override]
+        return "<<" if self.baseline is not None else "<<<"
+
+    def _tables(self, width: int | None) -> list[list[list[str]]]:
+        tables = super()._tables(width)
+        return tables if self._by is None else [*tables, *self.slices(self._by)._tables(width)]
+
+    def remarks(self) -> list[str]:
+        """The test, what would have been found, and what should be known before this is believed."""
+        doubts = [*general_doubts(self), *self._told()]
+        return [*self._method(), *self._findable(), *self._spread(), *self._of_slices(), *doubts, self._origin()]
+
+    def defined(self) -> list[str]:
+        """What the metrics mean."""
+        return summarize(list(self.definitions.values()))[:-1]
+
+    def _method(self) -> list[str]:
+        rules, n = self.rules, sorted({int(sample.kept.sum()) for sample in self.samples.values()})
+        deciding = sum(bool(of.verdict) for of in self)
+        count = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}"
+        test = TESTS[rules.test] if isinstance(rules.test, str) else f"a test of your own ({_name(rules.test)})"
+        over = "" if rules.correction == "none" else f" over {deciding} comparison{'s' * (deciding != 1)}"
+        chance = f" ({rules.resamples:,} flips, seed {rules.seed})" if rules.is_random else ""
+        clusters = f" in {int(self.paired.clusters.max()) + 1:,} clusters" if self.paired.clusters is not None else ""
+        lines = [f"{count} queries{clusters}; {test}, {CORRECTIONS[rules.correction]}{over}{chance}"]
+        if isinstance(rules.test, str) and rules.test != "t":
+            lines.append("the intervals are Student's, of the mean difference")
+        if self.paired.alone:
+            lines.append(f"{self.paired.alone:,} queries that not all runs have are left out")
+        if rules.population is not None:
+            lines.append(f"a sample of {rules.population:,} queries in all")
+        return lines
+
+    def _findable(self) -> list[str]:
+        """For each run, what difference would have been found."""
+        found: dict[str, list[str]] = {}
+        for of in self:
+            if of.verdict and math.isfinite(of.low) and float(of._student.error) > 0:
+                name = of.run if self.baseline is not None else f"{of.run} than {of.baseline}"
+                found.setdefault(name, []).append(f"{of.detectable():.3g} ({of.metric})")
+        if len(found) > _MANY:
+            return []
+        return [f"{run}: differences of {_listed(several)} and more would be found in 80 of 100 such samples"
+                for run, several in found.items()]  # fmt: skip
+
+    def _spread(self) -> list[str]:
+        lines = []
+        for name in self.names:
+            for label in self.labels:
+                means = self.paired.seeds(name, label)
+                if means:
+                    lines.append(
+                        f"{name}: {len(means)} runs, whose {label} is {number(min(means))} to {number(max(means))} "
+                        f"(standard deviation {np.std(means, ddof=1):.4f}); their mean is compared"
+                    )
+        return lines
+
+    def _of_slices(self) -> list[str]:
+        return [] if self._by is None else self.slices(self._by).remarks()
+
+    def _told(self) -> list[str]:
+        """The warnings, those that say the same together."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for of in self:
+            pair = of.run if self.baseline is not None else f"{of.run} than {of.baseline}"
+            for doubt in of.warnings:
+                found.setdefault((pair, doubt.sentence), []).append(of.metric)
+        lines = [f"{pair} ({', '.join(metrics)}): {sentence}" for (pair, sentence), metrics in found.items()]
+        more = [f"{len(lines) - _MANY} more warnings: comparison.warnings has all"] if len(lines) > _MANY else []
+        return [*lines[:_MANY], *more]
+
+    def _origin(self) -> str:
+        return summarize(list(self.definitions.values()))[-1]
+
+    def _tips(self) -> dict[str, str]:
+        return {label: definition.cite for label, definition in self.definitions.items()}
+
+    def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
+        """Write to a file, as its name ends or as `format` says: txt, md, tex, html, csv, tsv, json, jsonl, parquet."""
+        from rankstone.answers.write import result_format, write_answer
+
+        write_answer(self, path, result_format(path, format), {})
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        return self.render("markdown")
+
+    def to_latex(self) -> str:
+        """A table for a paper: the means, best ones in bold, a dagger where a run is better than the baseline."""
+        return self.render("latex")
+
+    def render(self, form: str, quiet: bool = False) -> str:
+        """The same as `markdown`, `latex` or `html`, or the `table` that is printed."""
+        if form != "latex":
+            return super().render(form, quiet)
+        body = [self._printed(at) for at in range(len(self.names))]
+        return latex_page(["run", *self.labels], body, self._caption(quiet))
+
+    def _printed(self, at: int) -> list[Latex]:
+        """A run's row of a paper's table."""
+        name = self.names[at]
+        row = [latex(name)]
+        for label, sample in self.samples.items():
+            shown = [number(mean) for mean in sample.means]
+            oriented = self.directions[label] * sample.means
+            is_best = bool(self.directions[label]) and shown[at] == shown[int(np.argmax(oriented))]
+            cell = rf"\textbf{{{latex(shown[at])}}}" if is_best else latex(shown[at])
+            marks = {"better": r"$^{\dagger}$", "worse": r"$^{\ddagger}$"}
+            verdict = self[name, label].verdict if self.baseline not in (None, name) else ""
+            row.append(Latex(cell + marks.get(verdict, "")))
+        return row
+
+    def _caption(self, quiet: bool) -> str:
+        level = f"p at most {self.rules.level:.3g}"
+        said = [f"Means of {self._method()[0]}.", "Bold: the best, and all that are equal to it as printed."]
+        if self.baseline is not None:
+            said.append(f"A dagger: better than {self.baseline} ({level} after correction), a double dagger: worse.")
+        return " ".join([*said, *([] if quiet else [f"{line}." for line in self.defined()]), f"{self._origin()}."])
+
+
+_DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}
+_MANY = 12  # lines of one kind under a table
+
+
+def _listed(several: Sequence[str]) -> str:
+    return " and ".join([", ".join(several[:-1]), several[-1]]) if len(several) > 1 else several[0]
+
+
+def _name(function: object) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _nothing(pairs: int) -> Student:
+    """Of no queries at all."""
+    nan = np.full(pairs, math.nan)
+    return Student(nan, nan, 0)
+
+
+def _checked(p: object) -> float:
+    found = float(p)  # type: ignore[arg-type]
+    if not 0 <= found <= 1:
+        raise ValueError(f"the test gave {p!r}; a p is a number from 0 to 1")
+    return found
