@@ -22,7 +22,7 @@ if _typing.TYPE_CHECKING:
     from rankstone import split as split
     from rankstone import sql as sql
     from rankstone import statistics as statistics
-    from rankstone.answers.compare import compare
+    from rankstone.answers.compare import compare, needed
     from rankstone.answers.comparison import Comparison
     from rankstone.answers.confusion import Confusion, confusion
     from rankstone.answers.curve import roc_curve
@@ -58,6 +58,7 @@ _LATER = {
     "explain": "answers.explain",
     "identify": "answers.identify",
     "lists": "inputs.lists",
+    "needed": "answers.compare",
     "read_result": "answers.write",
     "read_run": "inputs.files",
     "read_truth": "inputs.files",
@@ -115,6 +116,7 @@ __all__ = [
     "metric",
     "metrics",
     "ndcg",
+    "needed",
     "precision",
     "r_precision",
     "rbp",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats
-from rankstone.answers.result import Result
+from rankstone.answers.result import Means, Result
 from rankstone.answers.sample import Sample, codes_of
 from rankstone.answers.table import signed
+from rankstone.metrics.registry import parse_one
 from rankstone.statistics import flips, student
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ FEW = 20  # queries with a difference, or clusters, below which no interval can 
 _SIZES = 10  # of differences, below which they are very discrete
 _RUNS = 5  # against one truth, above which the best of them is likely to be a lucky one
 _LESS_JUDGED = 0.05
+_UNCUT = 10  # how deep to look for judgements where a metric has no k
 _SURE = 0.001
 
 
@@ -50,7 +52,7 @@ def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
     if of.verdict in ("better", "worse", "higher", "lower"):
         yield from _one(comparison, of, sample, between)
     yield from _ties(comparison, of)
-    yield from _judged(comparison, of, sample)
+    yield from _judged(comparison, of)
     yield from _missing(comparison, of, sample)
     margin = rules.margin_of(of.metric)
     if margin is not None and of.p < _SURE and abs(of.difference) < margin:
@@ -96,14 +98,20 @@ def _ties(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
         )
 
 
-def _judged(comparison: Comparison, of: Difference, sample: Sample) -> Iterator[Doubt]:
+def _judged(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
     """Was one of the runs judged less than the other."""
-    k = comparison.definitions[of.metric].choices.get("k") or 10
+    if parse_one(of.metric).declaration.kind != "ranking":
+        return
+    k = comparison.definitions[of.metric].choices.get("k") or _UNCUT
     label = f"judged@{k}"
     shares = []
     for name in (of.baseline, of.run):
         results = comparison.paired.systems[name]
-        if not all(label in result and _has_bad(result, label) for result in results):
+        if comparison.origin is not None and not all(label in result for result in results):
+            again = comparison.origin.judged(label)
+            results = () if again is None else again[name]
+        # Where all that is judged is relevant, judged is another word for relevant.
+        if not results or not all(label in result and _has_bad(result, label) for result in results):
             return
         shares.append(float(np.mean([result[label] for result in results])))
     if abs(shares[1] - shares[0]) >= _LESS_JUDGED:
@@ -111,8 +119,7 @@ def _judged(comparison: Comparison, of: Difference, sample: Sample) -> Iterator[
         yield Doubt("judged", f"{told}: the one that is judged less may be better than it looks")
 
 
-def _has_bad(result: object, label: str) -> bool:
-    """Does the truth name items that are not relevant: only then does judged tell anything else than relevant."""
+def _has_bad(result: Means, label: str) -> bool:
     return result.has_bad(label) if isinstance(result, Result) else True
 
 

@@ -154,6 +154,10 @@ class Means(Page, Sheet, Mapping[str, float]):
         if self.inputs["truth"] != other.inputs["truth"]:
             raise ValueError(_other_truth(self.queries, other.queries))
 
+    def averaging(self, metric: str | Metric) -> str:
+        """What kind of mean a metric's is."""
+        return str(self.definitions[self._label(metric)].choices["averaging"])
+
     def interval(
         self,
         metric: str | Metric,
@@ -356,6 +360,24 @@ class Result(Means):
         """Stop if a metric is not the same number in two results."""
         if not isinstance(other, Result) or self._outcomes[label].plan != other._outcomes[label].plan:
             super().refuse_unlike(other, label, names)
+
+    def refuse_other_truth(self, other: Means) -> None:
+        """Stop if two results have different truths."""
+        if not (isinstance(other, Result) and self._same_truth(other)):
+            super().refuse_other_truth(other)
+
+    def _same_truth(self, other: Result) -> bool:
+        """Are the truths the same, to the order of the queries; if not, they still can be."""
+        ours, theirs = self._first, other._first
+        return (
+            np.array_equal(ours.ranked.truth_offsets, theirs.ranked.truth_offsets)
+            and np.array_equal(ours.ranked.ideal_grades, theirs.ranked.ideal_grades)
+            and list(ours.queries) == list(theirs.queries)
+        )
+
+    def averaging(self, metric: str | Metric) -> str:
+        """What kind of mean a metric's is."""
+        return str(self._outcomes[self._label(metric)].plan.choices["averaging"])
 
     def shares(self, metric: str | Metric) -> Shares:
         """What each query adds to the two sums of a mean, in the order of `queries`."""

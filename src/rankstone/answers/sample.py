@@ -65,8 +65,12 @@ class Paired:
 
     def sample(self, label: str, inside: Bools | None = None) -> Sample:
         """One metric; inside: of some of the queries."""
-        inside = np.ones(len(self.queries), dtype=bool) if inside is None else inside
-        if self._is_pooled(label):
+        averaging = self.first.averaging(label)
+        if inside is None:
+            if averaging == "macro" and (plain := self._plain(label)) is not None:
+                return plain
+            inside = np.ones(len(self.queries), dtype=bool)
+        if averaging == "one_list":
             return self._pooled(label, inside)
         shares = {name: self._shares(name, label) for name in self.systems}
         every = [found for several in shares.values() for found in several]
@@ -81,8 +85,19 @@ class Paired:
             values[:, at] = _mean([found.influence() for found in within]) if count else 0.0
             means[at] = _mean([found.mean() for found in within])
             own[:, at] = self._own(name, label)[kept]
-        is_log = every[0].plan.choices["averaging"] == "geometric"
-        return Sample(label, values, own, means, kept, self._clusters(kept), is_log)
+        return Sample(label, values, own, means, kept, self._clusters(kept), averaging == "geometric")
+
+    def _plain(self, label: str) -> Sample | None:
+        """The same where every query counts in every run, and a mean is that of the values; else None."""
+        if any(self._folds(name) is not None for name in self.systems):
+            return None
+        values = np.column_stack([self._own(name, label) for name in self.systems])
+        if np.isnan(values).any():
+            return None
+        means = np.array([_mean([result[label] for result in results]) for results in self.systems.values()])
+        if self.alone:
+            means = values.mean(axis=0)
+        return Sample(label, values, values, means, np.ones(len(values), dtype=bool), self.clusters, is_log=False)
 
     def interval(
         self,
@@ -176,9 +191,6 @@ class Paired:
         return None if self.clusters is None else codes_of(self.clusters[kept].tolist())
 
     # -- a mean of all rows at once --------------------------------------------------------------------------
-
-    def _is_pooled(self, label: str) -> bool:
-        return self.first.definitions[label].choices["averaging"] == "one_list"
 
     def _pooled(self, label: str, inside: Bools) -> Sample:
         """The same for a number that is no mean of the queries: what leaving out some of them changes (jackknife)."""
