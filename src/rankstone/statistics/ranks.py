@@ -52,7 +52,7 @@ class Sign(NamedTuple):
 
 
 class McNemar(NamedTuple):
-    """Queries counted in a table: a row for hits of the first run and one for misses, columns the same for the second."""
+    """Queries in a table: rows for hits and misses of the first run, columns for those of the second; and the tests."""
 
     table: Ints
     p: float
