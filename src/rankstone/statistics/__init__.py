@@ -2,7 +2,7 @@
 
 from rankstone.statistics.adjust import adjust
 from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction
-from rankstone.statistics.intervals import Interval, bootstrap, share, skewed
+from rankstone.statistics.intervals import BOOTSTRAPS, Interval, bootstrap, share, skewed
 from rankstone.statistics.power import (
     Needed,
     detectable,
@@ -31,6 +31,7 @@ from rankstone.statistics.student import Student, student
 from rankstone.statistics.tukey import Tukey, tukey
 
 __all__ = [
+    "BOOTSTRAPS",
     "Effect",
     "Friedman",
     "Interval",

@@ -14,6 +14,7 @@ from rankstone.align.ranked import Floats, Ints
 from rankstone.statistics.checks import choice, cluster_numbers, finite, level
 from rankstone.statistics.student import student
 
+BOOTSTRAPS = ("bca", "percentile", "basic", "studentised")
 CHUNK = 4_000_000  # values drawn at a time
 NOISE = 1e-12  # of the size of the values: means that are equal but for rounding
 
@@ -122,7 +123,7 @@ def bootstrap(
     clusters: a label for each value; clusters are drawn whole. indices: the draws themselves, a row each, of values or
     of clusters in the order of their labels.
     """
-    choice(method, "method", ("bca", "percentile", "basic", "studentised"))
+    choice(method, "method", BOOTSTRAPS)
     level(confidence, "confidence")
     array = finite(values, "values")
     sums, sizes = array, np.ones(array.size)
