@@ -126,11 +126,10 @@ def bootstrap(
     choice(method, "method", BOOTSTRAPS)
     level(confidence, "confidence")
     array = finite(values, "values")
-    if clusters is None:
-        sums, sizes = array, np.ones(array.size)
-    else:
+    sums, sizes = array, np.ones(array.size)
+    if clusters is not None:
         numbers = cluster_numbers(clusters, array.size)
-        sums, sizes = np.bincount(numbers, array), np.bincount(numbers, np.ones(array.size))
+        sums, sizes = (np.bincount(numbers, one).astype(float) for one in (sums, sizes))
     units = sums.size
     if units < 2:
         raise ValueError(f"{units} {'values' if clusters is None else 'clusters'}: to draw again at least 2 are needed")
@@ -175,8 +174,9 @@ def bootstrap(
         low, high = np.quantile(means, ends) if np.isfinite(ends).all() else (math.nan, math.nan)
         if method == "basic":
             low, high = 2 * mean - high, 2 * mean - low
+    low, high, error, mean = np.array([low, high, error, mean])
     return Interval(
-        *(np.asarray(one)[()] for one in (low, high, error)), method, confidence, np.asarray(mean)[()],
+        low, high, error, method, confidence, mean,
         z0=z0, acceleration=acceleration, share_below=below, used=used,
     )  # fmt: skip
 

@@ -94,7 +94,7 @@ def solve(
             z = ndtri(p)
             new = x - (z - ndtri(goal)) * _density(z) / slope
         new = np.where(p == goal, x, np.where((new >= below) & (new <= above), new, 0.5 * (below + above)))
-        if np.all(np.abs(new - x) <= 1e-14 * np.maximum(1.0, np.abs(x))):
+        if np.all(np.abs(new - x) <= 1e-13 * np.maximum(1.0, np.abs(x))):
             return new[()]
         x = new
     return x[()]

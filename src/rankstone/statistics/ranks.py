@@ -23,7 +23,7 @@ class Wilcoxon(NamedTuple):
     """Wilcoxon's signed ranks: the smaller rank sum, that of the positive differences, and what follows from them.
 
     p is that of the alternative asked for; greater and less are the one-sided ones. sizes: how many different sizes the
-    differences have, 0 among them.
+    differences have, without 0.
     """
 
     statistic: float
@@ -52,7 +52,7 @@ class Sign(NamedTuple):
 
 
 class McNemar(NamedTuple):
-    """Queries counted in a table: a row for hits of the first run and one for misses, columns the same for the second."""
+    """Queries in a table: rows for hits and misses of the first run, columns for those of the second; and the tests."""
 
     table: Ints
     p: float
@@ -131,7 +131,7 @@ def wilcoxon(
     choice(alternative, "alternative", ALTERNATIVES)
     array = differences(difference)
     numbers = _sizes(array)
-    sizes = int(np.unique(numbers).size)
+    sizes = int(numbers.max())
     if zeros == "wilcox":
         array, numbers = array[numbers > 0], numbers[numbers > 0]
     counts = np.bincount(numbers, minlength=1)
