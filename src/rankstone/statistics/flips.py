@@ -115,7 +115,6 @@ def _exact(matrix: Floats, answers: Floats, threads: int) -> Bools:
 
 def _random(matrix: Floats, signs: Signs, threads: int) -> Floats:
     """p, greater, less and the number of flips as extreme, of columns none of which is all zeros."""
-    matrix = matrix / np.abs(matrix).max(axis=0)
     fine = whole(matrix, np.abs(matrix).sum(axis=0))
     negative = fine.sum(axis=0) < 0
     fine = padded(np.where(negative, -fine, fine), signs.padded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ from rankstone.statistics.signs import (
 )
 
 _UNSURE = 0.5  # of the flips: from here on it is quicker to add all of them up in float64
+_CELLS = 1 << 19  # differences at a time
+_UNSEEN = 2.0**-51  # of the largest sum: differences that are not there after rounding
 _ROUNDING = 2.0**-20  # of a statistic in float32, with room
 
 
@@ -57,19 +59,21 @@ def max_t(
     first, second = _columns(pairs, matrix.shape[1])
     statistics, ones = np.zeros(len(first)), [np.ones(len(first)) for _ in range(3)]
     parent = _families(first, second, matrix.shape[1])
+    sizes, kept = np.zeros(len(first)), np.zeros(1, dtype=bool)
+    for part in _parts(len(matrix), len(first)):
+        differences = units(matrix[:, second[part]] - matrix[:, first[part]], clusters)
+        sizes[part] = np.abs(differences).sum(axis=0)
+        kept = kept | differences.any(axis=1)
     # Pairs need only what a column is above another one of its family, which is smaller and so finer.
     matrix = units(matrix - matrix[:, parent], clusters)
-    matrix = matrix / _biggest(np.abs(matrix).max(axis=0), parent)
-    differences = units(matrix[:, second] - matrix[:, first], None)
-    sizes = np.abs(differences).sum(axis=0)
-    some = sizes > 0
-    kept = differences.any(axis=1)
+    scale = np.abs(matrix).sum(axis=0)
+    np.maximum.at(scale, first, sizes)
+    scale = _biggest(scale, parent)
+    some = sizes > _UNSEEN * len(matrix) * scale[first]
     drawn = make_signs(resamples, seed, kept, signs)
     if not some.any():
         return MaxT(statistics, *ones)
-    scale = np.abs(matrix).sum(axis=0)
-    np.maximum.at(scale, parent[first], sizes)
-    fine = padded(whole(matrix[kept], _biggest(scale, parent)), drawn.padded)
+    fine = padded(whole(matrix[kept], scale), drawn.padded)
     family = _Family(fine, first[some], second[some], drawn)
     statistics[some] = family.statistics
     found = counts(family.count, drawn, fine.shape[1] + len(first) // 8, threads)
@@ -88,6 +92,12 @@ def _columns(pairs: Sequence[tuple[int, int]], width: int) -> tuple[Ints, Ints]:
         if not all(0 <= column < width for column in pair):
             raise ValueError(f"pairs[{number}] is {tuple(pair)}, but there are columns 0 to {width - 1}")
     return both[:, 0].astype(np.int64), both[:, 1].astype(np.int64)
+
+
+def _parts(rows: int, pairs: int) -> Iterator[slice]:
+    """So many pairs at a time that their differences take little memory."""
+    step = max(1, _CELLS // rows)
+    return (slice(start, start + step) for start in range(0, pairs, step))
 
 
 def _families(first: Ints, second: Ints, width: int) -> Ints:
@@ -112,13 +122,17 @@ class _Family:
 
     def __init__(self, fine: Floats, first: Ints, second: Ints, signs: Signs) -> None:
         self._signs = signs
-        differences = fine[:, second] - fine[:, first]
-        sums = np.abs(differences.sum(axis=0))
-        length = np.sqrt(np.einsum("ij,ij->j", differences, differences))
+        sums, sizes, squares = np.zeros((3, len(first)))
+        for part in _parts(len(fine), len(first)):
+            differences = fine[:, second[part]] - fine[:, first[part]]
+            sums[part] = np.abs(differences.sum(axis=0))
+            sizes[part] = np.abs(differences).sum(axis=0)
+            squares[part] = np.einsum("ij,ij->j", differences, differences)
+        length = np.sqrt(squares)
         self.statistics = sums / length
         self._order = np.argsort(self.statistics, kind="stable")
         self._first, self._second = first[self._order], second[self._order]
-        bounds = (sums - TIE * np.abs(differences).sum(axis=0)) / length
+        bounds = (sums - TIE * sizes) / length
         # A column that is 0 everywhere, such as the first of a family, needs no product.
         used = fine.any(axis=0)
         place = np.where(used, np.cumsum(used) - 1, np.count_nonzero(used))
@@ -130,7 +144,9 @@ class _Family:
         # A first look in float32 decides for most flips: its error has a bound, and the others get a second look.
         rough = coarse(self._fine, signs)
         rest = np.column_stack([rough.rest, np.zeros(len(fine))])
-        error = np.abs(rest[:, self._second] - rest[:, self._first]).sum(axis=0)
+        error = np.zeros(len(first))
+        for part in _parts(len(fine), len(first)):
+            error[part] = np.abs(rest[:, self._second[part]] - rest[:, self._first[part]]).sum(axis=0)
         sums_off = np.append(rough.sums, 0.0)
         error = (error + sums_off[self._first] + sums_off[self._second]) * self._weight[:, 0]
         self._coarse: Singles | None = rough.columns if error.max() * len(first) < _UNSURE else None

@@ -80,9 +80,9 @@ class Signs:
         return found
 
 
-def whole(columns: Floats, scale: Floats) -> Floats:
+def whole(columns: Floats, scale: Floats | float) -> Floats:
     """Columns in units so small that `scale`, a bound on the sum of their sizes, is just below 2 ** 53; rounded."""
-    return np.rint(columns * (_WHOLE / scale))
+    return np.rint(columns / scale * _WHOLE)
 
 
 class Coarse(NamedTuple):
@@ -151,7 +151,9 @@ def units(matrix: Floats, clusters: ArrayLike | None) -> Floats:
         if codes.shape != (len(matrix),) or codes.dtype.kind not in "iu":
             raise ValueError(f"clusters must be {len(matrix)} whole numbers, one a query")
         _, codes = np.unique(codes, return_inverse=True)
-        matrix = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
+        sums = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
+        sizes = np.stack([np.bincount(codes, column) for column in np.abs(matrix).T], axis=1)
+        matrix = np.where(np.abs(sums) <= _NOTHING * sizes, 0.0, sums)
     sizes = np.abs(matrix)
     return np.where(sizes <= _NOTHING * sizes.max(axis=0), 0.0, matrix)
 
