@@ -4,6 +4,7 @@ from rankstone.statistics.adjust import adjust
 from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction
 from rankstone.statistics.flips import Flips, flips
 from rankstone.statistics.intervals import BOOTSTRAPS, Interval, bootstrap, share, skewed
+from rankstone.statistics.max_t import MaxT, max_t
 from rankstone.statistics.power import (
     Needed,
     detectable,
@@ -30,6 +31,7 @@ from rankstone.statistics.ranks import (
 from rankstone.statistics.ratios import Jackknife, influence, jackknife
 from rankstone.statistics.student import Student, student
 from rankstone.statistics.tukey import Tukey, tukey
+from rankstone.statistics.tukey_randomised import TukeyRandomised, tukey_randomised
 
 __all__ = [
     "BOOTSTRAPS",
@@ -39,12 +41,14 @@ __all__ = [
     "Interval",
     "Jackknife",
     "Kendall",
+    "MaxT",
     "McNemar",
     "Needed",
     "Nemenyi",
     "Sign",
     "Student",
     "Tukey",
+    "TukeyRandomised",
     "Wilcoxon",
     "adjust",
     "bootstrap",
@@ -58,6 +62,7 @@ __all__ = [
     "influence",
     "jackknife",
     "kendall",
+    "max_t",
     "mcnemar",
     "needed",
     "nemenyi",
@@ -69,5 +74,6 @@ __all__ = [
     "skewed",
     "student",
     "tukey",
+    "tukey_randomised",
     "wilcoxon",
 ]

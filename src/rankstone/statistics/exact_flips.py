@@ -24,7 +24,7 @@ class Tails(NamedTuple):
 
     as_large: float
     larger: float
-    count: float  # how many patterns are as large; NaN if that is not a whole number in float64
+    patterns: float  # how many patterns are as large; NaN if that is not a whole number in float64
 
 
 def exact_tails(sizes: Floats, observed: float) -> Tails | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.statistics.exact_flips import exact_tails
 from rankstone.statistics.signs import (
-    COARSE,
     TIE,
     Signs,
     Singles,
@@ -102,7 +100,7 @@ def _exact(matrix: Floats, answers: Floats, threads: int) -> Bools:
         none = abs(observed) <= TIE * sizes.sum()
         near, far = max(tails.as_large, np.finfo(float).tiny), 1.0 - tails.larger
         two = 1.0 if none else 2.0 * near
-        count = 2.0 ** len(sizes) if none else 2.0 * tails.count
+        count = 2.0 ** len(sizes) if none else 2.0 * tails.patterns
         sides = (near, far) if observed > 0 else (far, near)
         answers[:, number] = (two, *sides, count)
         return True
@@ -117,11 +115,10 @@ def _exact(matrix: Floats, answers: Floats, threads: int) -> Bools:
 
 def _random(matrix: Floats, signs: Signs, threads: int) -> Floats:
     """p, greater, less and the number of flips as extreme, of columns none of which is all zeros."""
-    matrix = matrix / np.abs(matrix).max(axis=0)
     fine = whole(matrix, np.abs(matrix).sum(axis=0))
     negative = fine.sum(axis=0) < 0
     fine = padded(np.where(negative, -fine, fine), signs.padded)
-    with_, against, beyond = counts(_Sums(fine, signs).count, signs, fine.shape[1], threads, _added)
+    with_, against, beyond = counts(_Sums(fine, signs).count, signs, fine.shape[1], threads)
     # Nothing is less extreme than a sum of 0.
     extreme = np.where(_nothing(fine), signs.count, with_ + against)
     near, far = (with_ + 1) / (signs.count + 1), (signs.count - beyond + 1) / (signs.count + 1)
@@ -134,11 +131,6 @@ def _nothing(fine: Floats) -> Bools:
     return fine.sum(axis=0) <= TIE * np.abs(fine).sum(axis=0)
 
 
-def _added(parts: Iterable[Ints]) -> Ints:
-    total: Ints = sum(parts, np.zeros(1, dtype=np.int64))
-    return total
-
-
 class _Sums:
     """Counts signed sums of columns whose own sums are not negative."""
 
@@ -148,15 +140,13 @@ class _Sums:
         slack = TIE * np.abs(fine).sum(axis=0)
         self._low, self._high = observed - slack, observed + slack
         # A first look in float32 decides nearly all: its error has a bound, and what is nearer than that gets a second.
-        self._coarse: Singles | None = coarse(fine)
-        if self._coarse is not None:
-            error = np.abs(fine - self._coarse * COARSE).sum(axis=0)
-            deviation = np.sqrt(np.einsum("ij,ij->j", fine, fine))
-            if (error / deviation).mean() > _UNSURE:
-                self._coarse = None
-            # Outside of this all numbers are whole and below 2 ** 24: no rounding.
-            self._from = np.ceil((self._low - error) / COARSE - 1).astype(np.float32)
-            self._to = np.floor((self._high + error) / COARSE + 1).astype(np.float32)
+        rough = coarse(fine, signs)
+        error = np.abs(rough.rest).sum(axis=0) + rough.sums
+        deviation = np.sqrt(np.einsum("ij,ij->j", fine, fine))
+        self._coarse: Singles | None = rough.columns if (error / deviation).mean() < _UNSURE else None
+        error += 2 * rough.unit + self._high * 2.0**-22  # of the edges themselves in float32
+        self._from = ((self._low - error) / rough.unit).astype(np.float32)
+        self._to = ((self._high + error) / rough.unit).astype(np.float32)
 
     def count(self, start: int, stop: int) -> Ints:
         """By column: flips whose sum is as large as observed, as large on the other side, and larger."""

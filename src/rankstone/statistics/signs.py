@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.ranked import Floats, Ints
 
 Singles = NDArray[np.float32]
-T = TypeVar("T")
 Real = TypeVar("Real", np.float32, np.float64)
 
 TIE = 1e-9  # of the sum of the sizes of the differences: sums nearer than this are equal
 CHUNK = 4096  # flips of one job; a multiple of 4, for Philox gives four words a step
 _CELLS = 1 << 19  # signs at a time: small enough for a processor's cache
-_DEEP, _WIDE, _TILE = 128, 64, 1 << 18  # queries and columns of a tile, and its products; see `product`
+_DEEP, _WIDE, _TILE = 112, 64, 1 << 18  # queries and columns of a tile, and its products; see `product`
+_EVEN = 8  # rows; what the inner loops of a BLAS take at a time
 _SMALL = 1 << 22  # products for which a second thread costs more than it gains
 _NOTHING = 1e-12  # of the largest difference: what is left where equal values were added in another order
 
-# Whole numbers whose sizes add up to this are exact in float64, and after division by COARSE in float32,
-# with room for rounding.
-_WHOLE = float(2**53 - 2**44)
-COARSE = float(2**29)
-_MOST_COARSE = 1 << 15  # queries: the room for rounding in float32
+_WHOLE = float(2**53 - 2**44)  # whole numbers whose sizes add up to this are exact in float64, with room for rounding
+_COARSE = float(2**24 - 2**8)  # the same in float32
 
 # Row i holds the signs that the bits of byte i stand for.
 _EIGHT: Singles = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
@@ -38,9 +36,9 @@ class Signs:
 
     def __init__(self, count: int, width: int, seed: int, given: Singles | None = None) -> None:
         self.count, self.width, self._given = count, width, given
-        self._tiles = max(1, -(-width // _DEEP))
+        self.tiles = max(1, -(-width // _DEEP))
         # In tiles of equal size and in whole bytes; the signs after `width` are to be multiplied by zeros.
-        self.padded = max(1, -(-width // (8 * self._tiles))) * 8 * self._tiles
+        self.padded = max(1, -(-width // (8 * self.tiles))) * 8 * self.tiles
         self._words = -(-self.padded // 64)
         self._key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
 
@@ -68,28 +66,41 @@ class Signs:
 
         Its own threads wait for each other in every product, which takes many times as long where a core is busy.
         """
-        deep, count = self.padded // self._tiles, len(block)
+        deep, count = self.padded // self.tiles, len(block)
         found = np.empty((count, columns.shape[1]), dtype=columns.dtype)
         for left in range(0, columns.shape[1], _WIDE):
-            right = columns[:, left : left + _WIDE].reshape(self._tiles, 1, deep, -1)
-            high = min(count, max(1, _TILE // (deep * right.shape[3])))
+            right = columns[:, left : left + _WIDE].reshape(self.tiles, 1, deep, -1)
+            high = max(_EVEN, _TILE // (deep * right.shape[3]) // _EVEN * _EVEN)
             even = count - count % high
             for start, stop, rows in ((0, even, high), (even, count, count - even)):
-                if rows:
-                    tiles = block[start:stop].reshape(-1, rows, self._tiles, deep).transpose(2, 0, 1, 3)
+                if start < stop:
+                    tiles = block[start:stop].reshape(-1, rows, self.tiles, deep).transpose(2, 0, 1, 3)
                     sums = np.matmul(tiles, right).sum(axis=0)
                     found[start:stop, left : left + _WIDE] = sums.reshape(stop - start, -1)
         return found
 
 
-def whole(columns: Floats, scale: Floats) -> Floats:
+def whole(columns: Floats, scale: Floats | float) -> Floats:
     """Columns in units so small that `scale`, a bound on the sum of their sizes, is just below 2 ** 53; rounded."""
-    return np.rint(columns * (_WHOLE / scale))
+    return np.rint(columns / scale * _WHOLE)
 
 
-def coarse(columns: Floats) -> Singles | None:
-    """Whole numbers in units of COARSE, whose signed sums are exact in float32; None if there are too many."""
-    return np.rint(columns / COARSE).astype(np.float32) if len(columns) <= _MOST_COARSE else None
+class Coarse(NamedTuple):
+    """Columns of whole numbers, rounded so that float32 has room for them, and how far that is from the truth."""
+
+    columns: Singles
+    unit: float
+    rest: Floats  # what rounding left, in the units of the fine columns
+    sums: Floats  # by column: how far a signed sum can be off because tiles are added up in float32; the same units
+
+
+def coarse(fine: Floats, signs: Signs) -> Coarse:
+    """Whole numbers in units so large that the signed sums of a tile are exact in float32."""
+    sizes = np.abs(fine).reshape(signs.tiles, -1, fine.shape[1]).sum(axis=1)
+    unit = 2.0 ** math.ceil(math.log2(max(sizes.max() / _COARSE, 1.0)))
+    columns = np.rint(fine / unit)
+    sums = signs.tiles * 2.0**-23 * np.abs(columns).sum(axis=0) * unit
+    return Coarse(columns.astype(np.float32), unit, fine - columns * unit, sums)
 
 
 def padded(columns: Floats, rows: int) -> Floats:
@@ -97,16 +108,17 @@ def padded(columns: Floats, rows: int) -> Floats:
     return np.concatenate([columns, np.zeros((rows - len(columns), columns.shape[1]))])
 
 
-def counts(
-    job: Callable[[int, int], T], signs: Signs, columns: int, threads: int, add: Callable[[Iterable[T]], T]
-) -> T:
-    """The job's answers for all flips, chunk by chunk, added up."""
+def counts(job: Callable[[int, int], Ints], signs: Signs, columns: int, threads: int) -> Ints:
+    """The job's counts for all flips, chunk by chunk, added up; whole numbers, so the order does not matter."""
     chunks = [(start, min(start + CHUNK, signs.count)) for start in range(0, signs.count, CHUNK)]
     workers = 1 if signs.count * signs.padded * columns < _SMALL else min(workers_of(threads), len(chunks))
+    total: Ints
     if workers == 1:
-        return add(job(*chunk) for chunk in chunks)
+        total = sum((job(*chunk) for chunk in chunks), np.zeros(1, dtype=np.int64))
+        return total
     with ThreadPoolExecutor(workers) as pool:
-        return add(pool.map(lambda chunk: job(*chunk), chunks))
+        total = sum(pool.map(lambda chunk: job(*chunk), chunks), np.zeros(1, dtype=np.int64))
+        return total
 
 
 def workers_of(threads: int) -> int:
@@ -122,9 +134,7 @@ def checked(values: ArrayLike, name: str) -> Floats:
     """A matrix of finite numbers, a row a query; a vector is one column."""
     matrix: Floats = np.asarray(values, dtype=float)
     if matrix.ndim not in (1, 2):
-        raise ValueError(
-            f"{name} has {matrix.ndim} dimensions, but it must be a vector, or a matrix with a row a query"
-        )
+        raise ValueError(f"{name} has {matrix.ndim} dimensions, but it must be a vector or a matrix")
     if len(matrix) == 0:
         raise ValueError("there is no query to flip")
     if not np.isfinite(matrix).all():
@@ -141,12 +151,14 @@ def units(matrix: Floats, clusters: ArrayLike | None) -> Floats:
         if codes.shape != (len(matrix),) or codes.dtype.kind not in "iu":
             raise ValueError(f"clusters must be {len(matrix)} whole numbers, one a query")
         _, codes = np.unique(codes, return_inverse=True)
-        matrix = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
+        sums = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
+        sizes = np.stack([np.bincount(codes, column) for column in np.abs(matrix).T], axis=1)
+        matrix = np.where(np.abs(sums) <= _NOTHING * sizes, 0.0, sums)
     sizes = np.abs(matrix)
     return np.where(sizes <= _NOTHING * sizes.max(axis=0), 0.0, matrix)
 
 
-def make_signs(resamples: int, seed: int, kept: Bools, given: Any) -> Signs:
+def make_signs(resamples: int, seed: int, kept: Any, given: Any) -> Signs:
     """Signs for the kept units: drawn ones, or the columns of given ones that belong to them."""
     width = int(np.count_nonzero(kept))
     if given is None:
