@@ -260,6 +260,8 @@ def groups_in_order(
 ) -> list[Hashable]:
     """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
     if isinstance(groups, Mapping):
+        if _text(queries) and _whole(groups):  # a run's ids have made a file's numbers text
+            groups = {str(query): group for query, group in groups.items()}
         lost = [query for query in queries if query not in groups]
         if lost:
             raise ValueError(f"{what} has no entry for query {lost[0]!r}")
@@ -268,6 +270,21 @@ def groups_in_order(
     if len(labels) != len(queries):
         raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
     return labels
+
+
+def ids_alike(several: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Ids of the same queries: as text if some of them are, as ids of files are once the other side's are."""
+    if any(map(_text, several)):
+        return [list(map(str, ids)) if _whole(ids) else list(ids) for ids in several]
+    return list(map(list, several))
+
+
+def _text(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, str) for one in ids)
+
+
+def _whole(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, (int, np.integer)) for one in ids)
 
 
 def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
@@ -284,6 +301,7 @@ def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
 
 
 def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
+    ours, theirs = ids_alike([ours, theirs])
     for these, those, which in ((ours, theirs, "second"), (theirs, ours, "first")):
         known = set(those)
         lost = [query for query in these if query not in known]
@@ -605,7 +623,7 @@ def _float(value: float | str | None) -> float:
 
 def digests(aligned: Aligned) -> dict[str, str]:
     """Digests of what was judged and of what was returned. Items judged 0 are left out, as some metrics need none."""
-    names = list(map(repr, aligned.queries))
+    names = list(map(str, aligned.queries))  # 7 and "7": a truth's ids are text or not by those of the run
     order = sorted(range(len(names)), key=names.__getitem__)  # that of the rows makes no difference
     ranked = aligned.ranked.only(np.array(order, dtype=np.int64))
 
