@@ -108,7 +108,7 @@ def main() -> None:
         for name, run in runs.items()
     }
     print(f"item-kNN\n{results['item-kNN']}\n")
-    print(f"popular (first) and item-kNN (second)\n{results['popular'].compare(results['item-kNN'])}")
+    print(rs.compare(results, baseline="popular"))
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def test_python_reads_what_the_command_writes(files, capsys, name, more):
     assert main([*words, *both]) == 0
     runs = rs.read_result(files / name)
     assert {name: run["rr"] for name, run in runs.items()} == {"good": 0.75, "bad": 0.25}
-    assert repr(runs["good"].compare(runs["bad"])).split()[:4] == ["metric", "good", "bad", "difference"]
+    assert runs["good"].compare(runs["bad"]).names == ("good", "bad")
     assert capsys.readouterr().out == ""
 
 

@@ -220,7 +220,7 @@ def _refuse_unlike(systems: Mapping[str, Sequence[Means]], labels: Sequence[str]
                 continue
             for label in labels:
                 first.refuse_unlike(result, label, (name, other))
-            first.refuse_other_truth(result)
+            first.refuse_other_truth(result, (name, other))
 
 
 def _refuse_more(doors: Mapping[str, Any], weights: object, choices: Mapping[str, Any]) -> None:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rankstone.align.ranked import Floats, Ints
+from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, leaderboard_of, slices_of
 from rankstone.answers.definition import summarize
 from rankstone.answers.doubts import Doubt, doubts_of, general_doubts
 from rankstone.answers.result import Definitions, groups_in_order, label_of
 from rankstone.answers.sample import Paired, Sample
 from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
+from rankstone.answers.write import result_format, write_answer
 from rankstone.metrics.registry import parse_one
 from rankstone.statistics import (
     Effect,
@@ -34,7 +36,6 @@ from rankstone.statistics import (
 )
 
 if TYPE_CHECKING:
-    from rankstone.answers.closer import Changes, Leaderboard, Slices
     from rankstone.answers.compare import Origin
     from rankstone.typing import Path
 
@@ -464,8 +465,6 @@ class Comparison(DataPage):
 
         Each has both values and the change; `.explain()` shows which items moved, if the runs are at hand.
         """
-        from rankstone.answers.closer import changes_of
-
         return changes_of(self, self._one(key))
 
     def slices(self, by: str | Groups, *key: str) -> Slices:
@@ -474,14 +473,10 @@ class Comparison(DataPage):
         by: each query's group, as a dict or in order. Groups of less than 20 queries are one, `other`. key: a run, a
         metric or both, if not all are wanted.
         """
-        from rankstone.answers.closer import slices_of
-
         return slices_of(self, self._groups(by), self._some(key))
 
     def leaderboard(self, metric: str | None = None) -> Leaderboard:
         """The runs by their means, with the ranks that each may have, and those that cannot be told from the best."""
-        from rankstone.answers.closer import leaderboard_of
-
         if metric is None and len(self.labels) > 1:
             raise ValueError(f"name one of the metrics: {', '.join(self.labels)}")
         return leaderboard_of(self, self.labels[0] if metric is None else label_of(metric, self.samples))
@@ -678,8 +673,6 @@ class Comparison(DataPage):
 
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write to a file, as its name ends or as `format` says: txt, md, tex, html, csv, tsv, json, jsonl, parquet."""
-        from rankstone.answers.write import result_format, write_answer
-
         write_answer(self, path, result_format(path, format), {})
 
     def to_markdown(self) -> str:

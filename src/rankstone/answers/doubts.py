@@ -36,12 +36,15 @@ class Doubt(NamedTuple):
 
 def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
     """What is doubtful about one difference."""
+    if not of.queries:
+        yield Doubt("none", "there is no query that counts in both")
+        return
     sample, rules = comparison.samples[of.metric], comparison.rules
     first, second = comparison.columns(of)
     between = second - first
     size = np.abs(between)
     differing = int((size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300)).sum())
-    if of.queries and differing == 0:
+    if differing == 0:
         yield Doubt("equal", "equal on every query")
         return
     yield from _few(of, between, differing, rules.test == "t", rules.level)

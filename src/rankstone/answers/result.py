@@ -149,10 +149,10 @@ class Means(Page, Sheet, Mapping[str, float]):
                 f"{label} is not the same number in both: {name} is {ours!r} in {names[0]}, {theirs!r} in {names[1]}"
             )
 
-    def refuse_other_truth(self, other: Means) -> None:
+    def refuse_other_truth(self, other: Means, names: tuple[str, str] = ("one", "the other")) -> None:
         """Stop if two results have different truths."""
         if self.inputs["truth"] != other.inputs["truth"]:
-            raise ValueError(_other_truth(self.queries, other.queries))
+            raise ValueError(_other_truth(self.queries, other.queries, names))
 
     def averaging(self, metric: str | Metric) -> str:
         """What kind of mean a metric's is."""
@@ -300,13 +300,13 @@ def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
     return label
 
 
-def _other_truth(ours: Sequence[Any], theirs: Sequence[Any]) -> str:
+def _other_truth(ours: Sequence[Any], theirs: Sequence[Any], names: tuple[str, str]) -> str:
     ours, theirs = ids_alike([ours, theirs])
-    for these, those, which in ((ours, theirs, "second"), (theirs, ours, "first")):
+    for these, those, which in ((ours, theirs, names[1]), (theirs, ours, names[0])):
         known = set(those)
         lost = [query for query in these if query not in known]
         if lost:
-            return f"the truths differ: the {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
+            return f"the truths differ: {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
     return "the truths differ: the same queries, but with other grades"
 
 
@@ -379,10 +379,10 @@ class Result(Means):
         if not isinstance(other, Result) or self._outcomes[label].plan != other._outcomes[label].plan:
             super().refuse_unlike(other, label, names)
 
-    def refuse_other_truth(self, other: Means) -> None:
+    def refuse_other_truth(self, other: Means, names: tuple[str, str] = ("one", "the other")) -> None:
         """Stop if two results have different truths."""
         if not (isinstance(other, Result) and self._same_truth(other)):
-            super().refuse_other_truth(other)
+            super().refuse_other_truth(other, names)
 
     def _same_truth(self, other: Result) -> bool:
         """Are the truths the same, to the order of the queries; if not, they still can be."""

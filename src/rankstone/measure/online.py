@@ -704,7 +704,9 @@ def _estimate(
     lowest, highest = plan.metric.declaration.bounds
     ratio = earned / possible
     if finish is None and (lowest, highest) == (0, 1) and (bottom == 1).all() and np.isin(top, (0, 1)).all():
-        low, high = _wilson(ratio, many, confidence)
+        from rankstone.statistics import share  # a quick start: SciPy takes long
+
+        low, high, *_ = share(ratio * many, many, confidence)  # two hits in two lists are no certainty
     else:
         low, high = _student(ratio, weights * (top - ratio * bottom) / possible, many, confidence)
     if finish is not None:
@@ -720,16 +722,6 @@ def _student(ratio: float, off: Floats, many: float, confidence: float) -> tuple
     deviation = math.sqrt(float(ExactSum(off**2)) * many / (many - 1))
     reach = float(stdtrit(many - 1, (1 + confidence) / 2)) * deviation
     return ratio - reach, ratio + reach
-
-
-def _wilson(share: float, many: float, confidence: float) -> tuple[float, float]:
-    """Wilson's interval of a share (Wilson 1927): two hits in two lists are no certainty."""
-    from scipy.special import ndtri
-
-    square = float(ndtri((1 + confidence) / 2)) ** 2 / many
-    centre = share + square / 2
-    reach = math.sqrt(square * (share * (1 - share) + square / 4))
-    return (centre - reach) / (1 + square), (centre + reach) / (1 + square)
 
 
 def _words(by: str | Sequence[str] | None) -> tuple[str, ...]:

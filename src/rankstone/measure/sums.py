@@ -163,15 +163,18 @@ class Shares:
             return top
         if averaging == "sum":
             return top * n
+        if averaging != "parts" and not _total(bottom):
+            return np.full(len(top), self.mean())
+        if averaging != "parts" and self.finish is None:
+            from rankstone.statistics import influence  # a quick start: SciPy takes long
+
+            return influence(top, bottom)
         means = _total(top) / n, _total(bottom) / n
 
         def mean(top: float, bottom: float) -> float:
             return float(mean_from(self.plan, Sums(top * n, bottom * n, n), self.finish))
 
-        if averaging != "parts" and self.finish is None:  # a ratio, whose slopes are known
-            slopes = (1 / means[1], -means[0] / means[1] ** 2) if means[1] else (0.0, 0.0)
-        else:
-            slopes = _slope(lambda x: mean(x, means[1]), means[0]), _slope(lambda x: mean(means[0], x), means[1])
+        slopes = _slope(lambda x: mean(x, means[1]), means[0]), _slope(lambda x: mean(means[0], x), means[1])
         return mean(*means) + slopes[0] * (top - means[0]) + slopes[1] * (bottom - means[1])
 
 
