@@ -184,6 +184,11 @@ class Means(Page, Sheet, Mapping[str, float]):
         shown._confidence = confidence
         return shown
 
+    def ends(self, label: str) -> str:
+        """The interval that is printed beside a mean; empty if there is none."""
+        found = None if self._confidence is None else self.interval(label, self._confidence)
+        return "" if found is None else f"{number(found.low)} {number(found.high)}"
+
     def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         labels = groups_in_order(groups, self.queries, "groups")
@@ -228,8 +233,7 @@ class Means(Page, Sheet, Mapping[str, float]):
             ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
             row = [label, number(self[label])]
             if confidence is not None:
-                found = self.interval(label, confidence)
-                row.append(f"{number(found.low)} {number(found.high)}")
+                row.append(self.ends(label))
             out.append([*row, *("unknown" if math.isnan(end) else number(end) for end in ends)])
         return out
 

@@ -16,6 +16,7 @@ from rankstone.cli.reading import (
     check_words,
     format_of,
     groups_by,
+    named,
     pairs,
     report_skipped,
     results_of,
@@ -27,13 +28,17 @@ from rankstone.cli.showing import form_of, put, screen
 if TYPE_CHECKING:
     from rankstone.answers.explain import Difference, Explanation, Moves
     from rankstone.answers.identify import Identified
+    from rankstone.answers.result import Result
     from rankstone.answers.runs import Runs
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
+# Those of rs.compare, which takes long to load.
+TESTS = ("t", "flips", "wilcoxon", "sign")
+CORRECTIONS = ("holm", "max_t", "bh", "by", "bonferroni", "hochberg", "hommel", "tukey", "none")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0, 1 for bad data or 2 for bad usage."""
+    """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
     words = _spread(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["trec_eval"]:  # it has its own ways with options
         from rankstone.trec_eval import main as trec_eval
@@ -42,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
         words[:2] = [" ".join(words[:2])]
     arguments, more = parser().parse_known_args(words)
-    if getattr(arguments, "run_command", None) is _evaluate:  # runs may stand after options
+    if getattr(arguments, "run_command", None) in (_evaluate, _compare):  # runs may stand after options
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
     if more:
@@ -50,10 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(arguments, "run_command"):
         parser().print_help()
         return 2
+    code = 0
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: print(f"rankstone: {message}", file=sys.stderr)
-            arguments.run_command(arguments)
+            code = arguments.run_command(arguments) or 0
         sys.stdout.flush()
     except UsageError as error:
         _tell(str(error), arguments.command)
@@ -66,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1 + _tell(str(error), arguments.command)
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code
 
 
 def _spread(words: Sequence[str]) -> list[str]:
@@ -150,22 +156,32 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "runs", metavar="[NAME=]RUN", nargs="*", help="files, as the truth; none if its rows have grades and scores"
     )
-    command.add_argument(
-        "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
-    )
-    _choosing(command)
-    _reading(command)
-    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
-    command.add_argument(
-        "--exclude",
-        metavar="FILE",
-        help="what was seen before, as a truth: it leaves the lists before they are measured",
-    )
+    _measuring(command)
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
-    command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
-    command.add_argument("--format", dest="shown", metavar="F", choices=RESULT_FORMATS, help=listed(RESULT_FORMATS))
-    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
+    command.add_argument("--interval", action="store_true", help="95 %% intervals beside the means")
+    _showing(command, RESULT_FORMATS)
+
+    command = _command(commands, "compare", "is one run better than another, and how sure is that", _compare)
+    command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
+    command.add_argument(
+        "runs", metavar="[NAME=]RUN", nargs="*", help="files, as for evaluate, or results that it saved: -o x.json"
+    )
+    _measuring(command)
+    command.add_argument("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
+    command.add_argument("--test", default="t", choices=TESTS, help=", ".join(TESTS))
+    command.add_argument("--correction", choices=CORRECTIONS, help=f"for many comparisons: {', '.join(CORRECTIONS)}")
+    command.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals and verdicts: 0.95")
+    command.add_argument("--margin", type=float, metavar="D", help="the smallest difference that matters")
+    command.add_argument("--primary", action="append", metavar="M", help="metrics that decide; others are only shown")
+    command.add_argument("--by", metavar="COLUMN", help="differences by group of queries: a column of the truth file")
+    command.add_argument(
+        "--cluster", dest="clusters", metavar="COLUMN", help="queries that belong together: a column of the truth file"
+    )
+    command.add_argument("--population", type=int, metavar="N", help="queries in all, if these are a sample of them")
+    command.add_argument("--resamples", type=int, default=100_000, metavar="N", help="of what is random: 100000")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random: 0")
+    _showing(command, [form for form in RESULT_FORMATS if form != "trec"])
 
     command = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
     command.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
@@ -269,6 +285,26 @@ def _choosing(command: argparse.ArgumentParser) -> None:
     _setting(command)
 
 
+def _measuring(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
+    )
+    _choosing(command)
+    _reading(command)
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="what was seen before, as a truth: it leaves the lists before they are measured",
+    )
+
+
+def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:
+    command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
+    command.add_argument("--format", dest="shown", metavar="F", choices=forms, help=", ".join(forms))
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
+
+
 def _setting(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help="e.g. gain=exp2, ties=expected"
@@ -299,8 +335,9 @@ def _more(command: argparse.ArgumentParser) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from rankstone.answers.runs import Groups, Runs, Values
-    from rankstone.answers.write import RESULT_FORMATS, write_answer
+    from rankstone.answers.write import PAGES, RESULT_FORMATS, write_answer
     from rankstone.conventions.plan import DEFAULT_METRICS
+    from rankstone.inputs.formats import listed
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
     choices = pairs(arguments.set, "--set")
@@ -310,10 +347,14 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     if arguments.by and arguments.per_query:
         raise UsageError("--by and --per-query do not go together")
     form = form_of(arguments.output, arguments.shown, RESULT_FORMATS)
-    results = results_of(arguments, metrics, choices)
+    if arguments.interval and (arguments.per_query or arguments.by or form not in PAGES.values()):
+        raise UsageError(f"--interval goes with means, as {listed(PAGES.values())}")
+    results: dict[str, Result] = results_of(arguments, named(arguments.runs or [arguments.truth]), metrics, choices)
+    if arguments.interval:
+        results = {name: result.with_intervals() for name, result in results.items()}
     answer: Runs = Runs(results)
     if arguments.by:
-        answer = Groups(results, arguments.by, groups_by(arguments))
+        answer = Groups(results, arguments.by, groups_by(arguments, arguments.by))
     elif arguments.per_query or form == "parquet":
         answer = Values(results)
     whole = next(iter(results.values())) if form == "table" and type(answer) is Runs and len(results) == 1 else answer
@@ -321,6 +362,12 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print(whole.text(screen(), arguments.quiet))
     else:
         write_answer(whole, arguments.output or "-", form, results, arguments.quiet)
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from rankstone.cli.compare import compare_runs
+
+    compare_runs(arguments)
 
 
 # -- the other commands --------------------------------------------------------------------------------------

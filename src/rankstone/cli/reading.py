@@ -95,12 +95,13 @@ def _stem(name: str) -> str:
 # -- files --------------------------------------------------------------------------------------------------
 
 
-def results_of(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[str, Result]:
+def results_of(arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any) -> dict[str, Result]:
+    """The results of some files, by the runs' names; the truth is read once."""
     from rankstone.inputs.files import is_large, open_batches, read_run, same_ids
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
-    runs, form = named(arguments.runs or [arguments.truth]), format_of(arguments, "run")
+    form = format_of(arguments, "run")
     truth = _read_truth(arguments, [*runs.values()], arguments.on_error)
     results = {}
     seen: Any = {}
@@ -170,19 +171,19 @@ def report_skipped(path: str, side: Columns | Lists) -> None:
         )
 
 
-def groups_by(arguments: argparse.Namespace) -> dict[Any, Any]:
-    """Each query's group, from a column of the truth file."""
+def groups_by(arguments: argparse.Namespace, column: str, what: str = "by") -> dict[Any, Any]:
+    """Each query's group, from a column of the truth file; what: the keyword that named it."""
     from rankstone.inputs.files import read_truth
     from rankstone.inputs.groups import grouped
 
     path = arguments.truth
     if path == "-":
-        raise UsageError("--by reads the truth twice; it cannot come from standard input")
-    roles = {**(roles_for(arguments, "truth", path, arguments.runs) or {}), "item": arguments.by}
+        raise UsageError(f"{what}= reads the truth twice; it cannot come from standard input")
+    roles = {**(roles_for(arguments, "truth", path, arguments.runs) or {}), "item": column}
     try:
         read = read_truth(path, format=format_of(arguments, "truth"), columns=roles, on_error=arguments.on_error)
     except ValueError as error:
-        raise ValueError(str(error).replace("columns=", "by=")) from None
+        raise ValueError(str(error).replace("columns=", f"{what}=")) from None
     return grouped(read, path)
 
 
