@@ -46,6 +46,13 @@ class Runs(DataPage):
 
     def remarks(self) -> list[str]:
         """What happened to the queries: once if it is the same in all runs, else by run."""
+        return [*self._accounts(), *(["in brackets: intervals of the means"] if self._has_ends else [])]
+
+    @property
+    def _has_ends(self) -> bool:
+        return type(self) is Runs and bool(self.first.ends(next(iter(self.first))))
+
+    def _accounts(self) -> list[str]:
         remarks = {name: result.remarks() for name, result in self.results.items()}
         (first, *same), *others = remarks.values()
         if all(lines == [first, *same] for lines in others):

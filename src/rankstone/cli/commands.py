@@ -134,6 +134,14 @@ def _is_choice(name: str) -> bool:
     return name in CHOICES or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
 
 
+class _OneLineEach(argparse.HelpFormatter):
+    """Help where the longest command has room beside it, which argparse counts two letters short."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=18)
+        self._action_max_length = len("    conventions")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     from rankstone.answers.write import RESULT_FORMATS
@@ -145,11 +153,11 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="rankstone",
         description="Measures ranked lists: search results, recommendations, output of models.",
-        epilog="rankstone COMMAND --help tells more. Exit code 1: bad data, 2: bad usage.",
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=18),
+        epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: not decided.",
+        formatter_class=_OneLineEach,
     )
     top.add_argument("--version", action="version", version=f"rankstone {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more")
 
     command = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
     command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
@@ -182,6 +190,37 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--resamples", type=int, default=100_000, metavar="N", help="of what is random: 100000")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random: 0")
     _showing(command, [form for form in RESULT_FORMATS if form != "trec"])
+
+    command = _command(commands, "check", "may a run take the place of another, by gates in a file", _check)
+    command.epilog = "Exit code 0: passed, 3: failed, 4: not decided; 1: bad data, 2: bad usage."
+    command.add_argument("gates", metavar="GATES", nargs="?", help="a TOML file; options take the place of its keys")
+    command.add_argument("--truth", metavar="FILE", help="a file, as for evaluate")
+    command.add_argument("--baseline", metavar="FILE", help="a run, or a result that evaluate saved: -o main.json")
+    command.add_argument("--candidate", metavar="FILE", help="the same, of the run that is checked")
+    command.add_argument("-m", "--metric", action="append", metavar="M", help="of the limits that follow, or to show")
+    command.add_argument(
+        "--not-worse-than",
+        type=_margin,
+        metavar="D",
+        help="by so much it may fall: 0.01, or '2 %%' of the baseline's mean",
+    )
+    command.add_argument("--at-least", type=float, metavar="X", help="the candidate's mean")
+    command.add_argument("--at-most", type=float, metavar="X", help="the candidate's mean, where lower is better")
+    command.add_argument("-c", "--convention", metavar="NAME", help="see rankstone conventions")
+    _setting(command)
+    command.add_argument(
+        "--columns", metavar="ROLE=NAME", action="append", default=[], help="query=user_id; truth.item=x for one side"
+    )
+    command.add_argument("--exclude", metavar="FILE", help="what was seen before, as a truth: it leaves the lists")
+    command.add_argument(
+        "--cluster", dest="clusters", metavar="COLUMN", help="queries that belong together: a column of the truth file"
+    )
+    command.add_argument("--confidence", type=float, metavar="P", help="of each one-sided test: 0.95")
+    command.add_argument("--undecided", choices=("pass", "warn", "fail"), help="what a gate that is not decided does")
+    command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
+    command.add_argument("--junit", metavar="FILE", help="write it for a build server")
+    command.add_argument("--markdown", metavar="FILE", help="write it for a pull request")
+    command.add_argument("--json", metavar="FILE", help="write all of it")
 
     command = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
     command.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
@@ -368,6 +407,17 @@ def _compare(arguments: argparse.Namespace) -> None:
     from rankstone.cli.compare import compare_runs
 
     compare_runs(arguments)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from rankstone.cli.check import check_gates
+
+    return check_gates(arguments)
+
+
+def _margin(word: str) -> float | str:
+    """A number, or a percentage as it is."""
+    return word if word.strip().endswith("%") else float(word)
 
 
 # -- the other commands --------------------------------------------------------------------------------------

@@ -209,17 +209,36 @@ def sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | 
 def roles_for(arguments: argparse.Namespace, side: str, path: str, others: Sequence[str]) -> dict[str, Any] | None:
     """The columns of one side's file: those named for both sides, if it can have any, and its own."""
     from rankstone.inputs.files import side_columns
+
+    named = _by_side(arguments.columns)
+    return {**(side_columns(named[""] or None, side, path, others) or {}), **named[side]} or None
+
+
+def columns_of(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """The columns as `rs.evaluate` takes them, where it reads the files."""
+    from rankstone.inputs.roles import ROLES
+
+    named = _by_side(arguments.columns)
+    both = named.pop("")
+    if not any(named.values()):
+        return both or None
+    return {side: {**{role: name for role, name in both.items() if role in ROLES[side]}, **own}
+            for side, own in named.items()}  # fmt: skip
+
+
+def _by_side(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Names by role, of each side and of both."""
     from rankstone.inputs.roles import ROLES
 
     named: dict[str, dict[str, Any]] = {"": {}, "truth": {}, "run": {}}
-    for word, name in pairs(arguments.columns, "--columns").items():
+    for word, name in pairs(words, "--columns").items():
         which, _, role = word.rpartition(".")
         known = {"": [*dict.fromkeys(ROLES["truth"] + ROLES["run"])], "truth": ROLES["truth"], "run": ROLES["run"]}
         if role not in known.get(which, ()):
             roles = [f"{side}.{role}" if side else role for side in known for role in known[side]]
             raise UsageError(f"--columns {word}={name}: the roles are {', '.join(roles)}")
         named[which][role] = name if name is None or type(name) in (int, str) else str(name)
-    return {**(side_columns(named[""] or None, side, path, others) or {}), **named[side]} or None
+    return named
 
 
 def format_of(arguments: argparse.Namespace, side: str) -> str | None:
