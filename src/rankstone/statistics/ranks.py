@@ -97,14 +97,16 @@ def _sizes(difference: Floats) -> Ints:
 
 def _patterns(ranks: Floats) -> Floats:
     """How often each sum of ranks comes up if each has a coin of its own; ranks are whole or half, sums doubled."""
-    doubled = np.rint(2 * ranks).astype(np.int64)
+    doubled = np.sort(np.rint(2 * ranks).astype(np.int64))
     shares = np.zeros(int(doubled.sum()) + 1)
-    shares[0] = 1.0
+    first = max(0, doubled.size - 1000)  # 2 ** -1000 is about the smallest that a float holds
+    shares[0] = 0.5 ** (doubled.size - first)
     top = 1
-    for rank in np.sort(doubled):
+    for at, rank in enumerate(doubled.tolist()):
         shares[rank : top + rank] += shares[:top]
-        top += int(rank)
-        shares[:top] *= 0.5
+        top += rank
+        if at < first:
+            shares[:top] *= 0.5
     return shares
 
 
