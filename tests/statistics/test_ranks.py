@@ -85,16 +85,16 @@ def test_exact_and_asymptotic_meet():
     exact, normal = (wilcoxon(difference, method=method).p for method in ("exact", "asymptotic"))
     assert exact == pytest.approx(normal, rel=0.01)
     assert not wilcoxon(difference).exact
-    with pytest.raises(ValueError, match="at most 2000 differences that are not 0; there are 2001"):
-        wilcoxon(np.arange(1, 2002), method="exact")
+    with pytest.raises(ValueError, match="at most 1000 differences that are not 0; there are 1001"):
+        wilcoxon(np.arange(1, 1002), method="exact")
 
 
 @pytest.mark.slow
 def test_as_many_as_can_be_counted():
-    """Shares of 2 ** -2000 are too small for a float; those that matter are not."""
-    difference = np.random.default_rng(3).normal(0.02, 1, 2000)
+    """Shares of 2 ** -1000 add up without a loss."""
+    difference = np.random.default_rng(3).normal(0.02, 1, 1000)
     exact, normal = (wilcoxon(difference, method=method) for method in ("exact", "asymptotic"))
-    assert (exact.greater, exact.less) == pytest.approx((normal.greater, normal.less), rel=0.005)
+    assert (exact.greater, exact.less) == pytest.approx((normal.greater, normal.less), rel=0.01)
 
 
 def test_sign():

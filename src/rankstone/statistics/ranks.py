@@ -15,7 +15,7 @@ from rankstone.statistics.intervals import share
 from rankstone.statistics.power import ALTERNATIVES
 
 EXACT_BY_ITSELF = 200  # sign patterns of so many ranks are counted in milliseconds
-EXACT_AT_MOST = 2000  # takes seconds, and eight times as long for twice as many
+EXACT_AT_MOST = 1000  # takes seconds; 2 ** -1000 is about the smallest share that a float holds
 NOISE = 1e-12  # of the largest difference: 0.3 - 0.2 and 0.2 - 0.1 are the same
 
 
@@ -99,14 +99,11 @@ def _patterns(ranks: Floats) -> Floats:
     """How often each sum of ranks comes up if each has a coin of its own; ranks are whole or half, sums doubled."""
     doubled = np.sort(np.rint(2 * ranks).astype(np.int64))
     shares = np.zeros(int(doubled.sum()) + 1)
-    first = max(0, doubled.size - 1000)  # 2 ** -1000 is about the smallest that a float holds
-    shares[0] = 0.5 ** (doubled.size - first)
+    shares[0] = 0.5**doubled.size
     top = 1
-    for at, rank in enumerate(doubled.tolist()):
+    for rank in doubled.tolist():
         shares[rank : top + rank] += shares[:top]
         top += rank
-        if at < first:
-            shares[:top] *= 0.5
     return shares
 
 
