@@ -1,5 +1,6 @@
 """What every function refuses: values that are no numbers, lists that do not fit, nothing at all."""
 
+import doctest
 import inspect
 import math
 
@@ -70,6 +71,17 @@ def test_nothing(name):
 def test_every_name_has_words(name):
     what = getattr(of, name)
     assert not callable(what) or inspect.getdoc(what)
+
+
+def test_examples_run():
+    ran = 0
+    for name in of.__all__:
+        text = inspect.getdoc(getattr(of, name)) or ""
+        examples = doctest.DocTestParser().get_doctest(text, {"rs": rs}, name, None, 0)
+        problems = []
+        ran += doctest.DocTestRunner(verbose=False).run(examples, out=problems.append).attempted
+        assert not problems, "".join(problems)
+    assert ran >= 7
 
 
 def test_names_are_sorted():

@@ -71,7 +71,7 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
     The interval of dz is by the noncentral t (Cumming and Finch 2001). If all differences are 0, or there is one query,
     dz is NaN; if they are all equal it is infinite. relative is NaN if the first run's mean is 0.
 
-    >>> effect([0.5, 0.2, 0.1], [0.6, 0.2, 0.5]).wins
+    >>> rs.statistics.effect([0.5, 0.2, 0.1], [0.6, 0.2, 0.5]).wins
     2
     """
     level(confidence, "confidence")

@@ -122,7 +122,7 @@ def wilcoxon(
     all patterns of signs, also with ties, "asymptotic" is the normal approximation, "auto" is exact up to 200
     differences that are not 0. correction: for continuity, of the approximation. p is 1 if nothing differs.
 
-    >>> wilcoxon([1.1, -0.4, 2.3, 0.9, -1.7, 3.1, 0.2, 1.6]).p
+    >>> rs.statistics.wilcoxon([1.1, -0.4, 2.3, 0.9, -1.7, 3.1, 0.2, 1.6]).p
     0.1953125
     """
     choice(zeros, "zeros", ("wilcox", "pratt", "zsplit"))
@@ -168,7 +168,7 @@ def sign(difference: ArrayLike, confidence: float = 0.95) -> Sign:
 
     The interval is that of the share of wins among wins and losses, exact (Clopper and Pearson 1934).
 
-    >>> sign([0.5, 0.25, 0.0, -0.125]).wins
+    >>> rs.statistics.sign([0.5, 0.25, 0.0, -0.125]).wins
     2
     """
     array = differences(difference)
