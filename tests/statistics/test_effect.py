@@ -75,7 +75,8 @@ def test_one_query():
 def test_correction():
     assert hedges_correction(2) == pytest.approx(1 / math.sqrt(math.pi))
     assert hedges_correction(7, "approximate") == 1 - 3 / 27
-    assert hedges_correction(1e5) == pytest.approx(hedges_correction(1e5 + 1e-6), rel=1e-10)
+    assert hedges_correction(4) == pytest.approx(1 / (math.sqrt(2) * math.sqrt(math.pi) / 2))
+    assert hedges_correction(1e7) == pytest.approx(1 - 3 / 4e7 - 7 / 32e14, rel=1e-15)
     assert math.isnan(hedges_correction(1))
     with pytest.raises(ValueError, match="'exact', 'approximate'"):
         hedges_correction(5, "gamma")
