@@ -25,7 +25,10 @@ def one_by_one(differences):
     """Counts over all sign patterns of the differences that are not 0, in exact arithmetic."""
     differences = [one for one in differences if one]
     observed = sum(differences)
-    sums = [sum(s * d for s, d in zip(signs, differences)) for signs in product((1, -1), repeat=len(differences))]
+    sums = [
+        sum(s * d for s, d in zip(signs, differences, strict=True))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
     return (
         sum(abs(one) >= abs(observed) for one in sums),
         sum(one >= observed for one in sums),
@@ -310,14 +313,14 @@ def test_tiles_make_the_same_product():
         assert np.array_equal(drawn.product(block.astype(float), matrix), block.astype(float) @ matrix)
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [1, 8])
 def test_memory(threads):
     values = uneven(1000, 50)
     pairs = [(5 * a + metric, 5 * b + metric) for metric in range(5) for a, b in combinations(range(10), 2)]
     tracemalloc.start()
     try:
-        flips(values[:, 5:], resamples=20_000, threads=threads)
-        max_t(values, pairs, resamples=20_000, threads=threads)
+        flips(values[:, 5:], resamples=40_000, threads=threads)
+        max_t(values, pairs, resamples=40_000, threads=threads)
         assert tracemalloc.get_traced_memory()[1] < 40e6
     finally:
         tracemalloc.stop()
@@ -364,7 +367,7 @@ def slow_max_t(values, pairs, signs):
 def test_max_t_is_its_definition(decimals, unsure, monkeypatch):
     monkeypatch.setattr(MAX_T, "_UNSURE", unsure)
     rng = np.random.default_rng(6)
-    values = np.round(rng.random((300, 9)) + [0, 0.1, 0.02, 0, 0, 0, 0, 0.2, 0], decimals)
+    values = np.round(rng.random((300, 9)) + np.array([0, 0.1, 0.02, 0, 0, 0, 0, 0.2, 0]), decimals)
     values[:, 6:] *= 1000  # another metric, in another unit
     pairs = [*combinations(range(6), 2), (6, 7), (8, 6)]
     signs = rng.choice([-1, 1], (1200, 300))
@@ -450,9 +453,9 @@ def slow_tukey(scores):
     runs = len(rows[0])
     ranges = []
     for chosen in product(*(list(permutations(row)) for row in rows)):
-        sums = [sum(column) for column in zip(*chosen)]
+        sums = [sum(column) for column in zip(*chosen, strict=True)]
         ranges.append(max(sums) - min(sums))
-    means = [sum(column) for column in zip(*rows)]
+    means = [sum(column) for column in zip(*rows, strict=True)]
     return [
         sum(one >= abs(means[a] - means[b]) for one in ranges) / len(ranges) for a, b in combinations(range(runs), 2)
     ]
