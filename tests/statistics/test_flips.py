@@ -112,6 +112,12 @@ def test_given_signs():
     assert (found.patterns, found.as_extreme) == (4, 2)
 
 
+def test_every_flip_is_as_extreme_as_a_sum_of_zero():
+    found = flips([1.0, -1.0, 2.5, -2.5], signs=[[1, 1, 1, 1], [1, -1, 1, 1], [-1, -1, -1, -1], [-1, 1, 1, 1]])
+    assert (found.p, found.as_extreme) == (1, 4)
+    assert found.greater == found.less == (3 + 1) / (4 + 1)  # sums 0, 2, 0, -2
+
+
 def test_one_sign_a_cluster():
     differences, clusters = [0.5, 0.25, -0.125, 1.0, 0.0], [7, 7, -2, -2, 9]
     assert same(flips(differences, clusters=clusters), flips([0.75, 0.875, 0.0]))
