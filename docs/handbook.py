@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import rankstone as rs
+from rankstone import statistics
+from rankstone.answers.closer import Changes, Leaderboard, Slices
+from rankstone.answers.comparison import Comparison, Difference
 from rankstone.answers.definition import Definition
 from rankstone.answers.explain import Explanation
 from rankstone.answers.identify import Identified
-from rankstone.answers.result import Account, Comparison, Saved, TieRange
+from rankstone.answers.result import Account, Saved, TieRange
 from rankstone.conventions.choices import Choice
 from rankstone.measure.online import Window
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
@@ -63,6 +66,7 @@ def pages() -> dict[str, str]:
         **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions.items()},
         "same-name.md": _same_name(),
         "reference.md": _reference(),
+        "statistics.md": _statistics(),
     }
 
 
@@ -327,7 +331,9 @@ def _compared(name: str, title: str) -> list[str]:
 
 # -- the reference -------------------------------------------------------------------------------------------
 
-ANSWERS = (Saved, Comparison, Account, TieRange, Explanation, Identified, Window)  # what a call may return
+ANSWERS = (
+    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange, Explanation, Identified, Window,
+)  # what a call may return  # fmt: skip
 
 
 def _reference() -> str:
@@ -340,6 +346,30 @@ def _reference() -> str:
     for kind in dict.fromkeys([*(entry for entry in public if inspect.isclass(entry)), *ANSWERS]):
         out += [f"## {kind.__name__}", "", *_said(kind), *_members(kind)]
     return "\n".join(out)
+
+
+def _statistics() -> str:
+    """The functions that comparisons are made of, and what they answer."""
+    public = [getattr(statistics, name) for name in statistics.__all__]
+    out = [
+        "# Statistics",
+        "",
+        "What `rs.statistics` has: values of queries in, answers out. [`rs.compare`](decide.md) is made of these.",
+        "",
+    ]
+    for function in (entry for entry in public if inspect.isfunction(entry)):
+        name = f"rs.statistics.{function.__name__}"
+        out += [f"## {function.__name__}", "", *_signed(name, function), *_said(function)]
+    for kind in (entry for entry in public if inspect.isclass(entry)):
+        fields = ", ".join(f"`{name}`" for name in getattr(kind, "_fields", ()))
+        out += [f"## {kind.__name__}", "", *_said(kind), *([f"It has {fields}.", ""] if fields else []), *_verbs(kind)]
+    return "\n".join(out)
+
+
+def _verbs(kind: type) -> list[str]:
+    """What an answer has besides its fields."""
+    known = {*dir(tuple), *getattr(kind, "_fields", ())}
+    return _members(kind, {name for name, _ in inspect.getmembers(kind) if name not in known})
 
 
 def _signed(name: str, function: Any) -> list[str]:
@@ -355,13 +385,14 @@ def _said(entry: Any) -> list[str]:
     return [line for part in text.split("\n\n") for line in (re.sub(r"\s+", " ", part), "")]
 
 
-def _members(kind: type) -> list[str]:
-    """What an object of a class has."""
+def _members(kind: type, wanted: set[str] | None = None) -> list[str]:
+    """What an object of a class has, or some of it."""
     rows = []
     for name, member in inspect.getmembers(kind):
         text = inspect.getdoc(member)
         if (
             name.startswith("_")
+            or (wanted is not None and name not in wanted)
             or not text
             or not (callable(member) or isinstance(member, (property, cached_property)))
         ):

@@ -152,10 +152,17 @@ class TestHandbook:
 
     def test_the_reference(self, handbook: Any) -> None:
         page = handbook.pages()["reference.md"]
-        for name in ("rs.evaluate", "Result", "Saved", "Comparison", "Window", "Explanation", "Identified", "Stream"):
+        for name in ("rs.evaluate", "rs.compare", "rs.needed", "Result", "Saved", "Comparison", "Difference", "Changes",
+                     "Slices", "Leaderboard", "Window", "Explanation", "Identified", "Stream"):  # fmt: skip
             assert f"\n## {name}\n" in page
         assert "| `per_query` | Values by metric" in page
         assert "| `compare()` |" in page
+
+    def test_the_reference_of_statistics(self, handbook: Any) -> None:
+        page = handbook.pages()["statistics.md"]
+        for name in rs.statistics.__all__:
+            assert f"\n## {name}\n" in page or name.isupper()
+        assert "| `p()` |" in page
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
