@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import rankstone as rs
+from rankstone.cli.commands import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = [path for path in sorted(EXAMPLES.glob("*.py")) if not path.name.startswith("train_")]  # those: tests/hooks
@@ -23,6 +25,25 @@ def test_script_runs(
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip()
     assert not list(tmp_path.iterdir()), "an example leaves no files behind"
+
+
+def test_gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gates pass; so does the test beside them; the other way round they fail; the README's commands run."""
+    folder = EXAMPLES / "gates"
+    monkeypatch.chdir(tmp_path)
+    gates = str(folder / "gates.toml")
+    assert main(["check", gates]) == 0
+    runpy.run_path(str(folder / "test_retrieval.py"))["test_the_candidate_is_not_worse"]()
+    turned = ["--baseline", str(folder / "candidate.jsonl"), "--candidate", str(folder / "main.run")]
+    assert main(["check", gates, *turned]) == 3
+    for path in folder.iterdir():
+        if path.suffix in (".csv", ".run", ".jsonl", ".toml"):
+            shutil.copy(path, tmp_path)
+    lines = re.findall(r"^    rankstone (.*)$", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [main(line.split()) for line in lines] == [0] * 3
+    steps = re.findall(r"rankstone (check .*)$", (folder / "workflow.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [main(step.split()) for step in steps] == [0]
+    assert (tmp_path / "gates.md").exists()
 
 
 def test_simulation_is_reproducible_and_ranks_the_recommenders() -> None:

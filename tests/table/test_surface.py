@@ -141,7 +141,7 @@ def test_arrays_are_the_callers_own():
     assert list(result.queries) == [1, 2]
 
 
-@pytest.mark.parametrize("door", ["arrays", "integrations", "spark", "split", "sql"])
+@pytest.mark.parametrize("door", ["arrays", "integrations", "spark", "split", "sql", "testing"])
 def test_doors_list_what_is_public(door):
     module = pytest.importorskip(f"rankstone.{door}", exc_type=ImportError)
     assert dir(module)
