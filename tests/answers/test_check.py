@@ -186,6 +186,16 @@ def test_groups_by_holm(margin):
     assert any("too few queries to be tested: is (2)" in line for line in found.remarks)
 
 
+def test_a_group_is_as_large_as_the_queries_that_count():
+    """The candidate lacks five of group 0, which are left out of the mean."""
+    truth, before = places(BEFORE)
+    after = {query: items for at, (query, items) in enumerate(places(ALIKE)[1].items()) if at not in (0, 2, 4, 6, 8)}
+    gate = {"metric": "rr", "not_worse_than": 0.3, "by": [at % 2 for at in range(60)], "fewest": 30}
+    (found,) = rs.check({"truth": truth, "baseline": before, "candidate": after, "choices": {"missing": "skip"},
+                         "gate": [gate]})  # fmt: skip
+    assert [(one.queries, one.verdict) for one in found.groups] == [(25, ""), (30, "passed")]
+
+
 def test_no_group_is_large_enough():
     (found,) = gated(BEFORE, ALIKE, {"metric": "rr", "not_worse_than": 0.1, "by": list("ab") * 30, "fewest": 31})
     assert found.verdict == "not decided"

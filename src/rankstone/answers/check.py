@@ -356,7 +356,7 @@ class _Checker:
         groups = tuple(
             GroupOutcome(names[at], one.queries, one.first, one.second, one.difference,
                          *ends_of(one, self.said.confidence), margins[at], verdicts[at])
-            if (one := tested.get(at)) else GroupOutcome(names[at], sizes[at])
+            if (one := tested.get(at)) else GroupOutcome(names[at], within[at].queries if at in within else sizes[at])
             for at in order
         )  # fmt: skip
         found = set(verdicts.values())
