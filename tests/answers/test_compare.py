@@ -130,6 +130,12 @@ class TestNumbers:
         assert found.difference == pytest.approx(math.exp(logs[1].mean()) - first)
         assert found.above(found.low) == pytest.approx(0.025)
 
+    def test_sums_are_compared_as_means_are(self, data):
+        pair = {"a": data[1]["a"], "b": data[1]["b"]}
+        mean, total = (rs.compare(data[0], pair, "ap", averaging=name)["b", "ap"] for name in ("macro", "sum"))
+        assert total.p == pytest.approx(mean.p)
+        assert (total.difference, total.low) == pytest.approx((60 * mean.difference, 60 * mean.low))
+
     def test_root_of_a_micro_mean(self):
         """The slope of a square root is 1 / (2 sqrt)."""
         rng = np.random.default_rng(1)
@@ -550,10 +556,11 @@ class TestCloser:
         assert found["even"].p == pytest.approx(stats.ttest_1samp(between[even], 0).pvalue)
         assert found["even"].difference == pytest.approx(between[even].mean())
         assert found.differ["a", "b", "rr"] == pytest.approx(stats.f_oneway(between[even], between[~even]).pvalue)
-        raw = [one.p for one in found]
-        assert [one.adjusted for one in found] == pytest.approx(stats.false_discovery_control(raw))
         assert "F test" in repr(found)
-        assert len(comparison.slices(groups)) == 2 * 2 * 2
+        every = comparison.slices(groups)
+        assert len(every) == 2 * 2 * 2
+        raw = [one.p for one in every]
+        assert [one.adjusted for one in every] == pytest.approx(stats.false_discovery_control(raw))
 
     def test_small_slices_are_one(self, comparison, data):
         groups = {query: min(int(query[1:]) // 10, 3) for query in data[0]}  # three of 10, one of 30
