@@ -48,6 +48,7 @@ class Contender:
     call: Callable[[], Numbers | None]
     goal: Goal | None = None
     share: float = 1.0  # of the data that it gets; its time is divided by this
+    shared: str = "lists"  # what it gets a share of
     expected: Callable[[], Numbers] | None = None  # what it must answer, if it gets a part of the data
 
 
@@ -129,7 +130,7 @@ def race(work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Abs
             continue
         theirs = best[peer]
         ratio = mine / theirs if peer.goal is not None and not peer.goal.at_least else theirs / mine
-        scaled = "" if peer.share == 1 else f" (1/{1 / peer.share:.0f} of the lists, scaled)"
+        scaled = "" if peer.share == 1 else f" (1/{1 / peer.share:.0f} of the {peer.shared}, scaled)"
         yield row(work, seconds(mine), peer.name, seconds(theirs) + scaled, ratio, peer.goal)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import accumulate
 import arrays
 import columns
+import decisions
 import dicts
 import files
 import identify
@@ -29,7 +30,7 @@ from race import Row, VoidError, say
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
-VERSIONS = ("rankstone", "numpy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
+VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
             "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
@@ -48,6 +49,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "arrays": arrays.rows,
     "splits": splits.rows,
     "identify": identify.rows,
+    "decisions": decisions.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

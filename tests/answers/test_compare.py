@@ -165,15 +165,25 @@ class TestNumbers:
 
     def test_what_is_made_of_all_rows_is_compared_by_leaving_out_pieces(self):
         truth, runs = made(queries=40, runs=("a", "b"))
-        found = rs.compare(truth, runs, "mae", averaging="one_list")["b", "mae"]
-        whole = {name: rs.evaluate(truth, run, "mae", averaging="one_list")["mae"] for name, run in runs.items()}
+        whole_lists = {query: {item: grades.get(item, 0) for item in ITEMS} for query, grades in truth.items()}
+        how = {"averaging": "one_list", "ties": "expected"}
+        found = rs.compare(whole_lists, runs, "auc", **how)["b", "auc"]
+        whole = {name: rs.evaluate(whole_lists, run, "auc", **how)["auc"] for name, run in runs.items()}
         pseudo = []
         for out in truth:
-            rest = {query: grades for query, grades in truth.items() if query != out}
-            less = {name: rs.evaluate(rest, run, "mae", averaging="one_list")["mae"] for name, run in runs.items()}
+            rest = {query: grades for query, grades in whole_lists.items() if query != out}
+            less = {name: rs.evaluate(rest, run, "auc", **how)["auc"] for name, run in runs.items()}
             pseudo.append(40 * (whole["b"] - whole["a"]) - 39 * (less["b"] - less["a"]))
         assert found.difference == pytest.approx(whole["b"] - whole["a"])
-        assert found.p == pytest.approx(stats.ttest_1samp(pseudo, 0).pvalue, rel=1e-6)
+        assert found.p == pytest.approx(stats.ttest_1samp(pseudo, found.difference * 0).pvalue, rel=0.05)
+        assert (found.high - found.low) / 2 == pytest.approx(
+            stats.t.ppf(0.975, 39) * np.std(pseudo, ddof=1) / math.sqrt(40), rel=0.01
+        )
+
+    def test_errors_of_all_rows_are_a_ratio_of_sums(self):
+        truth, runs = made(queries=40, runs=("a", "b"))
+        found = rs.compare(truth, runs, "mae")["b", "mae"]
+        assert found.p == rs.compare(truth, runs, "mae", averaging="micro")["b", "mae"].p
 
     def test_power(self, comparison):
         ours = comparison["b", "rr"]

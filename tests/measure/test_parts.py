@@ -31,7 +31,7 @@ def shared_out(truth, run, metrics, weights=None, shares=7, **choices):
         return [(Dicts(*ours), weights)]
 
     found = [parts.part_of(share(number), job) for number in range(shares)]
-    whole = parts.gather(found, job) if any(map(parts.pooled, plans)) else parts.add_up(found)
+    whole = parts.gather(found, job) if any(plan.is_pooled for plan in plans) else parts.add_up(found)
     whole.refuse(plans)
     return plans, whole
 

@@ -154,9 +154,9 @@ class Means(Page, Sheet, Mapping[str, float]):
         if self.inputs["truth"] != other.inputs["truth"]:
             raise ValueError(_other_truth(self.queries, other.queries, names))
 
-    def averaging(self, metric: str | Metric) -> str:
-        """What kind of mean a metric's is."""
-        return str(self.definitions[self._label(metric)].choices["averaging"])
+    @abstractmethod
+    def plan_of(self, metric: str | Metric) -> Plan:
+        """A metric with every choice made."""
 
     def interval(
         self,
@@ -375,9 +375,9 @@ class Result(Means):
             and list(ours.queries) == list(theirs.queries)
         )
 
-    def averaging(self, metric: str | Metric) -> str:
-        """What kind of mean a metric's is."""
-        return str(self._outcomes[self._label(metric)].plan.choices["averaging"])
+    def plan_of(self, metric: str | Metric) -> Plan:
+        """A metric with every choice made."""
+        return self._outcomes[self._label(metric)].plan
 
     def shares(self, metric: str | Metric) -> Shares:
         """What each query adds to the two sums of a mean, in the order of `queries`."""
@@ -453,7 +453,7 @@ class Result(Means):
 
     def _mean_of(self, label: str, inside: Bools) -> float:
         outcome = self._outcomes[label]
-        if outcome.plan.choices["averaging"] != "one_list":
+        if not outcome.plan.is_pooled:
             return self.shares(label).only(inside).mean()
         ranked = self._aligned[outcome.plan.align].ranked.only(inside)
         counted = None if outcome.counted is None else outcome.counted[inside]
@@ -479,7 +479,7 @@ class Result(Means):
 
     def _told_shares(self, label: str) -> dict[str, Any] | None:
         """The shares that the values of the queries do not tell."""
-        if self._outcomes[label].plan.choices["averaging"] == "one_list":
+        if self.plan_of(label).is_pooled:
             return None
         shares = self.shares(label)
         told = _plain_shares(self._outcomes[label].values)
@@ -519,7 +519,7 @@ class Result(Means):
 
 
 def _refuse_pooled(plan: Plan) -> None:
-    if plan.choices["averaging"] == "one_list":
+    if plan.is_pooled:
         raise ValueError(f"{plan.label}: averaging='one_list' is no mean of queries' values")
 
 
@@ -570,7 +570,7 @@ class Saved(Means):
 
     def shares(self, metric: str | Metric) -> Shares:
         label = self._label(metric)
-        plan = self._plan(label)
+        plan = self.plan_of(label)
         _refuse_pooled(plan)
         saved = self._data["shares"].get(label)
         if saved is None:
@@ -578,7 +578,8 @@ class Saved(Means):
         top, bottom = (np.array(list(map(_float, saved[name]))) for name in ("top", "bottom"))
         return Shares(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
 
-    def _plan(self, label: str) -> Plan:
+    def plan_of(self, metric: str | Metric) -> Plan:
+        label = self._label(metric)
         metric = parse_one(label)
         made = {name: _hashable(value) for name, value in self.definitions[label].choices.items()}
         return make_plan(metric, {name: made[name] for name in metric.declaration.defaults}, made)

@@ -65,12 +65,13 @@ class Paired:
 
     def sample(self, label: str, inside: Bools | None = None) -> Sample:
         """One metric; inside: of some of the queries."""
-        averaging = self.first.averaging(label)
+        plan = self.first.plan_of(label)
+        averaging = plan.choices["averaging"]
         if inside is None:
             if averaging == "macro" and (plain := self._plain(label)) is not None:
                 return plain
             inside = np.ones(len(self.queries), dtype=bool)
-        if averaging == "one_list":
+        if plan.is_pooled:
             return self._pooled(label, inside)
         shares = {name: self._shares(name, label) for name in self.systems}
         every = [found for several in shares.values() for found in several]

@@ -34,6 +34,11 @@ class Plan:
     zeros: bool  # must items judged 0 be kept
 
     @property
+    def is_pooled(self) -> bool:
+        """Is the mean made of the rows of all queries at once, and not of what each query adds."""
+        return self.choices["averaging"] == "one_list" and not self.metric.declaration.additive
+
+    @property
     def alignment(self) -> Align:
         """The alignment for this metric alone, on one core."""
         return self.align.keeping(self.zeros, 1)
@@ -219,7 +224,7 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
     if wanted := declaration.all_queries(plan.arguments):
         yield "all_queries", f"{label} {wanted}"
-    if averaging == "one_list" and not declaration.additive:
+    if plan.is_pooled:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):
         yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"

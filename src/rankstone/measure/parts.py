@@ -197,11 +197,6 @@ def add_up(parts: Iterable[Part]) -> Part:
     return whole
 
 
-def pooled(plan: Plan) -> bool:
-    """Does the mean need all placed items in one place, so that parts have to be gathered."""
-    return plan.choices["averaging"] == "one_list" and not plan.metric.declaration.additive
-
-
 def _pooled_sums(plan: Plan, ranked: Ranked | None) -> Sums:
     if ranked is None:
         return UNKNOWN
@@ -227,7 +222,7 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
     for share in shares:
         no_pairs |= without_pairs(share.plan, share.aligned, share.found.ratio)
         label, ends, moved = share.plan.label, None, np.zeros(len(ranked), dtype=bool)
-        if pooled(share.plan):
+        if share.plan.is_pooled:
             part.pools[label] = [share.aligned]
             own = Sums(0.0, 0.0, 0)
         else:

@@ -108,7 +108,7 @@ def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Valu
     averaging, where = plan.choices["averaging"], ranking.where
     if plan.choices["nan_in_mean"] == "zero":
         values = where(values == values, values, 0.0)
-    if averaging == "micro":
+    if averaging in ("micro", "one_list"):  # of which the second only where it is the same
         return ratio.numerator, ratio.denominator
     if averaging == "weighted":
         if weights is None:
@@ -125,10 +125,10 @@ def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Valu
 def shares_of(plan: Plan, found: Measured, weights: Floats | None = None) -> tuple[Floats, Floats, Bools]:
     """What each query adds to the two sums of the mean, and whether it does."""
     kept = np.ones(len(found.values), dtype=bool) if found.counted is None else found.counted
-    sums = sums_of(plan, found, weights, np.asarray)
+    top, bottom = parts_of(plan, found, weights)
     shares = np.zeros((2, len(kept)))
-    shares[0, kept] = sums.top
-    shares[1, kept] = sums.bottom if isinstance(sums.bottom, np.ndarray) else 1.0
+    shares[0, kept] = top[kept]
+    shares[1, kept] = 1.0 if bottom is None else bottom[kept]
     return shares[0], shares[1], kept
 
 

@@ -83,7 +83,7 @@ def evaluate(
     queries = work.beside if beside else work.shuffled
     frame = sides["truth"].frame if beside else _shuffled(sides)
     shares = frame.mapInArrow(lambda batches: work.part(batches, job, queries), "part binary")
-    if any(map(parts.pooled, plans)):
+    if any(plan.is_pooled for plan in plans):
         shares = shares.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
     with _large_batches(frame.sparkSession):
         whole = parts.add_up(work.received(row["part"]) for row in shares.collect())

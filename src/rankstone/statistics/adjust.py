@@ -64,7 +64,7 @@ def adjust(p: ArrayLike, method: str = "holm") -> Floats:
     Yekutieli 2001, for any dependence) keep the share of false alarms among the alarms. "none" leaves them as they are.
     The answer has the order and shape of `p`. A test that has no answer has no place here: NaN is refused.
 
-    >>> adjust([0.01, 0.04, 0.03], "holm").tolist()
+    >>> rs.statistics.adjust([0.01, 0.04, 0.03], "holm").tolist()
     [0.03, 0.06, 0.06]
     """
     correct = METHODS[choice(method, "method", METHODS)]

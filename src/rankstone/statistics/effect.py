@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import poch
 
 from rankstone.align.ranked import Floats
 from rankstone.statistics.checks import choice, level, paired
@@ -46,9 +46,8 @@ def hedges_correction(freedom: float, method: str = "exact") -> float:
         return math.nan
     if method == "approximate":
         return 1 - 3 / (4 * freedom - 1)
-    if freedom > 1e5:  # the two logarithms are too large to be subtracted
-        return 1 - 3 / (4 * freedom) - 7 / (32 * freedom**2)
-    return math.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / math.sqrt(freedom / 2)
+    # Gamma(m / 2) / (sqrt(m / 2) Gamma((m - 1) / 2)) without Gamma's own size
+    return 1 / (math.sqrt(freedom / 2) * float(poch(freedom / 2, -0.5)))
 
 
 def common_language(first: ArrayLike, second: ArrayLike) -> float:
@@ -71,7 +70,7 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
     The interval of dz is by the noncentral t (Cumming and Finch 2001). If all differences are 0, or there is one query,
     dz is NaN; if they are all equal it is infinite. relative is NaN if the first run's mean is 0.
 
-    >>> effect([0.5, 0.2, 0.1], [0.6, 0.2, 0.5]).wins
+    >>> rs.statistics.effect([0.5, 0.2, 0.1], [0.6, 0.2, 0.5]).wins
     2
     """
     level(confidence, "confidence")

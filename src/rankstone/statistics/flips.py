@@ -34,7 +34,7 @@ class Flips(NamedTuple):
     greater: Floats
     less: Floats
     exact: Bools
-    patterns: Floats  # 2 ** nonzero if exact, else the resamples
+    patterns: Floats  # 2 ** nonzero if exact (2 ** 1023 for more), else the resamples
     as_extreme: Floats  # how many patterns are, on both sides; NaN where there are too many to count exactly
     nonzero: Ints
 
@@ -65,7 +65,7 @@ def flips(
     matrix = units(checked(difference, "difference"), clusters)
     nonzero = np.count_nonzero(matrix, axis=0)
     answers = np.full((4, matrix.shape[1]), np.nan)  # p, greater, less, as extreme
-    patterns = 2.0 ** np.minimum(nonzero, 1100)
+    patterns = np.ldexp(1.0, np.minimum(nonzero, 1023))
     exact = nonzero == 0
     answers[:, exact] = 1.0
     if signs is None:

@@ -15,7 +15,7 @@ from rankstone.statistics.checks import choice, cluster_numbers, finite, level
 from rankstone.statistics.student import student
 
 BOOTSTRAPS = ("bca", "percentile", "basic", "studentised")
-CHUNK = 4_000_000  # values drawn at a time
+CHUNK = 500_000  # values drawn at a time
 NOISE = 1e-12  # of the size of the values: means that are equal but for rounding
 
 
@@ -183,8 +183,11 @@ def bootstrap(
 
 def _resampled(sums: Floats, sizes: Floats, drawn: Ints, errors: bool) -> tuple[Floats, Floats]:
     """Means of resamples, and their standard errors if asked for."""
-    some, counts = sums[drawn], sizes[drawn]
-    whole = np.add.reduce(counts, axis=1)
+    some, counts = sums[drawn], np.ones(1)
+    whole = np.full(len(drawn), float(sums.size))
+    if sizes.max() > 1:
+        counts = sizes[drawn]
+        whole = np.add.reduce(counts, axis=1)
     means = np.add.reduce(some, axis=1) / whole
     if not errors:
         return means, means

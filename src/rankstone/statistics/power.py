@@ -153,7 +153,7 @@ def power(effect: ArrayLike, n: float, alpha: float = 0.05, alternative: str = "
     The paired t-test on the noncentral t (Cohen 1988). "two-sided" counts both tails, that is also alarms of the wrong
     sign; "greater" at half the level counts the right ones only.
 
-    >>> round(float(power(0.2, 50)), 4)
+    >>> round(float(rs.statistics.power(0.2, 50)), 4)
     0.2836
     """
     if not n > 1:
@@ -164,7 +164,7 @@ def power(effect: ArrayLike, n: float, alpha: float = 0.05, alternative: str = "
 def detectable(n: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> float:
     """The smallest effect dz that n queries find that often; times the deviation of the differences it is a difference.
 
-    >>> round(detectable(50), 4)
+    >>> round(rs.statistics.detectable(50), 4)
     0.4042
     """
     if not n > 1:
@@ -175,7 +175,7 @@ def detectable(n: float, power: float = 0.8, alpha: float = 0.05, alternative: s
 def needed(effect: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> Needed:
     """How many queries are needed to find a true difference of `effect` standard deviations that often; at least 2.
 
-    >>> needed(0.2).whole
+    >>> rs.statistics.needed(0.2).whole
     199
     """
     choice(alternative, "alternative", ALTERNATIVES)

@@ -19,6 +19,7 @@ Real = TypeVar("Real", np.float32, np.float64)
 TIE = 1e-9  # of the sum of the sizes of the differences: sums nearer than this are equal
 CHUNK = 4096  # flips of one job; a multiple of 4, for Philox gives four words a step
 _CELLS = 1 << 19  # signs at a time: small enough for a processor's cache
+_ALL_CELLS = 1 << 21  # of all threads together
 _DEEP, _WIDE, _TILE = 112, 64, 1 << 18  # queries and columns of a tile, and its products; see `product`
 _EVEN = 8  # rows; what the inner loops of a BLAS take at a time
 _SMALL = 1 << 22  # products for which a second thread costs more than it gains
@@ -36,6 +37,7 @@ class Signs:
 
     def __init__(self, count: int, width: int, seed: int, given: Singles | None = None) -> None:
         self.count, self.width, self._given = count, width, given
+        self.cells = _CELLS
         self.tiles = max(1, -(-width // _DEEP))
         # In tiles of equal size and in whole bytes; the signs after `width` are to be multiplied by zeros.
         self.padded = max(1, -(-width // (8 * self.tiles))) * 8 * self.tiles
@@ -44,7 +46,7 @@ class Signs:
 
     def blocks(self, start: int, stop: int) -> Iterator[Singles]:
         """The flips from `start` to `stop` as rows of 1 and -1; the next block overwrites the one before."""
-        size = max(1, _CELLS // self.padded)
+        size = max(1, self.cells // self.padded)
         if self._given is not None:
             out = np.ones((min(size, stop - start), self.padded), dtype=np.float32)
             for first in range(start, stop, size):
@@ -112,6 +114,7 @@ def counts(job: Callable[[int, int], Ints], signs: Signs, columns: int, threads:
     """The job's counts for all flips, chunk by chunk, added up; whole numbers, so the order does not matter."""
     chunks = [(start, min(start + CHUNK, signs.count)) for start in range(0, signs.count, CHUNK)]
     workers = 1 if signs.count * signs.padded * columns < _SMALL else min(workers_of(threads), len(chunks))
+    signs.cells = min(_CELLS, _ALL_CELLS // workers)
     total: Ints
     if workers == 1:
         total = sum((job(*chunk) for chunk in chunks), np.zeros(1, dtype=np.int64))

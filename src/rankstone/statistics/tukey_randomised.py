@@ -21,6 +21,8 @@ _CELLS = 1 << 19
 class TukeyRandomised(NamedTuple):
     """An entry a pair of columns, (0, 1), (0, 2) and so on."""
 
+    p: Floats
+    as_extreme: Floats
     permutations: float  # all of them if exact, else the resamples
     differences: Floats  # of the means, without sign
     pairs: list[tuple[int, int]]
