@@ -22,6 +22,8 @@ if _typing.TYPE_CHECKING:
     from rankstone import split as split
     from rankstone import sql as sql
     from rankstone import statistics as statistics
+    from rankstone import testing as testing
+    from rankstone.answers.check import Checks, check
     from rankstone.answers.compare import compare, needed
     from rankstone.answers.comparison import Comparison
     from rankstone.answers.confusion import Confusion, confusion
@@ -44,12 +46,14 @@ choices = _CHOICES
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
     "Accumulator": "measure.accumulate",
+    "Checks": "answers.check",
     "Comparison": "answers.comparison",
     "Confusion": "answers.confusion",
     "Definition": "answers.definition",
     "Online": "measure.online",
     "Result": "answers.result",
     "Stream": "measure.stream",
+    "check": "answers.check",
     "columns": "inputs.columns",
     "compare": "answers.compare",
     "confusion": "answers.confusion",
@@ -64,7 +68,8 @@ _LATER = {
     "read_truth": "inputs.files",
     "roc_curve": "answers.curve",
 }
-_DOORS = ("arrays", "integrations", "spark", "split", "sql", "statistics")  # some need a library of their own
+# Some need a library of their own.
+_DOORS = ("arrays", "integrations", "spark", "split", "sql", "statistics", "testing")
 
 
 def __getattr__(name: str) -> _typing.Any:
@@ -83,6 +88,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Accumulator",
+    "Checks",
     "Comparison",
     "Confusion",
     "Convention",
@@ -97,6 +103,7 @@ __all__ = [
     "ap",
     "auc",
     "bpref",
+    "check",
     "choices",
     "columns",
     "compare",

@@ -51,6 +51,10 @@ class NoRowsError(FileError):
         super().__init__(path, problem, line)
 
 
+class GatesError(ValueError):
+    """Gates that say something that cannot be: an unknown key, a limit that is none, no candidate."""
+
+
 class UnmatchedWarning(UserWarning):
     """No returned item is judged: every value that follows is honest, and perhaps not what was meant."""
 

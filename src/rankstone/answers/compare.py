@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
 from rankstone.answers.comparison import CORRECTIONS, TESTS, Comparison, Groups, Rules, Test
+from rankstone.answers.doubts import _UNCUT
 from rankstone.answers.explain import explain
 from rankstone.answers.result import Means, Result, label_of
 from rankstone.answers.sample import Paired
@@ -20,7 +21,7 @@ from rankstone.inputs.groups import groups_of
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.tables import queried
 from rankstone.measure.evaluate import evaluate
-from rankstone.metrics.registry import Metric, parse
+from rankstone.metrics.registry import ByName, Metric, parse
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -161,6 +162,13 @@ class Origin:
     def column(self, name: str) -> dict[Any, Hashable]:
         """Each query's value in a column of the truth."""
         return groups_of(self.truth, name, self.how["columns"])
+
+
+def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByName) -> list[str]:
+    """What to measure too, where the runs are not at hand later: how much is judged, as deep as the metrics look."""
+    plans = make_plans(metrics, convention, choices)
+    cuts = {plan.arguments.get("k") or _UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
+    return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
 
 
 def parse_all(metrics: Metrics) -> list[Metric]:

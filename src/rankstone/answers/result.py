@@ -184,6 +184,11 @@ class Means(Page, Sheet, Mapping[str, float]):
         shown._confidence = confidence
         return shown
 
+    def ends(self, label: str) -> str:
+        """The interval that is printed beside a mean; empty if there is none."""
+        found = None if self._confidence is None else self.interval(label, self._confidence)
+        return "" if found is None else f"{number(found.low)} {number(found.high)}"
+
     def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         labels = groups_in_order(groups, self.queries, "groups")
@@ -228,8 +233,7 @@ class Means(Page, Sheet, Mapping[str, float]):
             ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
             row = [label, number(self[label])]
             if confidence is not None:
-                found = self.interval(label, confidence)
-                row.append(f"{number(found.low)} {number(found.high)}")
+                row.append(self.ends(label))
             out.append([*row, *("unknown" if math.isnan(end) else number(end) for end in ends)])
         return out
 
@@ -260,6 +264,8 @@ def groups_in_order(
 ) -> list[Hashable]:
     """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
     if isinstance(groups, Mapping):
+        if _text(queries) and _whole(groups):  # a run's ids have made a file's numbers text
+            groups = {str(query): group for query, group in groups.items()}
         lost = [query for query in queries if query not in groups]
         if lost:
             raise ValueError(f"{what} has no entry for query {lost[0]!r}")
@@ -268,6 +274,21 @@ def groups_in_order(
     if len(labels) != len(queries):
         raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
     return labels
+
+
+def ids_alike(several: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Ids of the same queries: as text if some of them are, as ids of files are once the other side's are."""
+    if any(map(_text, several)):
+        return [list(map(str, ids)) if _whole(ids) else list(ids) for ids in several]
+    return list(map(list, several))
+
+
+def _text(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, str) for one in ids)
+
+
+def _whole(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, (int, np.integer)) for one in ids)
 
 
 def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
@@ -284,6 +305,7 @@ def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
 
 
 def _other_truth(ours: Sequence[Any], theirs: Sequence[Any], names: tuple[str, str]) -> str:
+    ours, theirs = ids_alike([ours, theirs])
     for these, those, which in ((ours, theirs, names[1]), (theirs, ours, names[0])):
         known = set(those)
         lost = [query for query in these if query not in known]
@@ -606,7 +628,7 @@ def _float(value: float | str | None) -> float:
 
 def digests(aligned: Aligned) -> dict[str, str]:
     """Digests of what was judged and of what was returned. Items judged 0 are left out, as some metrics need none."""
-    names = list(map(repr, aligned.queries))
+    names = list(map(str, aligned.queries))  # 7 and "7": a truth's ids are text or not by those of the run
     order = sorted(range(len(names)), key=names.__getitem__)  # that of the rows makes no difference
     ranked = aligned.ranked.only(np.array(order, dtype=np.int64))
 

@@ -28,6 +28,15 @@ class Runs(DataPage):
     def _columns(self) -> dict[str, Any]:
         return {"metric": list(self.first), **{name: [*result.values()] for name, result in self.results.items()}}
 
+    def rows(self) -> list[list[str]]:
+        """The table that is printed, its head first; with intervals if the results have them."""
+        head, *body = super().rows()
+        for at, result in enumerate(self.results.values(), start=1):
+            for row, label in zip(body, self.first, strict=True):
+                ends = result.ends(label)
+                row[at] += f" ({ends})" if ends else ""
+        return [head, *body]
+
     def _tables(self, width: int | None) -> list[list[list[str]]]:
         rows = self.rows()
         if width is None or width_of(rows) <= width:
@@ -37,6 +46,13 @@ class Runs(DataPage):
 
     def remarks(self) -> list[str]:
         """What happened to the queries: once if it is the same in all runs, else by run."""
+        return [*self._accounts(), *(["in brackets: intervals of the means"] if self._has_ends else [])]
+
+    @property
+    def _has_ends(self) -> bool:
+        return type(self) is Runs and bool(self.first.ends(next(iter(self.first))))
+
+    def _accounts(self) -> list[str]:
         remarks = {name: result.remarks() for name, result in self.results.items()}
         (first, *same), *others = remarks.values()
         if all(lines == [first, *same] for lines in others):
@@ -64,7 +80,7 @@ class Values(Runs):
             }
         )
 
-    _tables = DataPage._tables
+    rows, _tables = DataPage.rows, DataPage._tables
 
 
 @dataclass(frozen=True, repr=False)

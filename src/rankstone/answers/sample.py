@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
-from rankstone.answers.result import Means, Result, groups_in_order
+from rankstone.answers.result import Means, Result, groups_in_order, ids_alike
 from rankstone.measure.sums import Shares
 from rankstone.statistics import BOOTSTRAPS, Interval, bootstrap, share, skewed, student
 
@@ -39,17 +39,14 @@ class Paired:
         self.systems = {name: tuple(results) for name, results in systems.items()}
         every = [result for results in self.systems.values() for result in results]
         self.first = every[0]
-        queries: list[Any] = list(self.first.queries)
+        queries, *others = ids_alike([result.queries for result in every])
         known = {}  # a result's places of the queries; None: in the same order
-        for result in every[1:]:
-            ids = list(result.queries)
-            if ids == queries:
-                continue
-            at = {query: place for place, query in enumerate(ids)}
-            known[id(result)] = at
+        for result, ids in zip(every[1:], others, strict=True):
+            if ids != queries:
+                known[id(result)] = {query: place for place, query in enumerate(ids)}
         if known:  # some have queries that nobody judged, or another order
+            known.setdefault(id(self.first), {query: place for place, query in enumerate(queries)})
             queries = [query for query in queries if all(query in at for at in known.values())]
-            known.setdefault(id(self.first), {query: place for place, query in enumerate(self.first.queries)})
         self.queries = queries
         self.alone = max(len(result.queries) for result in every) - len(queries)  # queries that some do not have
         self._places: dict[int, Ints] = {

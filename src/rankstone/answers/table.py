@@ -63,8 +63,7 @@ class Page(ABC):
         if form == "latex":
             return "\n".join([render([row for row in rows if row], form), *(f"% {line}" for line in wrapped(notes))])
         if form == "markdown":
-            under = ["", "  \n".join(map(_markdown, notes))] if notes else []
-            return "\n".join([render([row for row in rows if row], form), *under])
+            return markdown_page(rows, notes)
         return self.text(quiet=quiet)
 
     def __repr__(self) -> str:
@@ -279,6 +278,12 @@ def latex_page(head: Sequence[str], body: Sequence[Sequence[Latex]], caption: st
         r"\begin{table}", r"\centering", rf"\caption{{{latex(caption)}}}", tabular(rows, "<".ljust(len(head), ">")),
         r"\end{table}",
     ])  # fmt: skip
+
+
+def markdown_page(rows: Rows, notes: Sequence[str]) -> str:
+    """A table with lines under it."""
+    under = ["", "  \n".join(map(_markdown, notes))] if notes else []
+    return "\n".join([render([row for row in rows if row], "markdown"), *under])
 
 
 def _markdown(text: str) -> str:

@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -19,6 +20,7 @@ from rankstone.answers.result import Means, Saved
 from rankstone.answers.runs import Runs
 from rankstone.errors import FileError
 from rankstone.inputs.arrow import is_whole, numbers, one_piece, plain
+from rankstone.inputs.batches import head_of
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import OnError, Path, read_run, read_truth
 from rankstone.inputs.formats import FORMATS, listed
@@ -127,6 +129,28 @@ def read_result(path: Path) -> Saved | dict[str, Saved]:
         return found if len(found) != 1 else next(iter(found.values()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(text.name, f"is no result that rankstone wrote as json or parquet ({error})") from None
+
+
+def is_result(path: Path) -> bool:
+    """Is a file a saved result, by what is in it: data can have the same name, or be JSON too."""
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        return False
+    head = head_of(name)
+    if head[:4] != MAGIC:
+        return _SAVED.match(head) is not None
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        about = pyarrow.parquet.read_schema(name).metadata or {}
+        return bool(json.loads(about.get(b"rankstone", b"{}")).get("runs"))
+    except (pyarrow.ArrowException, OSError, ValueError):  # whoever reads it will say what is wrong
+        return False
+
+
+# A run by its name, and what it has: a level more than a truth or a run in JSON has.
+_SAVED = re.compile(rb'\s*\{\s*"runs"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"')
 
 
 def _of_parquet(data: Any) -> Any:

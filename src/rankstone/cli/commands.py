@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import re
 import sys
@@ -12,27 +11,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.table import render
+from rankstone.cli.reading import (
+    UsageError,
+    check_words,
+    format_of,
+    groups_by,
+    named,
+    pairs,
+    report_skipped,
+    results_of,
+    roles_for,
+    sides,
+)
+from rankstone.cli.showing import form_of, put, screen
 
 if TYPE_CHECKING:
     from rankstone.answers.explain import Difference, Explanation, Moves
     from rankstone.answers.identify import Identified
     from rankstone.answers.result import Result
     from rankstone.answers.runs import Runs
-    from rankstone.inputs.columns import Columns
-    from rankstone.inputs.files import OnError
-    from rankstone.inputs.lists import Lists
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
-
-WATCHED_BYTES = 32 << 20  # a smaller file is read before anyone has looked
-
-
-class UsageError(ValueError):
-    """The command's words are off, not the data."""
+# Those of rs.compare, which takes long to load.
+TESTS = ("t", "flips", "wilcoxon", "sign")
+CORRECTIONS = ("holm", "max_t", "bh", "by", "bonferroni", "hochberg", "hommel", "tukey", "none")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0, 1 for bad data or 2 for bad usage."""
+    """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
     words = _spread(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["trec_eval"]:  # it has its own ways with options
         from rankstone.trec_eval import main as trec_eval
@@ -41,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
         words[:2] = [" ".join(words[:2])]
     arguments, more = parser().parse_known_args(words)
-    if getattr(arguments, "run_command", None) is _evaluate:  # runs may stand after options
+    if getattr(arguments, "run_command", None) in (_evaluate, _compare):  # runs may stand after options
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
     if more:
@@ -49,10 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(arguments, "run_command"):
         parser().print_help()
         return 2
+    code = 0
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: print(f"rankstone: {message}", file=sys.stderr)
-            arguments.run_command(arguments)
+            code = arguments.run_command(arguments) or 0
         sys.stdout.flush()
     except UsageError as error:
         _tell(str(error), arguments.command)
@@ -65,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1 + _tell(str(error), arguments.command)
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code
 
 
 def _spread(words: Sequence[str]) -> list[str]:
@@ -127,6 +134,14 @@ def _is_choice(name: str) -> bool:
     return name in CHOICES or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
 
 
+class _OneLineEach(argparse.HelpFormatter):
+    """Help where the longest command has room beside it, which argparse counts two letters short."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=18)
+        self._action_max_length = len("    conventions")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     from rankstone.answers.write import RESULT_FORMATS
@@ -138,33 +153,74 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="rankstone",
         description="Measures ranked lists: search results, recommendations, output of models.",
-        epilog="rankstone COMMAND --help tells more. Exit code 1: bad data, 2: bad usage.",
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=18),
+        epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: not decided.",
+        formatter_class=_OneLineEach,
     )
     top.add_argument("--version", action="version", version=f"rankstone {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more")
 
     command = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
     command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
     command.add_argument(
         "runs", metavar="[NAME=]RUN", nargs="*", help="files, as the truth; none if its rows have grades and scores"
     )
-    command.add_argument(
-        "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
-    )
-    _choosing(command)
-    _reading(command)
-    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
-    command.add_argument(
-        "--exclude",
-        metavar="FILE",
-        help="what was seen before, as a truth: it leaves the lists before they are measured",
-    )
+    _measuring(command)
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
+    command.add_argument("--interval", action="store_true", help="95 %% intervals beside the means")
+    _showing(command, RESULT_FORMATS)
+
+    command = _command(commands, "compare", "is one run better than another, and how sure is that", _compare)
+    command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
+    command.add_argument(
+        "runs", metavar="[NAME=]RUN", nargs="*", help="files, as for evaluate, or results that it saved: -o x.json"
+    )
+    _measuring(command)
+    command.add_argument("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
+    command.add_argument("--test", default="t", choices=TESTS, help=", ".join(TESTS))
+    command.add_argument("--correction", choices=CORRECTIONS, help=f"for many comparisons: {', '.join(CORRECTIONS)}")
+    command.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals and verdicts: 0.95")
+    command.add_argument("--margin", type=float, metavar="D", help="the smallest difference that matters")
+    command.add_argument("--primary", action="append", metavar="M", help="metrics that decide; others are only shown")
+    command.add_argument("--by", metavar="COLUMN", help="differences by group of queries: a column of the truth file")
+    command.add_argument(
+        "--cluster", dest="clusters", metavar="COLUMN", help="queries that belong together: a column of the truth file"
+    )
+    command.add_argument("--population", type=int, metavar="N", help="queries in all, if these are a sample of them")
+    command.add_argument("--resamples", type=int, default=100_000, metavar="N", help="of what is random: 100000")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random: 0")
+    _showing(command, [form for form in RESULT_FORMATS if form != "trec"])
+
+    command = _command(commands, "check", "may a run take the place of another, by gates in a file", _check)
+    command.epilog = "Exit code 0: passed, 3: failed, 4: not decided; 1: bad data, 2: bad usage."
+    command.add_argument("gates", metavar="GATES", nargs="?", help="a TOML file; options take the place of its keys")
+    command.add_argument("--truth", metavar="FILE", help="a file, as for evaluate")
+    command.add_argument("--baseline", metavar="FILE", help="a run, or a result that evaluate saved: -o main.json")
+    command.add_argument("--candidate", metavar="FILE", help="the same, of the run that is checked")
+    command.add_argument("-m", "--metric", action="append", metavar="M", help="of the limits that follow, or to show")
+    command.add_argument(
+        "--not-worse-than",
+        type=_margin,
+        metavar="D",
+        help="by so much it may fall: 0.01, or '2 %%' of the baseline's mean",
+    )
+    command.add_argument("--at-least", type=float, metavar="X", help="the candidate's mean")
+    command.add_argument("--at-most", type=float, metavar="X", help="the candidate's mean, where lower is better")
+    command.add_argument("-c", "--convention", metavar="NAME", help="see rankstone conventions")
+    _setting(command)
+    command.add_argument(
+        "--columns", metavar="ROLE=NAME", action="append", default=[], help="query=user_id; truth.item=x for one side"
+    )
+    command.add_argument("--exclude", metavar="FILE", help="what was seen before, as a truth: it leaves the lists")
+    command.add_argument(
+        "--cluster", dest="clusters", metavar="COLUMN", help="queries that belong together: a column of the truth file"
+    )
+    command.add_argument("--confidence", type=float, metavar="P", help="of each one-sided test: 0.95")
+    command.add_argument("--undecided", choices=("pass", "warn", "fail"), help="what a gate that is not decided does")
     command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
-    command.add_argument("--format", dest="shown", metavar="F", choices=RESULT_FORMATS, help=listed(RESULT_FORMATS))
-    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
+    command.add_argument("--junit", metavar="FILE", help="write it for a build server")
+    command.add_argument("--markdown", metavar="FILE", help="write it for a pull request")
+    command.add_argument("--json", metavar="FILE", help="write all of it")
 
     command = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
     command.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
@@ -254,7 +310,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _command(commands: Any, name: str, summary: str, function: Callable[..., None]) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, summary: str, function: Callable[..., int | None]) -> argparse.ArgumentParser:
     listed = {} if " " in name else {"help": summary}  # what belongs to another command is told by that
     made: argparse.ArgumentParser = commands.add_parser(
         name, description=f"{summary[0].upper()}{summary[1:]}.", **listed
@@ -266,6 +322,26 @@ def _command(commands: Any, name: str, summary: str, function: Callable[..., Non
 def _choosing(command: argparse.ArgumentParser) -> None:
     command.add_argument("-c", "--convention", default="rankstone", metavar="NAME", help="see rankstone conventions")
     _setting(command)
+
+
+def _measuring(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
+    )
+    _choosing(command)
+    _reading(command)
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="what was seen before, as a truth: it leaves the lists before they are measured",
+    )
+
+
+def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:
+    command.add_argument("--quiet", action="store_true", help="leave out what the metrics mean")
+    command.add_argument("--format", dest="shown", metavar="F", choices=forms, help=", ".join(forms))
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
 
 def _setting(command: argparse.ArgumentParser) -> None:
@@ -298,274 +374,50 @@ def _more(command: argparse.ArgumentParser) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from rankstone.answers.runs import Groups, Runs, Values
-    from rankstone.answers.write import RESULT_FORMATS, write_answer
+    from rankstone.answers.write import PAGES, RESULT_FORMATS, write_answer
     from rankstone.conventions.plan import DEFAULT_METRICS
+    from rankstone.inputs.formats import listed
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
-    choices = _pairs(arguments.set, "--set")
-    _check(metrics, arguments.convention, choices)
+    choices = pairs(arguments.set, "--set")
+    check_words(metrics, arguments.convention, choices)
     if [arguments.truth, *arguments.runs].count("-") > 1:
         raise UsageError("only one file can be read from standard input")
     if arguments.by and arguments.per_query:
         raise UsageError("--by and --per-query do not go together")
-    form = _form(arguments.output, arguments.shown, RESULT_FORMATS)
-    results = _results(arguments, metrics, choices)
+    form = form_of(arguments.output, arguments.shown, RESULT_FORMATS)
+    if arguments.interval and (arguments.per_query or arguments.by or form not in PAGES.values()):
+        raise UsageError(f"--interval goes with means, as {listed(PAGES.values())}")
+    results: dict[str, Result] = results_of(arguments, named(arguments.runs or [arguments.truth]), metrics, choices)
+    if arguments.interval:
+        results = {name: result.with_intervals() for name, result in results.items()}
     answer: Runs = Runs(results)
     if arguments.by:
-        answer = Groups(results, arguments.by, _groups(arguments))
+        answer = Groups(results, arguments.by, groups_by(arguments, arguments.by))
     elif arguments.per_query or form == "parquet":
         answer = Values(results)
     whole = next(iter(results.values())) if form == "table" and type(answer) is Runs and len(results) == 1 else answer
     if form == "table" and not arguments.output:
-        print(whole.text(_screen(), arguments.quiet))
+        print(whole.text(screen(), arguments.quiet))
     else:
         write_answer(whole, arguments.output or "-", form, results, arguments.quiet)
 
 
-def _screen() -> int | None:
-    """How wide the terminal is, if it is one."""
-    import shutil
+def _compare(arguments: argparse.Namespace) -> None:
+    from rankstone.cli.compare import compare_runs
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else None
-
-
-def _results(arguments: argparse.Namespace, metrics: Any, choices: Any) -> dict[str, Result]:
-    from rankstone.inputs.files import is_large, open_batches, read_run, same_ids
-    from rankstone.measure.evaluate import evaluate
-    from rankstone.measure.stream import evaluate_file
-
-    runs, form = _named(arguments.runs or [arguments.truth]), _format(arguments, "run")
-    truth = _read_truth(arguments, [*runs.values()], arguments.on_error)
-    results = {}
-    seen: Any = {}
-    if arguments.exclude:
-        seen = {"exclude": arguments.exclude}
-        if arguments.columns:
-            seen["columns"] = {"truth": _roles(arguments, "truth", arguments.exclude, []) or {}}
-    for name, path in runs.items():
-        columns = _roles(arguments, "run", path, [arguments.truth])
-        in_batches = arguments.on_error == "stop" and not form and not seen
-        if in_batches and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
-            from rankstone.cli.progress import Progress
-
-            with Progress(name, open_batches(path, columns=columns).unit) as progress:
-                results[name] = evaluate_file(
-                    truth, path, metrics,
-                    convention=arguments.convention, columns=columns, progress=progress, **choices,
-                )  # fmt: skip
-            continue
-        run = read_run(path, format=form, columns=columns, on_error=arguments.on_error, beside=arguments.truth)
-        _report_skipped(path, run)
-        if not arguments.runs:
-            _refuse_one_sided(arguments.truth, truth, run)
-        judged, returned = same_ids(truth, run)
-        results[name] = evaluate(judged, returned, metrics, convention=arguments.convention, **seen, **choices)
-    return results
+    compare_runs(arguments)
 
 
-def _read_truth(arguments: argparse.Namespace, runs: Sequence[str], on_error: OnError = "stop") -> Columns | Lists:
-    from rankstone.inputs.files import read_truth
+def _check(arguments: argparse.Namespace) -> int:
+    from rankstone.cli.check import check_gates
 
-    columns = _roles(arguments, "truth", arguments.truth, runs)
-    read = read_truth(arguments.truth, format=_format(arguments, "truth"), columns=columns, on_error=on_error)
-    _report_skipped(arguments.truth, read)
-    return read
+    return check_gates(arguments)
 
 
-def _refuse_one_sided(path: str, truth: Columns | Lists, run: Columns | Lists) -> None:
-    """Stop at one table for both sides that is only one of them."""
-    for role, side in (("grade", truth), ("score", run)):
-        if getattr(side, role, side) is None:
-            raise UsageError(f"{path} has no {role} column, so it is not both the truth and the run; give a RUN too")
-
-
-def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
-    """Would reading take so long that someone at a terminal wants to see how far it is, and can it go in batches."""
-    from rankstone.conventions.plan import make_plans, unknown
-    from rankstone.inputs.files import open_batches
-    from rankstone.measure.stream import STREAM
-
-    if not sys.stderr.isatty() or not os.path.isfile(path) or os.path.getsize(path) < WATCHED_BYTES:
-        return False
-    if unknown(make_plans(metrics, arguments.convention, choices), STREAM):
-        return False
-    try:
-        open_batches(path)
-    except ValueError:  # whoever reads it whole will say what is wrong, if anything is
-        return False
-    return True
-
-
-def _report_skipped(path: str, side: Columns | Lists) -> None:
-    if side.skipped:
-        first = side.bad_lines[0]
-        print(
-            f"rankstone: {path}: {side.skipped} bad lines skipped; line {first.line}: {first.problem}", file=sys.stderr
-        )
-
-
-def _check(metrics: Iterable[str], convention: str, choices: Mapping[str, Any]) -> None:
-    """Find out what is wrong with the words before any file is read."""
-    from rankstone.conventions.plan import make_plans
-
-    try:
-        make_plans(metrics, convention, choices)
-    except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from None
-
-
-def _pairs(words: Iterable[str], option: str) -> dict[str, Any]:
-    out = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {word!r}: write it as NAME=VALUE")
-        try:
-            out[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            out[name] = value
-    return out
-
-
-def _named(words: Sequence[str]) -> dict[str, str]:
-    """Runs by name, as given (`bm25=a.run`) or made of the file's name and as many folders as tell it from others."""
-    given = [re.match(r"([^=/]+)=(.+)", word) for word in words]
-    names = [found[1] if found and not os.path.exists(word) else "" for word, found in zip(words, given, strict=True)]
-    paths = [found[2] if name and found else word for word, name, found in zip(words, names, given, strict=True)]
-    made = iter(_short_names([path for path, name in zip(paths, names, strict=True) if not name]))
-    out: dict[str, str] = {}
-    for name, path in zip(names, paths, strict=True):
-        name = name or next(made)
-        if name in out:
-            raise UsageError(f"two runs are called {name}: {out[name]} and {path}; name them: NAME={path}")
-        out[name] = path
-    return out
-
-
-def _short_names(paths: Sequence[str]) -> list[str]:
-    """The files' names without endings; with endings or folders where two would be the same."""
-    for path in paths:
-        if list(paths).count(path) > 1:
-            raise UsageError(f"{path} is there twice; name the runs if that is meant: NAME={path}")
-    parts = [os.path.normpath(path).split(os.sep) for path in paths]
-    for depth in range(1, max(map(len, parts), default=0) + 1):
-        for stem in (_stem, str):
-            names = [os.sep.join([*own[-depth:-1], stem(own[-1])]) for own in parts]
-            if len({*names, "metric", "run", "query"}) == len(names) + 3:
-                return names
-            if len({own[-1] for own in parts}) < len(parts):  # endings do not tell them apart
-                break
-    return list(paths)
-
-
-def _stem(name: str) -> str:
-    """The name of a file without the endings that say what it is."""
-    if name == "-":
-        return "stdin"
-    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
-    from rankstone.inputs.lines import CODECS
-
-    known = {*CODECS, "txt", "json", *(ending for form in FILE_FORMATS.values() for ending in form.endings)}
-    stem, dot, ending = name.rpartition(".")
-    return _stem(stem) if dot and stem and ending.lower() in known else name
-
-
-def _groups(arguments: argparse.Namespace) -> dict[Any, Any]:
-    """Each query's group, from a column of the truth file."""
-    from rankstone.inputs.files import read_truth
-    from rankstone.inputs.groups import grouped
-
-    path = arguments.truth
-    if path == "-":
-        raise UsageError("--by reads the truth twice; it cannot come from standard input")
-    roles = {**(_roles(arguments, "truth", path, arguments.runs) or {}), "item": arguments.by}
-    try:
-        read = read_truth(path, format=_format(arguments, "truth"), columns=roles, on_error=arguments.on_error)
-    except ValueError as error:
-        raise ValueError(str(error).replace("columns=", "by=")) from None
-    return grouped(read, path)
-
-
-# -- which column is which, and what the files are -----------------------------------------------------------
-
-
-def _sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | Lists]:
-    """The truth and the runs, with ids of one kind."""
-    from rankstone.inputs.files import read_run, same_ids
-
-    truth, form = _read_truth(arguments, runs), _format(arguments, "run")
-    read = [
-        read_run(path, format=form, columns=_roles(arguments, "run", path, [arguments.truth]), beside=arguments.truth)
-        for path in runs
-    ]
-    for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
-        truth, read[at] = same_ids(truth, read[at])
-    return [truth, *read]
-
-
-def _roles(arguments: argparse.Namespace, side: str, path: str, others: Sequence[str]) -> dict[str, Any] | None:
-    """The columns of one side's file: those named for both sides, if it can have any, and its own."""
-    from rankstone.inputs.files import side_columns
-    from rankstone.inputs.roles import ROLES
-
-    named: dict[str, dict[str, Any]] = {"": {}, "truth": {}, "run": {}}
-    for word, name in _pairs(arguments.columns, "--columns").items():
-        which, _, role = word.rpartition(".")
-        known = {"": [*dict.fromkeys(ROLES["truth"] + ROLES["run"])], "truth": ROLES["truth"], "run": ROLES["run"]}
-        if role not in known.get(which, ()):
-            roles = [f"{side}.{role}" if side else role for side in known for role in known[side]]
-            raise UsageError(f"--columns {word}={name}: the roles are {', '.join(roles)}")
-        named[which][role] = name if name is None or type(name) in (int, str) else str(name)
-    return {**(side_columns(named[""] or None, side, path, others) or {}), **named[side]} or None
-
-
-def _format(arguments: argparse.Namespace, side: str) -> str | None:
-    """What one side's files are, if that was said."""
-    found: dict[str, str] = {}
-    for word in arguments.format:
-        which, equals, form = word.rpartition("=")
-        if equals and which not in ("truth", "run"):
-            raise UsageError(f"--from-format {word}: write truth={form} or run={form}, or {form} for both")
-        found |= {which: form} if equals else {"truth": form, "run": form}
-    return found.get(side)
-
-
-# -- tables --------------------------------------------------------------------------------------------------
-
-
-def _value(value: float, form: str) -> str:
-    return repr(value) if form in ("csv", "tsv") else f"{value:.4f}"
-
-
-def _form(path: str | None, given: str | None, forms: Sequence[str]) -> str:
-    """The format that a file's name and `--format` ask for."""
-    from rankstone.answers.write import result_format
-
-    if path is None and given == "parquet":
-        raise UsageError("--format parquet is not for a screen; say where to: -o FILE")
-    try:
-        form = given or "table" if path is None else result_format(path, given, "table")
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if form not in forms:
-        raise UsageError(f"{path} is {form} by its name; here there are {', '.join(forms)}")
-    return form
-
-
-def _put(text: str, path: str | None) -> None:
-    if not path:
-        print(text)
-        return
-    from rankstone.answers.write import replacing
-
-    with replacing(path) as stream:
-        stream.write((text + "\n").encode())
-
-
-def _json(data: Any) -> str:
-    from rankstone.answers.write import as_json
-
-    return as_json(data)
+def _margin(word: str) -> float | str:
+    """A number, or a percentage as it is."""
+    return word if word.strip().endswith("%") else float(word)
 
 
 # -- the other commands --------------------------------------------------------------------------------------
@@ -595,8 +447,8 @@ def _define(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import find_convention
     from rankstone.conventions.plan import make_plans
 
-    choices = _pairs(arguments.set, "--set")
-    _check(arguments.metrics, arguments.convention, choices)
+    choices = pairs(arguments.set, "--set")
+    check_words(arguments.metrics, arguments.convention, choices)
     named = find_convention(arguments.convention).with_choices(**choices)
     plans = make_plans(arguments.metrics, arguments.convention, choices)
     print("\n\n".join(str(definition_of(plan, named)) for plan in plans))
@@ -605,12 +457,12 @@ def _define(arguments: argparse.Namespace) -> None:
 def _explain(arguments: argparse.Namespace) -> None:
     from rankstone.answers.explain import explain
 
-    conventions, choices = arguments.convention or ["rankstone"], _pairs(arguments.set, "--set")
+    conventions, choices = arguments.convention or ["rankstone"], pairs(arguments.set, "--set")
     if len(conventions) > 2 or len(arguments.runs) > 2 or len(conventions) + len(arguments.runs) > 3:
         raise UsageError("give one run and one or two conventions, or two runs and one convention")
     for convention in conventions:
-        _check([arguments.metric], convention, choices)
-    truth, run, *other = _sides(arguments, arguments.runs)
+        check_words([arguments.metric], convention, choices)
+    truth, run, *other = sides(arguments, arguments.runs)
     explained = explain(
         truth,
         (run, other[0]) if other else run,
@@ -625,20 +477,22 @@ def _explain(arguments: argparse.Namespace) -> None:
 def _identify(arguments: argparse.Namespace) -> None:
     from rankstone.answers.identify import asked, identify
 
-    reported, choices = " ".join(arguments.reported), _pairs(arguments.set, "--set")
+    reported, choices = " ".join(arguments.reported), pairs(arguments.set, "--set")
     try:
         asked(reported)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    _check([str(asked(reported)[0])], "rankstone", choices)
-    truth, run = _sides(arguments, [arguments.run])
+    check_words([str(asked(reported)[0])], "rankstone", choices)
+    truth, run = sides(arguments, [arguments.run])
     identified = identify(truth, run, reported, **choices)
     print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.shown))
 
 
 def _shown(answer: Explanation | Difference | Moves | Identified, rows: Iterable[Sequence[str]], form: str) -> str:
+    from rankstone.answers.write import as_json
+
     if form == "json":
-        return _json(answer.to_dict())
+        return as_json(answer.to_dict())
     return repr(answer) if form == "table" else render([row for row in rows if row], form)
 
 
@@ -668,19 +522,20 @@ def _convert(arguments: argparse.Namespace) -> None:
         arguments.source,
         arguments.target,
         arguments.kind,
-        source_format=_format(arguments, arguments.kind),
+        source_format=format_of(arguments, arguments.kind),
         target_format=arguments.to_format,
-        columns=_roles(arguments, arguments.kind, arguments.source, []),
+        columns=roles_for(arguments, arguments.kind, arguments.source, []),
         on_error=arguments.on_error,
     )
-    _report_skipped(arguments.source, read)
+    report_skipped(arguments.source, read)
 
 
 def _sql(arguments: argparse.Namespace) -> None:
+    from rankstone.answers.write import as_json
     from rankstone.conventions.convention import find_convention
     from rankstone.sql.folder import answer
 
-    form = _form(arguments.output, arguments.format, FORMATS)
+    form = form_of(arguments.output, arguments.format, FORMATS)
     try:
         find_convention(arguments.convention or "rankstone")
     except ValueError as error:
@@ -690,21 +545,21 @@ def _sql(arguments: argparse.Namespace) -> None:
     except ImportError as error:
         raise UsageError(str(error)) from None
     if form == "json":
-        shown = _json([dict(zip(names, row, strict=True)) for row in found])
+        shown = as_json([dict(zip(names, row, strict=True)) for row in found])
     else:
         shown = render([names, *([_cell(cell, form) for cell in row] for row in found)], form)
     if arguments.output or names:
-        _put(shown, arguments.output)
+        put(shown, arguments.output)
 
 
 def _sql_text(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.plan import DEFAULT_METRICS
     from rankstone.sql import text
 
-    metrics, choices = arguments.metric or list(DEFAULT_METRICS), _pairs(arguments.set, "--set")
-    _check(metrics, arguments.convention, choices)
+    metrics, choices = arguments.metric or list(DEFAULT_METRICS), pairs(arguments.set, "--set")
+    check_words(metrics, arguments.convention, choices)
     sides: dict[str, dict[str, Any]] = {"truth": {}, "run": {}}
-    for word, name in _pairs(arguments.columns, "--columns").items():
+    for word, name in pairs(arguments.columns, "--columns").items():
         side, _, role = word.rpartition(".")
         for which in [side] if side in sides else sides:
             sides[which][role] = name if name is None else str(name)
@@ -723,7 +578,7 @@ def _sql_text(arguments: argparse.Namespace) -> None:
         ids=arguments.ids,
         **choices,
     )
-    _put(written, arguments.output)
+    put(written, arguments.output)
 
 
 def _sql_macros(arguments: argparse.Namespace) -> None:
@@ -732,11 +587,11 @@ def _sql_macros(arguments: argparse.Namespace) -> None:
 
         if arguments.dialect != "duckdb":
             raise UsageError("--format sql is for DuckDB; others have --format dbt")
-        _put(";\n\n".join(text for _, text in macros(arguments.convention)) + ";", arguments.output)
+        put(";\n\n".join(text for _, text in macros(arguments.convention)) + ";", arguments.output)
         return
     from rankstone.sql.dbt import package
 
-    _put(package(arguments.dialect, arguments.convention or "rankstone"), arguments.output)
+    put(package(arguments.dialect, arguments.convention or "rankstone"), arguments.output)
 
 
 def _query_text(given: str) -> str:
@@ -752,7 +607,9 @@ def _query_text(given: str) -> str:
 def _cell(cell: Any, form: str) -> str:
     if cell is None:
         return ""
-    return _value(cell, form) if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    return repr(cell) if form in ("csv", "tsv") else f"{cell:.4f}"
 
 
 def _completion(arguments: argparse.Namespace) -> None:

@@ -1,0 +1,94 @@
+"""For tests of one's own: `rs.testing.assert_not_worse(truth, {"main": a, "new": b}, "ndcg@10", margin=0.01)`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankstone.answers.check import FAILED, NOT_DECIDED, PASSED, ends_of, needed_for, one_sided, verdict_of
+from rankstone.answers.compare import compare
+from rankstone.answers.comparison import Comparison, Difference
+from rankstone.answers.gates import UNDECIDED, margin_of
+from rankstone.answers.result import Means, label_of
+from rankstone.answers.table import number, signed
+
+if TYPE_CHECKING:
+    from rankstone.typing import Metrics, Run, Truth
+
+__all__ = ["assert_not_worse"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def assert_not_worse(
+    truth: Truth | Mapping[str, Means | Sequence[Means]],
+    runs: Mapping[str, Run | Sequence[Run]] | Sequence[Run] | None = None,
+    metrics: Metrics | None = None,
+    *,
+    margin: float | str | Mapping[str, float | str],
+    baseline: str | None = None,
+    confidence: float = 0.95,
+    undecided: str = "fail",
+    **rules: Any,
+) -> None:
+    """Fail unless it is proven that no run is worse than the baseline by more than a margin.
+
+    truth, runs, metrics: as `rs.compare` takes them, or results by name. baseline: the first of the runs, if not said.
+    margin: in the metric's unit, "2 %" of the baseline's mean, or a dict by metric. It is proven if the one-sided test
+    says so with this confidence. undecided: what to do if it is neither proven nor refuted: "fail", "warn" or "pass".
+    rules: all else that `rs.compare` takes, such as `clusters=`, `convention=` or `threshold=`.
+
+    >>> truth = {q: {"a": 1} for q in range(40)}
+    >>> runs = {"main": {q: ["a"] for q in truth}, "new": {q: ["a"] if q else ["b", "a"] for q in truth}}
+    >>> rs.testing.assert_not_worse(truth, runs, "rr", margin=0.05)
+    """
+    if undecided not in UNDECIDED:
+        raise ValueError(f"undecided={undecided!r}; choose from {', '.join(map(repr, UNDECIDED))}")
+    given: Any = truth if runs is None else runs
+    if baseline is None and len(given) > 2:
+        baseline = next(iter(given)) if isinstance(given, Mapping) else None
+    comparison = compare(truth, runs, metrics, baseline=baseline, confidence=confidence, **rules)
+    if comparison.baseline is None:
+        raise ValueError(f"say which run is the baseline= of the others: {', '.join(comparison.names)}")
+    failing = {FAILED, NOT_DECIDED} if undecided == "fail" else {FAILED}
+    told = [(verdict, line) for of in comparison for verdict, line in [_judged(comparison, of, margin, confidence)]]
+    if any(verdict in failing for verdict, _ in told):
+        lines = [line for verdict, line in told if verdict != PASSED]
+        raise AssertionError("\n".join([*lines, "", str(comparison)]))
+    for verdict, line in told:
+        if verdict == NOT_DECIDED and undecided == "warn":
+            warnings.warn(line, stacklevel=2)
+
+
+def _judged(comparison: Comparison, of: Difference, margin: Any, confidence: float) -> tuple[str, str]:
+    """The verdict of a difference, and a line about it."""
+    if not of.direction:
+        raise ValueError(f"neither a higher nor a lower {of.metric} is better, so none is worse")
+    if isinstance(margin, Mapping):
+        by_label = {label_of(name, dict.fromkeys(comparison.labels)): value for name, value in margin.items()}
+        if of.metric not in by_label:
+            raise ValueError(f"margin has no entry for {of.metric}; there are {', '.join(by_label)}")
+        margin = by_label[of.metric]
+    allowed = margin_of(margin, of.first)
+    verdict = verdict_of(*one_sided(of, allowed), confidence)
+    low, high = ends_of(of, confidence)
+    said = {
+        FAILED: f"is worse than {of.baseline} by more than",
+        NOT_DECIDED: f"not worse than {of.baseline} by more than",
+    }
+    ends = f"{100 * confidence:g} % sure: from {signed(low)}, and up to {signed(high)}"
+    line = (
+        f"{of.metric}: {of.run} {said.get(verdict, '')} {allowed:g}: {verdict}; {number(of.first)} to "
+        f"{number(of.second)}, {signed(of.difference)} ({ends})"
+    )
+    if verdict == NOT_DECIDED:
+        many = needed_for(of, allowed, confidence)
+        if many is not None and many > of.queries:
+            line += (
+                f"; about {many:,} queries like these would prove it in 80 of 100 samples, if the two are alike; there "
+                f"are {of.queries:,}"
+            )
+    return verdict, line
