@@ -219,7 +219,9 @@ class GateOutcome:
         if self.verdict == NOT_DECIDED and not self.groups:
             many = self.needed
             enough = many is None or many <= self.queries
-            would = "the difference is close to the limit" if enough else (
+            would = "with a margin of 0, two equal runs never prove it" if not self.limit else (
+                "the difference is close to the limit"
+            ) if enough else (
                 f"if the two are alike, about {many:,} queries like these would prove it in 80 of 100 samples; there "
                 f"are {self.queries:,}"
             )  # fmt: skip
@@ -462,7 +464,7 @@ class Checks(Page, Sheet):
     def _method(self) -> list[str]:
         percent, lines = f"{100 * self.confidence:g} %", []
         if any(not one.is_mean and not math.isnan(one.low) for one in self):
-            holm = "; groups by Holm" * any(one.groups for one in self)
+            holm = "; of groups, Holm's correction asks for more than they say" * any(one.groups for one in self)
             lines.append(f"in brackets: the ends of the one-sided {percent} intervals of the difference{holm}")
         if any(one.is_mean for one in self):
             lines.append(f"in brackets after a mean: its {percent} interval, which decides nothing")
