@@ -522,6 +522,9 @@ class TestPairing:
             rs.compare({"a": rs.evaluate(truth, runs["a"], "rr")}, ties="expected")
         with pytest.raises(TypeError, match=r"runs\['a'\] is a result; leave the truth out"):
             rs.compare(truth, {"a": rs.evaluate(truth, runs["a"], "rr")})
+        for run in (runs["a"], {query: list(items) for query, items in runs["a"].items()}):
+            with pytest.raises(TypeError, match=r"runs\['q0'\] is one list of items; give runs by name"):
+                rs.compare(truth, run, "rr")
         with pytest.raises(TypeError, match="runs= is a dict of runs by name, or a list of files"):
             rs.compare(truth, [runs["a"]])
 
@@ -643,7 +646,9 @@ class TestWarnings:
         found = rs.compare(truth, runs, "rr")["b", "rr"]
         assert found.verdict == "not decided: ties"
         assert "ties" in {doubt.code for doubt in found.warnings}
-        assert rs.compare(truth, runs, "rr", ties="pessimistic")["b", "rr"].verdict != "better"
+        expected = rs.compare(truth, runs, "ndcg", ties="expected")["b", "ndcg"]
+        assert expected.verdict == "better"
+        assert "ties" not in {doubt.code for doubt in expected.warnings}
 
     def test_missing_queries(self, data):
         truth, runs = data
@@ -664,6 +669,9 @@ class TestWarnings:
         }
         found = rs.compare(truth, runs, "ndcg@3")["new", "ndcg@3"]
         assert any("0.33 of its first 3 are judged, of pooled's 1.00" in doubt.sentence for doubt in found.warnings)
+        folds = [{query: runs["pooled"][query] for at, query in enumerate(truth) if at % 2 == part} for part in (0, 1)]
+        found = rs.compare(truth, {"pooled": runs["pooled"], "folds": folds}, "ndcg@3")["folds", "ndcg@3"]
+        assert "judged" not in {doubt.code for doubt in found.warnings}
         only_good = {query: {"good": 1} for query in truth}
         found = rs.compare(only_good, runs, "rr")["new", "rr"]
         assert "judged" not in {doubt.code for doubt in found.warnings}

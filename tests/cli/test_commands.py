@@ -60,8 +60,8 @@ def test_runs_side_by_side(files, capsys):
         ("trec", "rr                    \tq1\t1.0000\nrr                    \tq2\t0.5000\n"
          "rr                    \tall\t0.7500\n"),
         ("markdown", "| metric |   good |\n| ------ | -----: |\n| rr     | 0.7500 |\n"),
-        ("latex", "\\begin{tabular}{lr}\n\\hline\nmetric & good \\\\\n\\hline\n"
-         "rr & 0.7500 \\\\\n\\hline\n\\end{tabular}\n"),
+        ("latex", "\\begin{tabular}{lr}\n\\toprule\nmetric & good \\\\\n\\midrule\n"
+         "rr & 0.7500 \\\\\n\\bottomrule\n\\end{tabular}\n"),
         ("html", "<td style='text-align:right'>0.7500</td>"),
     ],
 )  # fmt: skip

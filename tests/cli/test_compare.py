@@ -96,7 +96,7 @@ def test_truths_that_are_json(files, capsys):
     truth = {"runs": {"10": 1}, "2": {"20": 1}}
     (files / "truth.json").write_text(json.dumps(truth))
     for name, items in (("a", ["10", "20"]), ("b", ["20", "10"])):
-        (files / f"{name}.json").write_text(json.dumps({query: items for query in truth}))
+        (files / f"{name}.json").write_text(json.dumps(dict.fromkeys(truth, items)))
     assert not any(is_result(name) for name in ("truth.json", "a.json", "b.json", "gold.csv", "no.file"))
     found = shown(capsys, "truth.json", "a.json", "b.json", "-m", "rr")
     assert found["means"] == {"rr": {"a": 0.75, "b": 0.75}}
