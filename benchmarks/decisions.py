@@ -16,6 +16,7 @@ import rankstone as rs
 RUNS, METRICS, QUERIES, FLIPS = 10, 5, 1_000, 100_000
 # What the slow ones get: so many flips of one pair and one metric.
 SCIPY_FLIPS, RANX_FLIPS = 5_000, 500
+ROWS, DEPTH = 10_000_000, 100  # of a large run, and of each of its lists
 
 
 def rows(scale: float, repeats: int) -> Iterator[Row]:
@@ -24,6 +25,8 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     yield from against_a_baseline(values, count, repeats)
     yield from all_pairs(values, count, repeats)
     yield from exact(repeats)
+    yield from compared(values, repeats)
+    yield from two_large_runs(max(int(ROWS * scale), 100_000), repeats)
 
 
 def runs() -> Any:
@@ -124,6 +127,64 @@ def exact(repeats: int) -> Iterator[Row]:
         best = min(Lap(silent(lambda given=differences: rs.statistics.flips(given))).wall for _ in range(repeats))
         say(f"    {name}: best {seconds(best)}")
         yield row(f"exact flips of {name}", seconds(best), "", "", best * 1e3, Goal(goal, False, " ms"))
+
+
+def compared(values: Any, repeats: int) -> Iterator[Row]:
+    """The default comparison of results that are there: t, Holm, intervals, wins and verdicts, all of them."""
+    rng = np.random.default_rng(3)
+    items = np.arange(DEPTH)
+    truth = {
+        query: dict(zip(rng.choice(items, 10, replace=False).tolist(), [1] * 10, strict=True))
+        for query in range(QUERIES)
+    }
+    metrics = ["ndcg@10", "ap", "rr", "precision@5", "recall@50"]
+    results = {}
+    for run in range(RUNS):
+        scores = rng.random((QUERIES, DEPTH))
+        lists = {query: dict(zip(items.tolist(), scores[query].tolist(), strict=True)) for query in range(QUERIES)}
+        results[f"run {run}"] = rs.evaluate(truth, lists, metrics)
+
+    def compare() -> list[float]:
+        return [difference.adjusted for difference in rs.compare(results, baseline="run 0")]
+
+    if len(compare()) != METRICS * (RUNS - 1):
+        raise VoidError("not all runs were compared")
+    best = min(Lap(silent(compare)).wall for _ in range(max(repeats, 5)))
+    work = f"compare {RUNS} runs x {METRICS} metrics x {QUERIES:,} queries with a baseline (t, Holm), evaluated before"
+    say(f"    {work}: best {seconds(best)}")
+    yield row(work, seconds(best), "", "", best * 1e3, Goal(5, False, " ms"))
+
+
+def two_large_runs(rows: int, repeats: int) -> Iterator[Row]:
+    rng = np.random.default_rng(4)
+    queries = rows // DEPTH
+    per = np.arange(queries)
+    truth = rs.columns(
+        query=np.repeat(per, 20),
+        item=np.tile(np.arange(0, 2 * DEPTH, 10), queries),
+        grade=rng.integers(0, 3, 20 * queries),
+    )
+    both = {
+        name: rs.columns(
+            query=np.repeat(per, DEPTH), item=np.tile(np.arange(DEPTH), queries), score=rng.random(queries * DEPTH)
+        )
+        for name in ("first", "second")
+    }
+    metrics = ["ndcg@10", "ap", "recall@100"]
+
+    def evaluated() -> Numbers:
+        found = [rs.evaluate(truth, run, metrics) for run in both.values()]
+        return {label: found[1][label] - found[0][label] for label in metrics}
+
+    def decided() -> Numbers:
+        return {of.metric: of.difference for of in rs.compare(truth, both, metrics)}
+
+    yield from race(
+        f"compare two runs of {rows:,} rows",
+        decided,
+        [Contender("rankstone, evaluating both", evaluated, at_most(1.1))],
+        repeats,
+    )
 
 
 def numpy_flips(differences: Any, count: int, chunk: int, form: str) -> Any:

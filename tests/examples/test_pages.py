@@ -113,7 +113,9 @@ def run_page(page: str, text: str) -> None:
             assert printed.split() == block.text.split(), f"{page}:{block.line}: it prints\n{printed}"
             printed = None
         else:
-            assert block.language in {"text", "sh", "py"}, f"{page}:{block.line}: unknown language {block.language!r}"
+            assert block.language in {"text", "sh", "py", "toml", "yaml"}, (
+                f"{page}:{block.line}: unknown language {block.language!r}"
+            )
             printed = None
 
 

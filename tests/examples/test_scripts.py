@@ -63,10 +63,11 @@ def test_movielens_as_downloaded(shared, monkeypatch: pytest.MonkeyPatch, capsys
     out = capsys.readouterr().out
     assert "training                                   80,001  671 users" in out
     assert "threshold=4; 671 judged queries" in out
-    (line,) = re.findall(r"^ndcg@10 .*[+-].*$", out, re.MULTILINE)
-    _, popular, neighbours, difference = line.split()
+    (popular,) = re.findall(r"^ndcg@10 +popular +([\d.]+)$", out, re.MULTILINE)
+    neighbours, difference, verdict = re.findall(r"^ +item-kNN +([\d.]+) +(\S+) .* (\w+)$", out, re.MULTILINE)[0]
     assert 0 < float(popular) < float(neighbours)
     assert difference.startswith("+")
+    assert verdict == "better"
 
 
 def test_movielens_recommends_what_was_not_rated() -> None:

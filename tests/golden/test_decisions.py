@@ -1,27 +1,11 @@
 """Tests, intervals, corrections and powers of other tools, from rankstone, or a reason why not."""
 
-from importlib.util import find_spec
-
 import pytest
-
-import rankstone as rs
 
 from .decisions import KINDS, compute
 from .recorded import same
 
 READ = ("kind", "tool", "command", "input")  # the answer may depend on nothing else
-
-# Kinds whose functions are not merged yet.
-WAITING = {
-    kind
-    for kinds, there in (
-        (("sign_flip_exact", "sign_flip_random"), find_spec("rankstone.statistics.flips")),
-        (("max_t", "tukey_randomised"), hasattr(rs.statistics, "tukey_randomised")),
-        (("comparison",), hasattr(rs, "compare")),
-    )
-    for kind in kinds
-    if not there
-}
 
 # Numbers that rankstone has otherwise, by case and place: why, and ours.
 EQUAL = "runs that are equal on every query: no number from the tool, p = 1 from us"
@@ -44,8 +28,6 @@ def leaves(value, place=()):
 
 @pytest.mark.recorded("decisions.json")
 def test_decision(case):
-    if case["kind"] in WAITING:
-        pytest.skip(f"nothing computes {case['kind']} yet")
     found = dict(leaves(compute({name: case[name] for name in READ})))
     for place, theirs in leaves(case["output"]):
         ours = found[place]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.special import fdtrc
 from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.doubts import FEW
 from rankstone.answers.sample import Sample, codes_of
-from rankstone.answers.table import DataPage, number, p_value, signed
+from rankstone.answers.table import DataPage, number, p_said, p_value, signed
 from rankstone.statistics import adjust, max_t, student
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Change:
     first: float
     second: float
     change: float
-    _of: Changes
+    _of: Changes = field(repr=False, compare=False)
 
     def explain(self) -> Any:
         """Which items moved, and what each move earned or cost."""
@@ -174,7 +174,7 @@ class Slices(DataPage):
         """Do the groups differ at all."""
         lines = [
             f"{run} ({metric}): the groups {'differ' if p <= 1 - self._confidence else 'are not shown to differ'} "
-            f"(F test, p = {p:.4f})"
+            f"(F test, {p_said(p)})"
             for (_, run, metric), p in self.differ.items()
             if not math.isnan(p)
         ]

@@ -198,6 +198,8 @@ def _named(runs: Any) -> dict[str, tuple[Any, ...]]:
         for name, run in runs.items():
             if isinstance(run, Means):
                 raise TypeError(f"runs[{name!r}] is a result; leave the truth out: rs.compare({{name: result, ...}})")
+            if _is_list(run):
+                raise TypeError(f"runs[{name!r}] is one list of items; give runs by name: runs={{'mine': run, ...}}")
         return {str(name): tuple(run) if isinstance(run, (list, tuple)) else (run,) for name, run in runs.items()}
     if not isinstance(runs, (list, tuple)) or not all(map(is_path, runs)):
         raise TypeError("runs= is a dict of runs by name, or a list of files")
@@ -206,6 +208,15 @@ def _named(runs: Any) -> dict[str, tuple[Any, ...]]:
     if len(set(names)) < len(names):
         raise ValueError(f"a file is there twice: {', '.join(names)}")
     return {name: (run,) for name, run in zip(names, runs, strict=True)}
+
+
+def _is_list(run: Any) -> bool:
+    """Is it what a query has, not what a run is: items with scores, or items."""
+    if isinstance(run, Mapping):
+        return any(isinstance(score, (int, float)) for score in run.values())
+    return isinstance(run, (list, tuple)) and any(
+        isinstance(one, (int, float)) or (isinstance(one, str) and not os.path.exists(one)) for one in run
+    )
 
 
 def _shared(systems: Mapping[str, Sequence[Means]], metrics: Metrics | None) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rankstone.align.ranked import Floats, Ints
+from rankstone.align.ties import AVERAGED
 from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, leaderboard_of, slices_of
 from rankstone.answers.definition import summarize
 from rankstone.answers.doubts import Doubt, doubts_of, general_doubts
@@ -33,6 +34,7 @@ from rankstone.statistics import (
     student,
     tukey,
     wilcoxon,
+    wins_ties_losses,
 )
 
 if TYPE_CHECKING:
@@ -189,7 +191,7 @@ class Difference:
             **{name: getattr(self, name) for name in names},
             "relative": self.relative,
             "superiority": self.superiority,
-            "effect": self.effect._asdict(),
+            "effect": {name: getattr(self.effect, name) for name in ("dz", "low", "high", "hedges", "d_av")},
             "warnings": [doubt._asdict() for doubt in self.warnings],
         }
 
@@ -247,21 +249,19 @@ class Comparison(DataPage):
             low, high = first * np.expm1(low), first * np.expm1(high)
         if callable(self.rules.test):
             low, high = np.full((2, len(firsts)), math.nan)
-        own = sample.own[:, seconds] - sample.own[:, firsts]
-        close = 1e-12 * np.maximum(np.abs(sample.own[:, seconds]), np.abs(sample.own[:, firsts]))
-        wins, losses = (own > close).sum(axis=0), (own < -close).sum(axis=0)
+        wins, ties, losses = wins_ties_losses(sample.own[:, firsts], sample.own[:, seconds])
         direction = self.directions[sample.label]
         if direction < 0:
             wins, losses = losses, wins
         rows = zip(
             self._pairs, first.tolist(), second.tolist(), np.broadcast_to(low, len(firsts)).tolist(),
             np.broadcast_to(high, len(firsts)).tolist(), p.tolist(), adjusted.tolist(), same.tolist(), wins.tolist(),
-            losses.tolist(), strict=True,
+            ties.tolist(), losses.tolist(), strict=True,
         )  # fmt: skip
-        for at, (pair, a, b, lowest, highest, raw, corrected, equal, won, lost) in enumerate(rows):
+        for at, (pair, a, b, lowest, highest, raw, corrected, equal, won, tied, lost) in enumerate(rows):
             yield Difference(
                 self.names[pair[0]], self.names[pair[1]], sample.label, a, b, b - a, lowest, highest, raw, corrected,
-                won, len(own) - won - lost, lost, len(own),
+                won, tied, lost, len(sample.own),
                 self._verdict(sample.label, pair, b - a, corrected, equal), direction,
                 self, Student(found.mean[at], found.error[at], found.freedom),
             )  # fmt: skip
@@ -400,7 +400,8 @@ class Comparison(DataPage):
     def tie_range(self, label: str, first: str, second: str) -> tuple[float, float] | None:
         """The differences that other orders of tied items would make, if both signs are among them."""
         results = self.paired.systems[first] + self.paired.systems[second]
-        if not any(result.has_ties for result in results):
+        averaged = self.paired.first.plan_of(label).choices["ties"] in AVERAGED  # no order is better than another
+        if averaged or not any(result.has_ties for result in results):
             return None
         ranges = [[result.ties[label] for result in self.paired.systems[name]] for name in (first, second)]
         ends = [[(found.lowest, found.highest) for found in several] for several in ranges]
@@ -624,7 +625,9 @@ class Comparison(DataPage):
         if self.paired.alone:
             lines.append(f"{self.paired.alone:,} queries that not all runs have are left out")
         if rules.population is not None:
-            lines.append(f"a sample of {rules.population:,} queries in all")
+            whole = n[-1] == rules.population
+            lines.append("these are all queries, so that nothing is left to test" if whole else
+                         f"a sample of {rules.population:,} queries in all")  # fmt: skip
         return lines
 
     def _findable(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats
 from rankstone.answers.result import Means, Result
 from rankstone.answers.sample import Sample, codes_of
-from rankstone.answers.table import signed
+from rankstone.answers.table import p_said, signed
 from rankstone.metrics.registry import parse_one
 from rankstone.statistics import flips, student
 
@@ -58,7 +58,7 @@ def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
     yield from _judged(comparison, of)
     yield from _missing(comparison, of, sample)
     margin = rules.margin_of(of.metric)
-    if margin is not None and of.p < _SURE and abs(of.difference) < margin:
+    if margin is not None and of.p < _SURE and of.verdict.startswith("same"):
         yield Doubt("large", f"{signed(of.difference)} is certain, and too small to matter (margin {margin:g})")
 
 
@@ -70,12 +70,12 @@ def _few(of: Difference, between: Floats, differing: int, is_t: bool, level: flo
         found = flips(between, resamples=1)
         if bool(found.exact):
             apart = (float(found.p) <= level) != (of.p <= level)
-            exact = f"; the exact test of sign flips gives p = {float(found.p):.4f}{', another answer' * apart}"
+            exact = f"; the exact test of sign flips gives {p_said(float(found.p))}{', another answer' * apart}"
     if few:
         wrong = "the interval can be wrong by more than it says"
         yield Doubt("few", f"{differing} of {of.queries:,} queries differ: {wrong}{exact}")
     elif discrete and exact:
-        yield Doubt("discrete", f"the differences have {sizes} sizes only{exact}")
+        yield Doubt("discrete", f"the differences have {sizes} size{'s' * (sizes != 1)} only{exact}")
 
 
 def _one(comparison: Comparison, of: Difference, sample: Sample, between: Floats) -> Iterator[Doubt]:
@@ -116,10 +116,17 @@ def _judged(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
         # Where all that is judged is relevant, judged is another word for relevant.
         if not results or not all(label in result and _has_bad(result, label) for result in results):
             return
-        shares.append(float(np.mean([result[label] for result in results])))
+        shares.append(_share(results, label))
     if abs(shares[1] - shares[0]) >= _LESS_JUDGED:
         told = f"{shares[1]:.2f} of its first {k} are judged, of {of.baseline}'s {shares[0]:.2f}"
         yield Doubt("judged", f"{told}: the one that is judged less may be better than it looks")
+
+
+def _share(results: Sequence[Means], label: str) -> float:
+    """The mean over the queries that a system has."""
+    if any(result.present is None for result in results):
+        return float(np.mean([result[label] for result in results]))
+    return float(np.nanmean(np.concatenate([result.per_query[label][result.present] for result in results])))
 
 
 def _has_bad(result: Means, label: str) -> bool:

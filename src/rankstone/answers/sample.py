@@ -113,7 +113,8 @@ class Paired:
         values, clusters = sample.values[:, list(self.systems).index(name)], sample.clusters
         found = interval_of(values, clusters, confidence, method, resamples, seed)
         unit = np.exp if sample.is_log else float
-        return found._replace(low=float(unit(found.low)), high=float(unit(found.high)), mean=float(unit(found.mean)))
+        low, high, mean = (float(unit(value)) for value in (found.low, found.high, found.mean))
+        return found._replace(low=low, high=high, mean=mean, error=float(found.error))
 
     def seeds(self, name: str, label: str) -> list[float]:
         """The means of a system's several results; none if it has one only, or if they are folds."""

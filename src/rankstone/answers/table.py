@@ -165,6 +165,12 @@ def p_value(value: float) -> str:
     return "" if math.isnan(value) else "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
+def p_said(value: float) -> str:
+    """The same in a sentence."""
+    shown = p_value(value)
+    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+
+
 def _cell(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 

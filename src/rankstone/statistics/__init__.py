@@ -1,7 +1,7 @@
 """Statistics of paired samples: values of queries in, answers out. `rs.compare` is made of these."""
 
 from rankstone.statistics.adjust import adjust
-from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction
+from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction, wins_ties_losses
 from rankstone.statistics.flips import Flips, flips
 from rankstone.statistics.intervals import BOOTSTRAPS, Interval, bootstrap, share, skewed
 from rankstone.statistics.max_t import MaxT, max_t
@@ -76,4 +76,5 @@ __all__ = [
     "tukey",
     "tukey_randomised",
     "wilcoxon",
+    "wins_ties_losses",
 ]

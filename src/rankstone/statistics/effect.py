@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import poch
 
-from rankstone.align.ranked import Floats
+from rankstone.align.ranked import Floats, Ints
 from rankstone.statistics.checks import choice, level, paired
 from rankstone.statistics.power import solve, tail_and_slope
 from rankstone.statistics.student import student
@@ -64,6 +64,13 @@ def common_language(first: ArrayLike, second: ArrayLike) -> float:
     return float((below + not_above).sum()) / (2 * one.size**2)
 
 
+def wins_ties_losses(first: Floats, second: Floats) -> tuple[Ints, Ints, Ints]:
+    """In how many rows the second is higher, the same, and lower; what differs by rounding only is the same."""
+    close = 1e-12 * np.maximum(np.abs(first), np.abs(second))
+    wins, losses = (second - first > close).sum(axis=0), (first - second > close).sum(axis=0)
+    return wins, len(first) - wins - losses, losses
+
+
 def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Effect:
     """How much better the second run is than the first, on the same queries.
 
@@ -78,8 +85,7 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
     difference = two - one
     found = student(difference)
     n = difference.size
-    wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
-    ties = n - wins - losses
+    wins, ties, losses = (int(count) for count in wins_ties_losses(one, two))
     deviation = float(found.error) * math.sqrt(n) if n > 1 else math.nan
     mean = float(found.mean)
     correction = hedges_correction(n - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,13 +26,13 @@ class Interval(NamedTuple):
     number of resamples that count. Of a matrix the numbers are arrays, one a column.
     """
 
-    low: Floats
-    high: Floats
-    error: Floats
+    low: Any
+    high: Any
+    error: Any
     method: str
     confidence: float
-    mean: Floats
-    skewness: Floats | float = math.nan
+    mean: Any
+    skewness: Any = math.nan
     z0: float = math.nan
     acceleration: float = math.nan
     share_below: float = math.nan
@@ -59,7 +59,7 @@ def skewed(values: ArrayLike, confidence: float = 0.95) -> Interval:
             q = stdtrit(n - 1, (1 + confidence) / 2)
             low = np.where(np.abs(skewness) < 1e-9, low, found.mean - found.error * _hall(q, skewness, n))
             high = np.where(np.abs(skewness) < 1e-9, high, found.mean - found.error * _hall(-q, skewness, n))
-    return Interval(low[()], high[()], found.error[()], "skewed", confidence, found.mean, skewness[()])
+    return Interval(low[()], high[()], found.error[()], "hall", confidence, found.mean, skewness[()])
 
 
 def _hall(q: float, skewness: Floats, n: int) -> Floats:
