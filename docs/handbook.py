@@ -20,6 +20,7 @@ from typing import Any
 
 import rankstone as rs
 from rankstone import statistics
+from rankstone.answers.check import GateOutcome
 from rankstone.answers.closer import Changes, Leaderboard, Slices
 from rankstone.answers.comparison import Comparison, Difference
 from rankstone.answers.definition import Definition
@@ -333,6 +334,7 @@ def _compared(name: str, title: str) -> list[str]:
 
 ANSWERS = (
     Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange, Explanation, Identified, Window,
+    GateOutcome,
 )  # what a call may return  # fmt: skip
 
 
