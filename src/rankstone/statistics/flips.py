@@ -55,7 +55,7 @@ def flips(
     Otherwise p = (b + 1) / (resamples + 1), b of them being as extreme (Phipson and Smyth 2010). Differences of 0 do
     not matter and are left out. Sums that differ by less than 1e-9 of the sum of the sizes are equal.
 
-    signs: patterns to use, a row of 1 and -1 each. clusters: a whole number a query; queries of one cluster get one
+    signs: patterns to use, a row of 1 and -1 each. clusters: each query's cluster; queries of one cluster get one
     sign. Answers are the same for any number of threads.
 
     >>> rs.statistics.flips([0.1, 0.2, 0.3]).p

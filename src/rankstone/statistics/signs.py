@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankstone.align.ranked import Floats, Ints
+from rankstone.statistics.checks import cluster_numbers, finite
 
 Singles = NDArray[np.float32]
 Real = TypeVar("Real", np.float32, np.float64)
@@ -135,25 +136,16 @@ def workers_of(threads: int) -> int:
 
 def checked(values: ArrayLike, name: str) -> Floats:
     """A matrix of finite numbers, a row a query; a vector is one column."""
-    matrix: Floats = np.asarray(values, dtype=float)
-    if matrix.ndim not in (1, 2):
-        raise ValueError(f"{name} has {matrix.ndim} dimensions, but it must be a vector or a matrix")
+    matrix = finite(values, name, (1, 2))
     if len(matrix) == 0:
         raise ValueError("there is no query to flip")
-    if not np.isfinite(matrix).all():
-        place = tuple(int(axis) for axis in np.argwhere(~np.isfinite(matrix))[0])
-        where = f"row {place[0]}" + (f", column {place[1]}" if len(place) > 1 else "")
-        raise ValueError(f"{name} is {matrix[place]} at {where}, but it must be a finite number")
     return matrix[:, None] if matrix.ndim == 1 else matrix
 
 
 def units(matrix: Floats, clusters: ArrayLike | None) -> Floats:
     """What gets one sign each: the queries, or the sums of clusters; what is nothing but rounding errors is 0."""
     if clusters is not None:
-        codes: Ints = np.asarray(clusters)
-        if codes.shape != (len(matrix),) or codes.dtype.kind not in "iu":
-            raise ValueError(f"clusters must be {len(matrix)} whole numbers, one a query")
-        _, codes = np.unique(codes, return_inverse=True)
+        codes = cluster_numbers(clusters, len(matrix))
         sums = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
         sizes = np.stack([np.bincount(codes, column) for column in np.abs(matrix).T], axis=1)
         matrix = np.where(np.abs(sums) <= _NOTHING * sizes, 0.0, sums)
