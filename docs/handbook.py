@@ -22,8 +22,9 @@ import rankstone as rs
 from rankstone import statistics
 from rankstone.answers.check import GateOutcome
 from rankstone.answers.closer import Changes, Leaderboard, Slices
-from rankstone.answers.comparison import Comparison, Difference
+from rankstone.answers.comparison import Comparison
 from rankstone.answers.definition import Definition
+from rankstone.answers.difference import Difference
 from rankstone.answers.explain import Explanation
 from rankstone.answers.identify import Identified
 from rankstone.answers.result import Account, Saved, TieRange

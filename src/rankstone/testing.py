@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone.answers.check import FAILED, NOT_DECIDED, PASSED, ends_of, needed_for, one_sided, verdict_of
 from rankstone.answers.compare import compare
-from rankstone.answers.comparison import Comparison, Difference
+from rankstone.answers.comparison import Comparison
+from rankstone.answers.difference import Difference
 from rankstone.answers.gates import UNDECIDED, margin_of
 from rankstone.answers.result import Means, label_of
 from rankstone.answers.table import number, signed
@@ -85,7 +86,7 @@ def _judged(comparison: Comparison, of: Difference, margin: Any, confidence: flo
         f"{number(of.second)}, {signed(of.difference)} ({ends})"
     )
     if verdict == NOT_DECIDED:
-        many = needed_for(of, allowed, confidence)
+        many = needed_for(of, allowed)
         if many is not None and many > of.queries:
             line += (
                 f"; about {many:,} queries like these would prove it in 80 of 100 samples, if the two are alike; there "

@@ -5,9 +5,7 @@ import json
 import pytest
 
 import rankstone as rs
-from rankstone.answers.comparison import CORRECTIONS, TESTS
 from rankstone.answers.write import is_result
-from rankstone.cli import commands
 from rankstone.cli.commands import main
 
 QUERIES = range(1, 31)
@@ -126,11 +124,6 @@ def test_options_reach_the_comparison(files, capsys):
     whole = shown(capsys, *words[:3], "-m", "rr", "--population", "30")["differences"][0]
     assert (whole["low"], whole["p"]) == (whole["high"], None)
     assert shown(capsys, *words, "-m", "rr")["correction"] == "max_t"
-
-
-def test_words_for_tests_and_corrections_are_all_there():
-    assert (*TESTS,) == commands.TESTS
-    assert (*CORRECTIONS,) == commands.CORRECTIONS
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "html", "csv", "tsv", "json"])

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.answers.compare import Origin, compare
-from rankstone.answers.comparison import Comparison, Difference
+from rankstone.answers.comparison import Comparison
 from rankstone.answers.definition import summarize
+from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import Doubt, general_doubts
 from rankstone.answers.gates import Gate, Gates, read_gates
 from rankstone.answers.result import Definitions, Means, groups_in_order
@@ -21,7 +22,7 @@ from rankstone.answers.table import Page, Sheet, markdown_page, number, signed
 from rankstone.answers.write import is_result, read_result
 from rankstone.errors import GatesError
 from rankstone.inputs.files import is_path
-from rankstone.statistics import adjust, needed, student
+from rankstone.statistics import adjust
 
 if TYPE_CHECKING:
     from rankstone.typing import Path
@@ -128,7 +129,7 @@ def _weights(said: Gates, truth: Origin) -> Any:
 
 def one_sided(of: Difference, margin: float) -> tuple[float, float]:
     """p of the test that a run is not worse by more than a margin, and p of the test that it is."""
-    if of.difference == 0 and float(of._student.error) == 0:
+    if of.difference == 0 and of.error == 0:
         return 0.0, 1.0  # equal on every query
     return (of.below(margin), of.above(margin)) if of.direction < 0 else (of.above(-margin), of.below(-margin))
 
@@ -141,18 +142,12 @@ def verdict_of(passed: float, failed: float, confidence: float) -> str:
 
 def ends_of(of: Difference, confidence: float) -> tuple[float, float]:
     """The ends of the two one-sided intervals of a difference."""
-    low, high = (of._of.outer(of, float(end)) for end in of._student.interval(2 * confidence - 1))
-    return low, high
+    return of.interval(2 * confidence - 1)
 
 
-def needed_for(of: Difference, margin: float, confidence: float, power: float = 0.8) -> int | None:
+def needed_for(of: Difference, margin: float) -> int | None:
     """How many queries like these would so often prove that two equal runs are not worse; None if none ever do."""
-    units, error = of._student.freedom + 1, float(of._student.error)
-    tested = abs(of._of.inner(of, margin if of.direction < 0 else -margin))
-    if units < 2 or not error or not tested or not math.isfinite(tested):
-        return None
-    found = needed(tested / (error * math.sqrt(units)), power, 1 - confidence, "greater")
-    return math.ceil(found.whole * of.queries / units)
+    return of.needed(margin if of.direction < 0 else -margin, one_sided=True) if margin and of.error else None
 
 
 @dataclass(frozen=True)
@@ -323,7 +318,7 @@ class _Checker:
     def _not_worse(self, gate: Gate, of: Difference) -> GateOutcome:
         margin, confidence = gate.margin(of.first), self.said.confidence
         verdict = verdict_of(*one_sided(of, margin), confidence)
-        many = needed_for(of, margin, confidence) if verdict == NOT_DECIDED else None
+        many = needed_for(of, margin) if verdict == NOT_DECIDED else None
         return self._outcome(gate, of, verdict, margin, *ends_of(of, confidence), needed=many)
 
     def _of_lost(self, gate: Gate, comparison: Comparison, of: Difference) -> GateOutcome:
@@ -342,7 +337,7 @@ class _Checker:
         codes = codes_of(labels)
         names, sizes = list(dict.fromkeys(labels)), np.bincount(codes).tolist()
         order = sorted(range(len(names)), key=lambda at: str(names[at]))
-        within = {at: _within(comparison, of, codes == at) for at in order if sizes[at] >= gate.fewest}
+        within = {at: comparison.within(of, codes == at) for at in order if sizes[at] >= gate.fewest}
         tested = {at: one for at, one in within.items() if one.queries >= gate.fewest}
         margins = {at: gate.margin(one.first) for at, one in tested.items()}
         p = np.array([one_sided(one, margins[at]) for at, one in tested.items()]).reshape(-1, 2)
@@ -371,18 +366,6 @@ class _Checker:
             gate.metric, gate.rule, verdict, gate.severity, of.first, of.second, of.difference, low, high, limit,
             of.queries, warnings=of.warnings, **more,
         )  # fmt: skip
-
-
-def _within(comparison: Comparison, of: Difference, inside: Any) -> Difference:
-    """The same difference in some of the queries."""
-    sample = comparison.paired.sample(of.metric, inside)
-    first, second = (comparison.names.index(name) for name in (of.baseline, of.run))
-    if not len(sample.values):
-        nan = math.nan
-        return replace(of, first=nan, second=nan, difference=nan, queries=0, _student=of._student._replace(freedom=0))
-    found = student(sample.values[:, second] - sample.values[:, first], sample.clusters)
-    a, b = float(sample.means[first]), float(sample.means[second])
-    return replace(of, first=a, second=b, difference=b - a, queries=len(sample.values), _student=found)
 
 
 # -- all of them ---------------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from scipy.special import fdtrc
 
 from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.doubts import FEW
-from rankstone.answers.sample import Sample, codes_of
+from rankstone.answers.sample import codes_of
 from rankstone.answers.table import DataPage, number, p_said, p_value, signed
-from rankstone.statistics import adjust, max_t, student
+from rankstone.statistics import adjust, max_t
 
 if TYPE_CHECKING:
-    from rankstone.answers.comparison import Comparison, Difference
+    from rankstone.answers.comparison import Comparison
+    from rankstone.answers.difference import Difference
 
 _SHOWN = 20  # queries of a printed table
 OTHER = "other"
@@ -190,38 +191,21 @@ def slices_of(comparison: Comparison, groups: Sequence[Hashable], wanted: Sequen
     names = sorted(set(labels), key=lambda group: (group == OTHER, str(group)))
     masks = {group: np.array([label == group for label in labels]) for group in names}
     found, differ = [], {}
-    samples: dict[tuple[str, Hashable], Sample] = {}
     for of in wanted:
-        first, second = comparison.names.index(of.baseline), comparison.names.index(of.run)
-        for group, mask in masks.items():
-            key = of.metric, group
-            if key not in samples:
-                samples[key] = comparison.paired.sample(of.metric, mask)
-            found.append(_slice(comparison, of, group, samples[key], first, second))
-        whole = comparison.samples[of.metric]
-        codes = codes_of([label for label, kept in zip(labels, whole.kept, strict=True) if kept])
-        differ[of.baseline, of.run, of.metric] = f_test(whole.values[:, second] - whole.values[:, first], codes)
-    p = np.array([one.p for one in found])
+        found += [(group, comparison.within(of, mask)) for group, mask in masks.items()]
+        sample = comparison.samples[of.metric]
+        codes = codes_of([label for label, kept in zip(labels, sample.kept, strict=True) if kept])
+        first, second = comparison.columns(of)
+        differ[of.baseline, of.run, of.metric] = f_test(second - first, codes)
+    p = np.array([part.p for _, part in found])
     known = ~np.isnan(p)
     p[known] = adjust(p[known], "bh")
-    slices = [Slice(**{**one.__dict__, "adjusted": float(value)}) for one, value in zip(found, p, strict=True)]
+    slices = [
+        Slice(group, part.baseline, part.run, part.metric, part.queries, part.first, part.second, part.difference,
+              part.low, part.high, part.p, adjusted)
+        for (group, part), adjusted in zip(found, p.tolist(), strict=True)
+    ]  # fmt: skip
     return Slices(slices, differ, comparison.rules.confidence)
-
-
-def _slice(comparison: Comparison, of: Difference, group: Any, sample: Sample, first: int, second: int) -> Slice:
-    n = int(sample.kept.sum())
-    means = sample.means[first], sample.means[second]
-    if not n:
-        nan = math.nan
-        return Slice(group, of.baseline, of.run, of.metric, 0, nan, nan, nan, nan, nan, nan, nan)
-    student_of = student(sample.values[:, second] - sample.values[:, first], sample.clusters)
-    low, high = student_of.interval(comparison.rules.confidence)
-    if sample.is_log:
-        low, high = means[0] * np.expm1(low), means[0] * np.expm1(high)
-    return Slice(
-        group, of.baseline, of.run, of.metric, n, float(means[0]), float(means[1]), float(means[1] - means[0]),
-        float(low), float(high), float(student_of.p()), math.nan,
-    )  # fmt: skip
 
 
 def f_test(values: Floats, codes: Ints) -> float:

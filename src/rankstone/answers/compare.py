@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
-from rankstone.answers.comparison import CORRECTIONS, TESTS, Comparison, Groups, Rules, Test
-from rankstone.answers.doubts import _UNCUT
+from rankstone.answers.comparison import Comparison
+from rankstone.answers.doubts import UNCUT
 from rankstone.answers.explain import explain
 from rankstone.answers.result import Means, Result, label_of
+from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules, Test
 from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
@@ -167,7 +168,7 @@ class Origin:
 def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByName) -> list[str]:
     """What to measure too, where the runs are not at hand later: how much is judged, as deep as the metrics look."""
     plans = make_plans(metrics, convention, choices)
-    cuts = {plan.arguments.get("k") or _UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
+    cuts = {plan.arguments.get("k") or UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
     return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
 
 

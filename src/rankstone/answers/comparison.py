@@ -3,197 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ties import AVERAGED
 from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, leaderboard_of, slices_of
 from rankstone.answers.definition import summarize
-from rankstone.answers.doubts import Doubt, doubts_of, general_doubts
+from rankstone.answers.difference import Difference
+from rankstone.answers.doubts import Doubt, general_doubts
 from rankstone.answers.result import Definitions, groups_in_order, label_of
+from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules
 from rankstone.answers.sample import Paired, Sample
 from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
 from rankstone.answers.write import result_format, write_answer
 from rankstone.metrics.registry import parse_one
-from rankstone.statistics import (
-    Effect,
-    Student,
-    adjust,
-    detectable,
-    effect,
-    flips,
-    max_t,
-    noncentral_power,
-    sign,
-    student,
-    tukey,
-    wilcoxon,
-    wins_ties_losses,
-)
+from rankstone.statistics import Student, adjust, flips, max_t, sign, student, tukey, wilcoxon, wins_ties_losses
 
 if TYPE_CHECKING:
     from rankstone.answers.compare import Origin
     from rankstone.typing import Path
-
-Own: TypeAlias = Callable[[Floats, Floats], float]  # a test of one's own: the values of two runs to a p
-Test: TypeAlias = Literal["t", "flips", "wilcoxon", "sign"] | Own
-TESTS = {
-    "t": "paired t-test",
-    "flips": "randomisation test (sign flips)",
-    "wilcoxon": "Wilcoxon's signed-rank test",
-    "sign": "sign test",
-}
-CORRECTIONS = {
-    "holm": "Holm",
-    "max_t": "step-down max-T",
-    "bh": "Benjamini and Hochberg",
-    "by": "Benjamini and Yekutieli",
-    "bonferroni": "Bonferroni",
-    "hochberg": "Hochberg",
-    "hommel": "Hommel",
-    "tukey": "Tukey's HSD, runs and queries",
-    "none": "no correction",
-}
-Groups: TypeAlias = Mapping[Any, Hashable] | Sequence[Hashable]  # of queries: a dict, or one for each in order
-
-
-class Rules(NamedTuple):
-    """How runs are compared."""
-
-    test: Test = "t"
-    correction: str = "holm"
-    confidence: float = 0.95
-    margin: float | Mapping[str, float] | None = None
-    primary: tuple[str, ...] | None = None  # metrics that decide; None: all
-    resamples: int = 100_000
-    seed: int = 0
-    population: int | None = None
-    threads: int = 0
-
-    @property
-    def level(self) -> float:
-        """How often a difference may be found where there is none."""
-        return 1 - self.confidence
-
-    def margin_of(self, label: str) -> float | None:
-        """From which difference on a metric matters."""
-        return self.margin.get(label) if isinstance(self.margin, Mapping) else self.margin
-
-    @property
-    def is_random(self) -> bool:
-        """Is chance in it."""
-        return self.test == "flips" or self.correction == "max_t"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What a run's mean is above that of the baseline, and how sure that is."""
-
-    baseline: str
-    run: str
-    metric: str
-    first: float  # the mean of the baseline
-    second: float  # that of the run
-    difference: float  # in the metric's own unit
-    low: float  # the ends of the interval
-    high: float
-    p: float  # NaN where no test says anything
-    adjusted: float  # for the number of comparisons
-    wins: int  # queries where the run is better
-    ties: int
-    losses: int
-    queries: int
-    verdict: str  # better, worse, same within the margin, not decided; empty if the metric is not a primary one
-    direction: int  # 1: a higher mean is better, -1: a lower one, 0: neither
-    _of: Comparison = field(repr=False, compare=False)
-    _student: Student = field(repr=False, compare=False)
-
-    @property
-    def relative(self) -> float:
-        """The difference as a share of the baseline's mean; NaN if that is 0."""
-        return self.difference / self.first if self.first else math.nan
-
-    @property
-    def superiority(self) -> float:
-        """The share of queries where the run is better, equal ones counted half."""
-        return (self.wins + self.ties / 2) / self.queries if self.queries else math.nan
-
-    @cached_property
-    def effect(self) -> Effect:
-        """The size of the difference in its own spread: d_z with an interval, and Hedges' correction of it."""
-        first, second = self._of.columns(self)
-        return effect(first, second, self._of.rules.confidence)
-
-    @cached_property
-    def warnings(self) -> tuple[Doubt, ...]:
-        """What should be known before this is believed, each with a code and a sentence."""
-        return tuple(doubts_of(self._of, self))
-
-    def above(self, than: float = 0.0) -> float:
-        """p of the test that the true difference is above `than`, one-sided."""
-        return float(self._student.above(self._of.inner(self, than)))
-
-    def below(self, than: float = 0.0) -> float:
-        """p of the test that the true difference is below `than`, one-sided."""
-        return float(self._student.below(self._of.inner(self, than)))
-
-    def power(self, difference: float) -> float:
-        """How often a true difference of this size would be found, with as many queries as these."""
-        noncentrality = abs(self._of.inner(self, difference)) / float(self._student.error)
-        return float(noncentral_power(noncentrality, self._student.freedom, self._of.rules.level))
-
-    def detectable(self, power: float = 0.8, queries: int | None = None) -> float:
-        """The difference that would be found so often; queries: with so many like these."""
-        freedom, error = self._enlarged(self.queries if queries is None else queries)
-        units = freedom + 1
-        found = float(detectable(units, power, self._of.rules.level)) * math.sqrt(units) * error
-        return self._of.outer(self, found)
-
-    def needed(self, difference: float, power: float = 0.8) -> int:
-        """How many queries like these would find a true difference of this size so often."""
-        if difference == 0:
-            raise ValueError("no number of queries finds a difference of 0")
-        low, high = 2, 4
-        while self.detectable(power, high) > abs(difference):
-            low, high = high, high * 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.detectable(power, middle) > abs(difference) else (low, middle)
-        return high if self.detectable(power, low) > abs(difference) else low
-
-    def _enlarged(self, queries: int) -> tuple[int, float]:
-        """Degrees of freedom and the error, if there were so many queries."""
-        times = queries / self.queries
-        freedom = max(round((self._student.freedom + 1) * times) - 1, 1)
-        return freedom, float(self._student.error) / math.sqrt(times)
-
-    def probabilities(self, margin: float = 0.0) -> dict[str, float]:
-        """How likely the run is worse, the same within the margin, and better, if nothing was known before.
-
-        Where neither a higher nor a lower mean is better, `better` is higher.
-        """
-        # With a flat prior, what a one-sided p leaves is the posterior (Benavoli et al. 2017).
-        not_worse, not_better = self.below(-margin), self.above(margin)
-        low, high = 1 - not_worse, 1 - not_better
-        worse, better = (high, low) if self.direction < 0 else (low, high)
-        return {"worse": worse, "same": 1 - low - high, "better": better}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        names = [name for name in self.__dataclass_fields__ if not name.startswith("_")]
-        return {
-            **{name: getattr(self, name) for name in names},
-            "relative": self.relative,
-            "superiority": self.superiority,
-            "effect": {name: getattr(self.effect, name) for name in ("dz", "low", "high", "hedges", "d_av")},
-            "warnings": [doubt._asdict() for doubt in self.warnings],
-        }
 
 
 class Comparison(DataPage):
@@ -222,6 +56,7 @@ class Comparison(DataPage):
             first = self.names.index(baseline)
             self._pairs = [(first, second) for second in numbers if second != first]
         self.origin, self._by = origin, by
+        self._parts: dict[tuple[str, bytes], Sample] = {}
         self.differences = tuple(self._decided())
 
     # -- the numbers -----------------------------------------------------------------------------------------
@@ -237,12 +72,18 @@ class Comparison(DataPage):
         adjusted = self._adjusted(p)
         same = self._same(found)
         for label, sample in self.samples.items():
-            yield from self._of_metric(sample, found[label], p[label], adjusted[label], same[label])
+            yield from self._of_metric(sample, self._pairs, found[label], p[label], adjusted[label], same[label])
 
     def _of_metric(
-        self, sample: Sample, found: Student, p: Floats, adjusted: Floats, same: Floats
+        self,
+        sample: Sample,
+        pairs: Sequence[tuple[int, int]],
+        found: Student,
+        p: Floats,
+        adjusted: Floats,
+        same: Floats,
     ) -> Iterator[Difference]:
-        firsts, seconds = (list(side) for side in zip(*self._pairs, strict=True))
+        firsts, seconds = (list(side) for side in zip(*pairs, strict=True))
         first, second = sample.means[firsts], sample.means[seconds]
         low, high = found.interval(self.rules.confidence)
         if sample.is_log:
@@ -254,7 +95,7 @@ class Comparison(DataPage):
         if direction < 0:
             wins, losses = losses, wins
         rows = zip(
-            self._pairs, first.tolist(), second.tolist(), np.broadcast_to(low, len(firsts)).tolist(),
+            pairs, first.tolist(), second.tolist(), np.broadcast_to(low, len(firsts)).tolist(),
             np.broadcast_to(high, len(firsts)).tolist(), p.tolist(), adjusted.tolist(), same.tolist(), wins.tolist(),
             ties.tolist(), losses.tolist(), strict=True,
         )  # fmt: skip
@@ -263,7 +104,7 @@ class Comparison(DataPage):
                 self.names[pair[0]], self.names[pair[1]], sample.label, a, b, b - a, lowest, highest, raw, corrected,
                 won, tied, lost, len(sample.own),
                 self._verdict(sample.label, pair, b - a, corrected, equal), direction,
-                self, Student(found.mean[at], found.error[at], found.freedom),
+                self, Student(found.mean[at], found.error[at], found.freedom), sample.is_log,
             )  # fmt: skip
 
     def _verdict(self, label: str, pair: tuple[int, int], difference: float, adjusted: float, same: float) -> str:
@@ -367,30 +208,34 @@ class Comparison(DataPage):
         for label, of in found.items():
             margin = self.rules.margin_of(label)
             if margin is not None:
-                first = self.samples[label].means[[a for a, _ in self._pairs]]
-                ends = (self._inner(label, first, end) for end in (-margin, margin))
-                out[label] = np.maximum(of.above(next(ends)), of.below(next(ends)))
+                low, high = self._ends(label, margin)
+                out[label] = np.maximum(of.above(low), of.below(high))
         family = np.concatenate(list(out.values()))
         known = ~np.isnan(family)
         method = self.rules.correction if self.rules.correction not in ("max_t", "tukey") else "holm"
         family[known] = adjust(family[known], method)
         return dict(zip(out, family.reshape(len(out), -1), strict=True))
 
-    # -- units of a metric, and units of the test ------------------------------------------------------------
-
-    def _inner(self, label: str, first: Any, difference: float) -> Any:
+    def _ends(self, label: str, margin: float) -> tuple[Any, Any]:
+        """What is the same within a margin, in the units of the test."""
         if not self.samples[label].is_log:
-            return difference
+            return -margin, margin
+        relative = margin / self.samples[label].means[[a for a, _ in self._pairs]]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log1p(np.maximum(difference / first, -1.0))
+            return np.log1p(-np.minimum(relative, 1.0)), np.log1p(relative)
 
-    def inner(self, of: Difference, difference: float) -> float:
-        """A difference as the test has it: of a geometric mean in logarithms."""
-        return float(self._inner(of.metric, of.first, difference))
-
-    def outer(self, of: Difference, tested: float) -> float:
-        """The same the other way round."""
-        return of.first * math.expm1(tested) if self.samples[of.metric].is_log else tested
+    def within(self, of: Difference, inside: Bools) -> Difference:
+        """A difference in some of the queries, by Student's t; not adjusted, and without a verdict."""
+        key = of.metric, inside.tobytes()
+        if key not in self._parts:
+            self._parts[key] = self.paired.sample(of.metric, inside)
+        sample = self._parts[key]
+        pair = self.names.index(of.baseline), self.names.index(of.run)
+        between = sample.values[:, [pair[1]]] - sample.values[:, [pair[0]]]
+        found = student(between, sample.clusters) if len(between) else _nothing(1)
+        nan = np.full(1, math.nan)
+        (part,) = self._of_metric(sample, [pair], found, np.atleast_1d(found.p()), nan, nan)
+        return replace(part, verdict="")
 
     def columns(self, of: Difference) -> tuple[Floats, Floats]:
         """Each query's part in the two means of a difference."""
@@ -590,9 +435,7 @@ class Comparison(DataPage):
         ]  # fmt: skip
 
     def _align(self, rows: Rows) -> str:
-        return "".join(
-            "<" if name == "verdict" or at < len(self._left) else ">" for at, name in enumerate(rows[0])
-        )  # fmt: skip
+        return "".join("<" if name in ("metric", "run", "than", "group", "verdict") else ">" for name in rows[0])
 
     @property
     def _left(self) -> str:  # type: ignore[override]
@@ -634,7 +477,7 @@ class Comparison(DataPage):
         """For each run, what difference would have been found."""
         found: dict[str, list[str]] = {}
         for of in self:
-            if of.verdict and math.isfinite(of.low) and float(of._student.error) > 0:
+            if of.verdict and math.isfinite(of.low) and of.error > 0:
                 name = of.run if self.baseline is not None else f"{of.run} than {of.baseline}"
                 found.setdefault(name, []).append(f"{of.detectable():.3g} ({of.metric})")
         if len(found) > _MANY:

@@ -17,13 +17,14 @@ from rankstone.metrics.registry import parse_one
 from rankstone.statistics import flips, student
 
 if TYPE_CHECKING:
-    from rankstone.answers.comparison import Comparison, Difference
+    from rankstone.answers.comparison import Comparison
+    from rankstone.answers.difference import Difference
 
 FEW = 20  # queries with a difference, or clusters, below which no interval can be trusted
 _SIZES = 10  # of differences, below which they are very discrete
 _RUNS = 5  # against one truth, above which the best of them is likely to be a lucky one
 _LESS_JUDGED = 0.05
-_UNCUT = 10  # how deep to look for judgements where a metric has no k
+UNCUT = 10  # how deep to look for judgements where a metric has no k
 _SURE = 0.001
 
 
@@ -105,7 +106,7 @@ def _judged(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
     """Was one of the runs judged less than the other."""
     if parse_one(of.metric).declaration.kind != "ranking":
         return
-    k = comparison.definitions[of.metric].choices.get("k") or _UNCUT
+    k = comparison.definitions[of.metric].choices.get("k") or UNCUT
     label = f"judged@{k}"
     shares = []
     for name in (of.baseline, of.run):

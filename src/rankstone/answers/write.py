@@ -70,7 +70,7 @@ def write_answer(answer: Answer, path: Path, form: str, results: Mapping[str, Me
         else:
             table = answer.to_arrow()
             if form == "parquet":
-                about = {b"rankstone": as_json(_about(results)).encode()}
+                about = {b"rankstone": as_json(_about(results)).encode()} if results else {}
                 table = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
             _write_table(table, stream, form)
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankstone.answers.rules import CORRECTIONS, TESTS
 from rankstone.answers.table import render
 from rankstone.cli.reading import (
     UsageError,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 # Those of rs.compare, which takes long to load.
-TESTS = ("t", "flips", "wilcoxon", "sign")
-CORRECTIONS = ("holm", "max_t", "bh", "by", "bonferroni", "hochberg", "hommel", "tukey", "none")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
