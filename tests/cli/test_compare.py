@@ -195,3 +195,10 @@ def test_intervals(files, capsys):
     for more in (["--per-query"], ["--by", "country"], ["--format", "csv"]):
         assert main([*words, *more]) == 2
         assert "--interval goes with means, as table, markdown, latex or html" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(files, capsys):
+    assert main(["evaluate", "gold.csv", "old.csv", "-m", "rr", "-o", "mine.json"]) == 0
+    for words in (["none.json", "mine.json"], ["gold.csv", "old.csv", "none.json"]):
+        assert main(["compare", *words, "-m", "rr"]) == 1
+        assert "none.json: No such file" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 from collections.abc import Mapping, Sequence
 
@@ -56,6 +57,8 @@ def _files(arguments: argparse.Namespace) -> tuple[str | None, dict[str, str]]:
     if all(map(is_result, every.values())):
         _refuse_reading(arguments)
         return None, every
+    if all(map(is_result, arguments.runs)) and not os.path.exists(arguments.truth):  # it need not be meant as a truth
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), arguments.truth)
     if is_result(arguments.truth):
         other = next(path for path in every.values() if not is_result(path))
         raise UsageError(
