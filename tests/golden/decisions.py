@@ -11,7 +11,6 @@ import numpy as np
 
 import rankstone as rs
 
-NAMES = {"map": "ap", "recip_rank": "rr", "mrr": "rr", "ndcg_cut_5": "ndcg@5", "ndcg@5": "ndcg@5"}
 METHODS = {"simes-hochberg": "hochberg", "fdr_bh": "bh", "fdr_by": "by", "holm-sidak": "holm_sidak"}
 
 
@@ -326,7 +325,7 @@ def comparison(given, tool, command):
         found = rs.compare(
             given["truth"],
             given["runs"],
-            [NAMES[metric]],
+            [metric],
             baseline=given["baseline"],
             convention="trec_eval",
             correction=METHODS.get(correction, correction),
@@ -335,7 +334,7 @@ def comparison(given, tool, command):
         for name in given["runs"]:
             if name == given["baseline"]:
                 continue
-            one = found[name, NAMES[metric]]
+            one = found[name, metric]
             answer[metric][given["baseline"]] = {"mean": one.first}
             answer[metric][name] = {
                 "mean": one.second,
@@ -348,15 +347,13 @@ def comparison(given, tool, command):
 
 
 def all_pairs(given, metrics):
-    found = rs.compare(
-        given["truth"], given["runs"], [NAMES[one] for one in metrics], convention="trec_eval", correction="none"
-    )
+    found = rs.compare(given["truth"], given["runs"], metrics, convention="trec_eval", correction="none")
     names = list(given["runs"])
     answer = {name: {"scores": {}, "p": {}, "win_tie_loss": {}} for name in names}
     for one, other in permutations(names, 2):
         pair = sorted((one, other), key=names.index)
         for metric in metrics:
-            of = found[pair[0], pair[1], NAMES[metric]]
+            of = found[pair[0], pair[1], metric]
             answer[pair[0]]["scores"][metric], answer[pair[1]]["scores"][metric] = of.first, of.second
             answer[one]["p"].setdefault(other, {})[metric] = of.p
             won, lost = (of.losses, of.wins) if pair[0] == one else (of.wins, of.losses)
