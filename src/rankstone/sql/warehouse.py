@@ -151,6 +151,17 @@ def mean_of_values(plan: Plan, tree: Tree, found: Found, weight: Expression | No
     return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
 
 
+def mean_of_rows(plan: Plan, tree: Tree, found: Found) -> Expression:
+    """The rows of all queries as one list, measured."""
+    view = found.view
+    if plan.metric.declaration.kind in ("ranking", "count"):
+        view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
+    whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
+    assert whole is not None  # that is for ranges over orders of tied items
+    sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), cast(Any, tree.count(found.counted)))
+    return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
+
+
 def _total(tree: Tree, counted: Expression, part: Expression, sure: Expression) -> Expression:
     """A sum over queries; nothing if one of them that counts has no value, as NaN makes a sum NaN."""
     total = tree.total(part)
@@ -231,17 +242,11 @@ class _Writing:
 
     def _pooled(self, plan: Plan, found: Found) -> Expression:
         """The rows of all queries as one list."""
-        tree, view = self.tree, found.view
         if self.by:
             raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
         if self.sides["run"].value is None:
             raise ValueError(f"{plan.label}: averaging='one_list' goes by scores, and the run has none")
-        if plan.metric.declaration.kind in ("ranking", "count"):
-            view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
-        whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
-        assert whole is not None  # that is for ranges over orders of tied items
-        sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), cast(Any, tree.count(found.counted)))
-        return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
+        return mean_of_rows(plan, self.tree, found)
 
     def _catch(self, plan: Plan) -> None:
         self.faults += [(plan.label, fault) for fault in self.tree.faults]

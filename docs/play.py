@@ -1,0 +1,259 @@
+"""Writes the page to play with: every metric of one list, under every convention, in a browser.
+
+A metric is not written again for it. `Query` turns its one definition into expressions, of which the SQL is made too;
+here they become data: a list of nodes, which play/evaluate.js computes for one list. Equal expressions are one node, so
+that hundreds of definitions share most of what they are made of.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import rankstone as rs
+from rankstone.align.query import Expression, Fault, Items, Query, Tree
+from rankstone.align.ranking import Depth, Discount
+from rankstone.align.ties import COUNTED
+from rankstone.answers.definition import definition_of
+from rankstone.answers.sweep import changed, choice_of
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.plan import Plan, make_plans
+from rankstone.metrics.registry import Declaration, declared, is_built_in
+from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_ratio
+
+HERE = Path(__file__).parent / "play"
+# An item is once in a list of the page, and its one query is on both sides.
+IDLE = ("duplicates", "truth_duplicates", "missing", "extra")
+LEFT_OUT = {"agreement": "it compares two orders, for which expressions have no words"}  # kinds of metrics
+MOST = 5  # choices of which every subset is tried
+
+
+class Bounded(Tree):
+    """Expressions of numbers that the page keeps small enough to add up, in a place that can round."""
+
+    def compare(self, sign: str, left: Any, right: Any) -> Expression:
+        value = self.of(left)
+        if isinstance(right, float) and right == math.inf and not value.infinite:
+            return self.of(sign in ("<", "<=", "<>"))
+        return super().compare(sign, value, right)
+
+    def round(self, x: Expression, digits: int) -> Expression:
+        return self._op("round", (x, self.of(float(digits))))
+
+
+class Listed(Query):
+    """One list: what `Query` says, and k is not known yet."""
+
+    @property
+    def score(self) -> Expression:
+        found = super().score
+        found.nullable = True  # a list may be only an order of items
+        return found
+
+    @property
+    def predicted(self) -> Expression:
+        score = self.score
+        self.refuse_items(~self.tree.known_(score), "it needs scores, and the list is only an order of items", score)
+        return score
+
+    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
+        if not isinstance(depth, Expression) or depth.kind != "number":
+            return super().sum_of_discounts(discount, depth, smooth)
+        places = self.replace(items=self.tree.items("places"), _rank=None, expected=False)
+        return places._aggregate("sum", discount(places, places._any_rank), name="")
+
+
+class Compiled(NamedTuple):
+    """What a definition comes to: how the list is put in order, the number, and what would be an error."""
+
+    how: int
+    root: int
+
+
+@dataclass
+class Program:
+    """The nodes of all definitions, each once."""
+
+    tree: Tree = field(default_factory=Bounded)
+    nodes: list[list[Any]] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
+    hows: list[tuple[str, bool]] = field(default_factory=list)  # the order of equal scores, and are they float32
+    roots: list[tuple[int, int]] = field(default_factory=list)  # a number, and what must not be
+    faults: list[list[list[Any]]] = field(default_factory=list)  # a condition, what to say, and of which value
+    _at: dict[Any, int] = field(default_factory=dict)
+
+    @cached_property
+    def ranking(self) -> Listed:
+        return Listed(self.tree, ordered_truth=True)
+
+    def compile(self, plan: Plan, symbolic: bool) -> Compiled:
+        """A definition; symbolic: its k is the page's."""
+        if symbolic:
+            plan = replace(plan, arguments={**plan.arguments, "k": self.tree.of("k")})
+        tree, choices = self.tree, plan.choices
+        tree.faults.clear()
+        found = values_and_ratio(plan, self.ranking)
+        one_list = choices["averaging"] == "one_list"
+        mean = mean_of_rows(plan, tree, found) if one_list else mean_of_values(plan, tree, found, None)
+        faults = [list(self._fault(fault)) for fault in tree.faults]
+        order = choices["ties"] if choices["ties"] in COUNTED else "item_desc"
+        how = (order, choices["score_precision"] == "float32")
+        root = (self.node(mean), self._kept("faults", json.dumps(faults), self.faults, faults))
+        return Compiled(self._kept("how", how, self.hows), self._kept("root", root, self.roots))
+
+    def _fault(self, fault: Fault) -> Iterator[Any]:
+        yield self.node(fault.condition)
+        yield fault.problem.replace("{:g}", "{}")
+        yield -1 if fault.value is None else self.node(fault.value)
+
+    def _kept(self, what: str, key: Any, among: list[Any], value: Any = None) -> int:
+        if (what, key) not in self._at:
+            self._at[what, key] = len(among)
+            among.append(key if value is None else value)
+        return self._at[what, key]
+
+    def node(self, value: Expression) -> int:
+        """The number of the node that an expression is."""
+        if value.op == "spread" or value.op in ("total", "average"):  # there is one query
+            return self.node(value.args[0])
+        if value not in self._at:
+            made = list(self._written(value))
+            self._at[value] = self._kept("node", json.dumps(made), self.nodes, made)
+        return self._at[value]
+
+    def _written(self, value: Expression) -> Iterator[Any]:
+        yield value.op
+        if value.op in ("column", "carried", "aggregate", "window", "highest grade"):
+            items = value.args[0] if value.op == "highest grade" else value.items
+            assert items is not None
+            yield self.items(items)
+        for arg in value.args:
+            if isinstance(arg, Expression):
+                yield self.node(arg)
+            elif not isinstance(arg, Items):
+                yield -1 if arg is None else arg
+
+    def items(self, items: Items) -> int:
+        """The number of the rows that items are."""
+        made: list[Any] = [
+            items.what,
+            -1 if items.of is None else self.items(items.of),
+            -1 if items.order is None else self.node(items.order),
+            int(items.nonzero),
+            -1 if items.kept is None else self.node(items.kept),
+        ]
+        return self._kept("rows", json.dumps(made), self.rows, made)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as play/evaluate.js reads it."""
+        return {name: getattr(self, name) for name in ("nodes", "rows", "hows", "roots", "faults")}
+
+
+# -- what the page has ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Form:
+    """A metric with a k, or without: what each convention makes of it."""
+
+    row: Declaration
+    symbolic: bool
+    program: Program
+    plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)  # by what they choose
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The choices and parameters that a number of one list can depend on."""
+        idle = {*IDLE, *(["default_k"] if self.symbolic else [])}
+        return [name for name in (*self.row.defaults, *CHOICES) if name not in idle]
+
+    def chosen(self, plan: Plan) -> tuple[Any, ...]:
+        return tuple(choice_of(plan, name) for name in self.names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Each convention's definition, and each of these with one choice as another convention makes it."""
+        by_convention: dict[str, int | str] = {}
+        made: list[tuple[Plan, Compiled, str]] = []
+        for name, convention in rs.conventions.items():
+            try:
+                (plan,) = make_plans(f"{self.row.name}@1" if self.symbolic else self.row.name, name, {})
+                found = self.program.compile(plan, self.symbolic)
+            except ValueError as error:
+                by_convention[name] = str(error).replace("@1", "@k")
+                continue
+            key = self.chosen(plan)
+            if key not in self.plans:
+                self.plans[key] = plan
+                made.append((plan, found, definition_of(plan, convention).formula))
+            by_convention[name] = list(self.plans).index(key)
+        values = [list(dict.fromkeys(column)) for column in zip(*self.plans, strict=True)]
+        differing = [at for at, found in enumerate(values) if len(found) > 1]
+        return {
+            "choices": [
+                [self.names[at], [[_shown(value), self._said(self.names[at], value)] for value in values[at]]]
+                for at in differing
+            ],
+            "conventions": by_convention,
+            "definitions": [
+                {
+                    "made": found,
+                    "formula": formula,
+                    "chosen": [values[at].index(key[at]) for at in differing],
+                    "changed": self._changed(plan, found, [(self.names[at], values[at]) for at in differing]),
+                }
+                for key, (plan, found, formula) in zip(self.plans, made, strict=True)
+            ],
+        }
+
+    def _changed(self, plan: Plan, found: Compiled, choices: Sequence[tuple[str, Sequence[Any]]]) -> list[list[int]]:
+        """What it comes to with one choice made otherwise, where that is another thing: choice, value, how and root."""
+        out = []
+        for at, (name, values) in enumerate(choices):
+            for nth, value in enumerate(values):
+                if value == choice_of(plan, name):
+                    continue
+                try:
+                    other = self.program.compile(changed(plan, {name: value}), self.symbolic)
+                except ValueError:  # they do not go together
+                    other = Compiled(-1, -1)
+                if other != found:
+                    out.append([at, nth, *other])
+        return out
+
+    def _said(self, name: str, value: Any) -> str:
+        about = self.row.about.get(name) or CHOICES[name]
+        return about.say(name, value) or about.words.get(value, "")
+
+
+def _shown(value: Any) -> str:
+    return repr(value)
+
+
+def program() -> dict[str, Any]:
+    """All that the page computes with."""
+    made = Program()
+    rows = [row for row in declared().values() if is_built_in(row) and row.kind not in LEFT_OUT]
+    metrics = [
+        {
+            "name": row.name,
+            "kind": row.kind,
+            "summary": row.summary,
+            "forms": {
+                "k" if symbolic else "all": Form(row, symbolic, made).to_dict()
+                for symbolic in ((True, False) if row.takes_k else (False,))
+            },
+        }
+        for row in rows
+    ]
+    conventions = [
+        {"name": name, "summary": convention.summary, "library": convention.library}
+        for name, convention in rs.conventions.items()
+    ]
+    return {"version": rs.__version__, "conventions": conventions, "metrics": metrics, **made.to_dict()}

@@ -1,0 +1,61 @@
+"""Random lists as a page has them, and what `rs.evaluate` says of them."""
+
+import math
+import random
+from typing import Any, NamedTuple
+
+import rankstone as rs
+
+
+class One(NamedTuple):
+    """One list: pairs of an item with a score (None: only an order), and of an item with a grade."""
+
+    run: list[tuple[str, float | None]]
+    truth: list[tuple[str, float]]
+    k: int | None
+
+
+def random_lists(count: int, seed: int = 1) -> list[One]:
+    """Ties, unjudged items, empty truths, nothing returned, short lists, negative grades and scores."""
+    draw = random.Random(seed)
+    return [_one(draw) for _ in range(count)]
+
+
+def _one(draw: random.Random) -> One:
+    names = [*"abcdefghij", "é", "\N{GRINNING FACE}", "\N{FULLWIDTH LATIN SMALL LETTER A}", "Z", "a1", "a10"]
+    draw.shuffle(names)
+    items = names[: draw.choice([0, 1, 2, 3, 5, 8, 12])]
+    grades = draw.choice([[0, 1], [1], [0], [0, 1, 2, 3, 4], [-1, 0, 1, 2], [0, 0.5, 1]])
+    judged = [name for name in names if draw.random() < draw.choice([0, 0.3, 0.7, 1])]
+    draw.shuffle(judged)
+    kind = draw.choice(["order", "few scores", "scores", "fine scores"])
+    scores: list[float | None] = [
+        {
+            "order": None,
+            "few scores": float(draw.choice([-1, 0, 0.5, 1])),
+            "scores": float(draw.randint(-1, 9)),
+            "fine scores": 1 + draw.choice([0, 1e-9, 2e-9]),  # equal as float32
+        }[kind]
+        for _ in items
+    ]
+    k = draw.choice([None, 1, 2, 3, 5, 10, 20])
+    return One(list(zip(items, scores, strict=True)), [(item, draw.choice(grades)) for item in judged], k)
+
+
+def evaluated(one: One, metric: str, convention: str) -> float | None:
+    """The number; None where `rs.evaluate` refuses."""
+    ordered = all(score is None for _, score in one.run)
+    run: Any = [item for item, _ in one.run] if ordered else dict(one.run)
+    try:
+        return float(rs.evaluate({"q": dict(one.truth)}, {"q": run}, metric, convention=convention)[metric])
+    except ValueError:
+        return None
+
+
+def off(ours: float | None, theirs: float | None) -> float:
+    """How far two answers are apart: an error is equal to an error only, NaN to NaN."""
+    if ours is None or theirs is None:
+        return 0.0 if ours is theirs else math.inf
+    if math.isnan(ours) or math.isnan(theirs):
+        return 0.0 if math.isnan(ours) and math.isnan(theirs) else math.inf
+    return abs(ours - theirs) / max(1.0, abs(theirs))
