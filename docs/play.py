@@ -7,13 +7,13 @@ that hundreds of definitions share most of what they are made of.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from html import escape
-from itertools import combinations
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from rankstone.answers.definition import definition_of
 from rankstone.answers.sweep import changed, choice_of
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.plan import Plan, make_plans
+from rankstone.errors import NoExpectedValue
 from rankstone.metrics.registry import Declaration, declared, is_built_in
 from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_ratio
 
@@ -32,7 +33,9 @@ HERE = Path(__file__).parent / "play"
 # An item is once in a list of the page, and its one query is on both sides.
 IDLE = ("duplicates", "truth_duplicates", "missing", "extra")
 LEFT_OUT = {"agreement": "it compares two orders, for which expressions have no words"}  # kinds of metrics
-MOST = 5  # choices of which every subset is tried
+KINDS = ("ranking", "count", "ratings")  # in the order of the page
+USUAL = ("ndcg", "ap", "rr", "precision", "recall", "f1", "hit_rate", "dcg", "auc", "err", "rbp", "bpref")
+SCRIPTS = ("evaluate.js", "compare.js", "lines.js", "page.js")
 
 
 class Bounded(Tree):
@@ -97,16 +100,24 @@ class Program:
         """A definition; symbolic: its k is the page's."""
         if symbolic:
             plan = replace(plan, arguments={**plan.arguments, "k": self.tree.of("k")})
-        tree, choices = self.tree, plan.choices
-        tree.faults.clear()
-        found = values_and_ratio(plan, self.ranking)
-        one_list = choices["averaging"] == "one_list"
-        mean = mean_of_rows(plan, tree, found) if one_list else mean_of_values(plan, tree, found, None)
-        faults = [list(self._fault(fault)) for fault in tree.faults]
-        order = choices["ties"] if choices["ties"] in COUNTED else "item_desc"
-        how = (order, choices["score_precision"] == "float32")
+        order = plan.choices["ties"] if plan.choices["ties"] in COUNTED else "item_desc"
+        how = (order, plan.choices["score_precision"] == "float32")
+        try:
+            mean = self._mean(plan)
+        except NoExpectedValue as error:  # but there is one where nothing is tied
+            mean = self._mean(replace(plan, choices={**plan.choices, "ties": order}))
+            self.ranking.refuse_items(self.ranking.items_level > 1.0, str(error), self.tree.null)
+        faults = [list(self._fault(fault)) for fault in self.tree.faults]
         root = (self.node(mean), self._kept("faults", json.dumps(faults), self.faults, faults))
         return Compiled(self._kept("how", how, self.hows), self._kept("root", root, self.roots))
+
+    def _mean(self, plan: Plan) -> Expression:
+        """Over one query."""
+        self.tree.faults.clear()
+        found = values_and_ratio(plan, self.ranking)
+        if plan.choices["averaging"] == "one_list":
+            return mean_of_rows(plan, self.tree, found)
+        return mean_of_values(plan, self.tree, found, None)
 
     def _fault(self, fault: Fault) -> Iterator[Any]:
         yield self.node(fault.condition)
@@ -197,7 +208,7 @@ class Form:
         differing = [at for at, found in enumerate(values) if len(found) > 1]
         return {
             "choices": [
-                [self.names[at], [[_shown(value), self._said(self.names[at], value)] for value in values[at]]]
+                [self.names[at], [[repr(value), self._said(self.names[at], value)] for value in values[at]]]
                 for at in differing
             ],
             "conventions": by_convention,
@@ -232,14 +243,12 @@ class Form:
         return about.say(name, value) or about.words.get(value, "")
 
 
-def _shown(value: Any) -> str:
-    return repr(value)
-
-
+@cache
 def program() -> dict[str, Any]:
     """All that the page computes with."""
     made = Program()
-    rows = [row for row in declared().values() if is_built_in(row) and row.kind not in LEFT_OUT]
+    known = [row for row in declared().values() if is_built_in(row)]
+    kept = sorted((row for row in known if row.kind not in LEFT_OUT), key=_order)
     metrics = [
         {
             "name": row.name,
@@ -250,10 +259,33 @@ def program() -> dict[str, Any]:
                 for symbolic in ((True, False) if row.takes_k else (False,))
             },
         }
-        for row in rows
+        for row in kept
     ]
-    conventions = [
-        {"name": name, "summary": convention.summary, "library": convention.library}
-        for name, convention in rs.conventions.items()
-    ]
-    return {"version": rs.__version__, "conventions": conventions, "metrics": metrics, **made.to_dict()}
+    return {
+        "version": rs.__version__,
+        "conventions": [{"name": name, "summary": found.summary} for name, found in rs.conventions.items()],
+        "metrics": metrics,
+        "left_out": [row.name for row in known if row.kind in LEFT_OUT],
+        **made.to_dict(),
+    }
+
+
+def _order(row: Declaration) -> tuple[int, int]:
+    """What most people look for comes first."""
+    return KINDS.index(row.kind), USUAL.index(row.name) if row.name in USUAL else len(USUAL)
+
+
+def page() -> str:
+    """The page, in one file that asks for no other."""
+    parts = {name: (HERE / name).read_text(encoding="utf-8") for name in ("page.html", "style.css", *SCRIPTS)}
+    data = json.dumps(program(), separators=(",", ":")).encode()
+    filled = {
+        "/*style*/": parts["style.css"],
+        "/*program*/": base64.b64encode(zlib.compress(data, 9)).decode(),
+        "/*script*/": "\n".join(parts[name] for name in SCRIPTS),
+    }
+    text = parts["page.html"]
+    for mark, inside in filled.items():
+        before, _, after = text.partition(mark)
+        text = before + inside + after
+    return text
