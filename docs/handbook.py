@@ -33,6 +33,7 @@ from rankstone.measure.online import Window
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
 
 sys.path.append(str(Path(__file__).parent))
+import play
 import recorded
 
 K = 3
@@ -510,4 +511,5 @@ def on_files(files: Any, config: Any) -> Any:
 
     for path, text in pages().items():
         files.append(File.generated(config, path, content=text))
+    files.append(File.generated(config, "play.html", content=play.page()))
     return files

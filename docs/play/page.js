@@ -10,8 +10,8 @@ const EXAMPLES = {
   "predicted ratings": { run: "a 4.5\nb 4.1\nc 2.2\nd 2.0", truth: "a 5\nb 3\nc 3\nd 1", k: "" },
 };
 const FIRST = "tools disagree";
-const COMPARED = ["rankstone", "trec_eval", "ranx", "scikit-learn", "lightgbm", "torchmetrics", "spark", "rectools", "lenskit"];
-const KINDS = { ranking: "ranked lists", count: "counts", ratings: "predicted ratings, which need scores" };
+const COMPARED = ["rankstone", "trec_eval", "ranx", "scikit-learn", "lightgbm", "spark", "rectools"];
+const KINDS = { ranking: "ranked lists", count: "counts", ratings: "predicted ratings" };
 const MOST_K = 1000;
 
 const $ = (id) => document.getElementById(id);
@@ -58,7 +58,7 @@ class Page {
     this.k = readK(k);
     $("k").value = this.k ?? "";
     $("text-problems").textContent = problems.join("\n");
-    this.written = null;
+    this.written = null; // what was typed into the boxes and is shown as it was typed
     this.show();
   }
 
@@ -90,13 +90,17 @@ class Page {
     return this.run.map((item, at) => [item, this.scores === null ? null : this.scores[at]]);
   }
 
+  get judged() {
+    return [...this.truth].filter(([, grade]) => grade !== null);
+  }
+
   /** Judged items that were not returned. */
   get below() {
     return [...this.truth.keys()].filter((item) => !this.run.includes(item));
   }
 
   address() {
-    const said = new URLSearchParams({ run: writeLines(this.pairs), truth: writeLines([...this.truth]), k: this.k ?? "", with: this.conventions.join(",") });
+    const said = new URLSearchParams({ run: writeLines(this.pairs), truth: writeLines(this.judged), k: this.k ?? "", with: this.conventions.join(",") });
     if (this.chosen) said.set("metric", this.chosen.metric);
     if (this.chosen?.convention) said.set("as", this.chosen.convention);
     return said.toString();
@@ -104,34 +108,40 @@ class Page {
 
   // -- changes ---------------------------------------------------------------------------------------------------------
 
-  /** Put an item at a place, from 0; past the last it is not returned. Scores stay with the places. */
+  /** Show a list that was changed by hand, in the boxes too. */
+  #changed(still) {
+    this.written = null;
+    $("text-problems").textContent = "";
+    this.show(still);
+  }
+
+  /** Put an item at a place, from 0; past the last it is not returned, if it is judged. Scores stay with the places. */
   move(item, to) {
     const from = this.run.indexOf(item);
     if (from >= 0) this.run.splice(from, 1);
-    const returned = to < this.run.length + (from >= 0 || to <= this.run.length ? 1 : 0);
-    if (returned) this.run.splice(to, 0, item);
+    const place = this.truth.get(item) === null || !this.truth.has(item) ? Math.min(to, this.run.length) : to;
+    const returned = place <= this.run.length;
+    if (returned) this.run.splice(place, 0, item);
     if (this.scores !== null) {
-      if (from < 0 && returned) this.scores.splice(to, 0, this.scores[Math.min(to, this.scores.length - 1)] ?? 1);
+      if (from < 0 && returned) this.scores.splice(place, 0, this.scores[Math.min(place, this.scores.length - 1)] ?? 1);
       if (from >= 0 && !returned) this.scores.splice(from, 1);
     }
-    if (!returned && !this.truth.has(item)) this.truth.set(item, 0); // else it would be lost
-    const at = this.run.indexOf(item);
-    $("moved").textContent = at < 0 ? `${item} is not returned` : `${item} is at rank ${at + 1} of ${this.run.length}`;
-    this.show(item);
+    $("moved").textContent = returned ? `${item} is at rank ${place + 1} of ${this.run.length}` : `${item} is not returned`;
+    this.#changed(item);
   }
 
+  /** An item that nobody judges keeps its place among the judged ones, for the next grade it is given. */
   grade(item, text) {
-    if (text === "") this.truth.delete(item);
-    else if (isNumber(text) && Math.abs(text) <= LARGEST.grade) this.truth.set(item, Number(text));
-    else return;
-    this.show(item);
+    if (text !== "" && !(isNumber(text) && Math.abs(text) <= LARGEST.grade)) return;
+    this.truth.set(item, text === "" ? null : Number(text));
+    this.#changed(item);
   }
 
   score(item, text) {
     if (!isNumber(text) || Math.abs(text) > LARGEST.score) return;
     this.scores[this.run.indexOf(item)] = Number(text);
     this.sort();
-    this.show(item);
+    this.#changed(item);
   }
 
   remove(item) {
@@ -139,14 +149,14 @@ class Page {
     if (at >= 0) this.run.splice(at, 1);
     if (at >= 0 && this.scores !== null) this.scores.splice(at, 1);
     this.truth.delete(item);
-    this.show();
+    this.#changed();
   }
 
   add(item) {
     if (!item || this.run.includes(item) || this.run.length >= MOST_ITEMS) return;
     this.run.push(item);
     if (this.scores !== null) this.scores.push(this.scores.length ? this.scores[this.scores.length - 1] : 1);
-    this.show();
+    this.#changed();
   }
 
   // -- controls --------------------------------------------------------------------------------------------------------
@@ -182,7 +192,7 @@ class Page {
     $("scored").addEventListener("change", () => {
       const count = this.run.length;
       this.scores = $("scored").checked && count ? this.run.map((_, at) => count - at) : null;
-      this.show();
+      this.#changed();
     });
     $("adding").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -191,12 +201,11 @@ class Page {
     });
     for (const id of ["run-text", "truth-text"]) {
       $(id).addEventListener("input", () => {
-        this.written = { run: $("run-text").value, truth: $("truth-text").value };
-        const problems = [...this.#takeRun(this.written.run), ...this.#takeTruth(this.written.truth)];
+        this.written = [$("run-text").value, $("truth-text").value];
+        const problems = [...this.#takeRun(this.written[0]), ...this.#takeTruth(this.written[1])];
         $("text-problems").textContent = problems.join("\n");
         this.show();
       });
-      $(id).addEventListener("blur", () => this.#showTexts());
     }
     document.addEventListener("pointermove", (event) => this.#drag(event));
     for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => this.#drop());
@@ -246,6 +255,7 @@ class Page {
       else if (to !== null && to >= 0 && to !== at) this.move(item, to);
     });
     grade.addEventListener("input", () => grade.validity.badInput || this.grade(item, grade.value));
+    grade.addEventListener("change", () => this.truth.get(item) === null && !this.run.includes(item) && this.remove(item));
     score.addEventListener("change", () => this.score(item, score.value));
     remove.addEventListener("click", () => this.remove(item));
     return row;
@@ -255,7 +265,7 @@ class Page {
 
   /** Show the state; `still` is the item whose row must stay where it is in the document, as it is held. */
   show(still) {
-    this.compared = new Comparison(this.program, this.pairs, [...this.truth], this.k);
+    this.compared = new Comparison(this.program, this.pairs, this.judged, this.k);
     document.body.classList.toggle("scored", this.scores !== null);
     $("scored").checked = this.scores !== null;
     this.#showItems(still);
@@ -312,8 +322,9 @@ class Page {
   }
 
   #showTexts() {
-    const texts = { "run-text": writeLines(this.pairs), "truth-text": writeLines([...this.truth]) };
-    for (const [id, text] of Object.entries(texts)) if (document.activeElement !== $(id)) $(id).value = text;
+    if (this.written !== null) return;
+    $("run-text").value = writeLines(this.pairs);
+    $("truth-text").value = writeLines(this.judged);
   }
 
   #showChoices() {
@@ -336,14 +347,15 @@ class Page {
         const answer = this.compared.measure(metric, this.conventions[at]);
         const other = !("absent" in usual) && !("absent" in answer) && !same(usual, answer);
         const missing = !("value" in answer) || answer.value === null;
-        button.textContent = (other ? "\u2260 " : "") + shown(answer);
+        button.textContent = (other ? "\u2260 " : "") + shown(answer, metric);
         button.title = told(answer);
         cell.className = other ? "other" : missing ? "none" : "";
         differs ||= other;
       });
       row.differs = differs;
-      row.row.hidden = $("only").checked && !differs;
+      row.row.hidden = ($("only").checked && !differs) || (metric.kind === "ratings" && this.scores === null);
     }
+    this.ratings.textContent = KINDS.ratings + (this.scores === null ? ", which need scores" : "");
     if (!this.chosen || (this.chosen.convention && !this.conventions.includes(this.chosen.convention))) this.#chooseFirst();
     for (const { metric, name, cells } of this.cells) {
       name.setAttribute("aria-pressed", this.chosen?.metric === metric.name && !this.chosen.convention);
@@ -372,13 +384,17 @@ class Page {
     for (const metric of this.program.metrics) {
       if (metric.kind !== kind) {
         kind = metric.kind;
-        body.append(made("tr", { class: "kind" }, made("th", { colspan: this.conventions.length + 1, scope: "colgroup" }, KINDS[kind])));
+        const title = made("th", { colspan: this.conventions.length + 1, scope: "colgroup" }, KINDS[kind]);
+        if (kind === "ratings") this.ratings = title;
+        body.append(made("tr", { class: "kind" }, title));
       }
       const choose = (convention) => {
         const button = made("button", { type: "button" });
         button.addEventListener("click", () => {
           this.chosen = { metric: metric.name, convention };
+          $("why").setAttribute("aria-live", "polite"); // what was asked for is read out, and not every step of a drag
           this.show();
+          $("why").setAttribute("aria-live", "off");
         });
         return button;
       };
@@ -406,12 +422,14 @@ class Page {
     if (!convention || convention === first) {
       const answer = this.compared.measure(metric, first);
       parts.push(made("p", {}, made("a", { href: `metrics/${name}/index.html` }, made("strong", {}, label)), `: ${metric.summary}`));
-      parts.push(made("p", {}, `${first} gives `, made("strong", {}, shown(answer)), after(answer)));
+      parts.push(made("p", {}, `${first} gives `, made("strong", {}, shown(answer, metric)), after(answer)));
       parts.push(this.#formula(metric, first));
     } else {
       parts.push(...this.#difference(metric, label, first, convention));
     }
     $("why").replaceChildren(...parts);
+    const seen = [...new Set([first, convention ?? first])].map((name) => `${name} ${shown(this.compared.measure(metric, name), metric)}`);
+    $("now").textContent = `${label}: ${seen.join(", ")}`;
   }
 
   #formula(metric, convention) {
@@ -421,47 +439,43 @@ class Page {
   #difference(metric, label, first, second) {
     const [usual, answer] = [first, second].map((convention) => this.compared.measure(metric, convention));
     const link = made("a", { href: `metrics/${metric.name}/index.html` }, made("strong", {}, label));
-    const said = made("p", {}, link, `: ${second} gives `, made("strong", {}, shown(answer)), after(answer), ` ${first} gives `, made("strong", {}, shown(usual)), after(usual));
+    const said = made("p", {}, link, `: ${second} gives `, made("strong", {}, shown(answer, metric)), after(answer), ` ${first} gives `, made("strong", {}, shown(usual, metric)), after(usual));
     const found = this.compared.explain(metric, first, second);
     if (found === null) return [said];
     const formulas = [...new Set([first, second].map((name) => this.compared.formula(metric, name)))];
     const shownFormulas = formulas.length > 1 ? [second, first].map((name) => this.#formula(metric, name)) : [made("p", { class: "formula" }, "both: ", made("code", {}, formulas[0]))];
-    return [said, ...reasons(found, first, second), ...shownFormulas];
+    return [said, ...reasons(found, metric, first, second), ...shownFormulas];
   }
 }
 
 /** Which choices make the difference, in words. */
-function reasons({ ends, matter, enough, idle }, first, second) {
-  const also = idle.length ? [made("p", { class: "hint" }, `Also different, but without effect on this list: ${idle.map(({ name }) => name).join(", ")}.`)] : [];
+function reasons({ ends, matter, enough, idle }, metric, first, second) {
+  const listed = (choices, alone = false) =>
+    choices.map((choice) => made("li", {}, ...side(second, choice.name, choice.to), made("br"), ...side(first, choice.name, choice.from), ...(alone ? [made("br"), `This choice alone would make it ${shown(choice.alone, metric)}.`] : [])));
+  const names = idle.map(({ name }) => name).join(", ");
+  const also = idle.length ? [made("p", { class: "hint" }, `Also different, but without effect on this list: ${names}.`)] : [];
   if (same(...ends)) {
-    return [made("p", {}, matter.length ? "The same number, although they choose differently:" : "The same number."), ...(matter.length ? [listed(matter, first, second)] : []), ...also];
+    const cancelled = matter.length ? " They choose differently, but here it comes to the same:" : "";
+    return [made("p", {}, `The same number.${cancelled}`), ...(matter.length ? [made("ul", {}, ...listed(matter))] : []), ...also];
   }
   if (enough.length) {
     const text = enough.length > 1 ? "Any one of these choices makes the difference:" : "One choice makes the difference:";
-    return [made("p", {}, text), listed(enough, first, second), ...also];
+    return [made("p", {}, text), made("ul", {}, ...listed(enough)), ...also];
   }
-  return [made("p", {}, "No single choice makes the difference; these do together:"), listed(matter, first, second, true), ...also];
+  return [made("p", {}, "No single choice makes the difference; these have a part in it:"), made("ul", {}, ...listed(matter, true)), ...also];
 }
 
-function listed(choices, first, second, alone = false) {
-  const rows = choices.map((choice) => {
-    const effect = alone ? [`. Alone, it would make ${shown(choice.alone)}`] : [];
-    return made("li", {}, made("code", {}, choice.name), ": ", ...said(choice.to), ` (${second}), not `, ...said(choice.from), ` (${first})`, ...effect);
-  });
-  return made("ul", {}, ...rows);
-}
-
-function said([value, words]) {
-  return words ? [`${words}, `, made("code", {}, value)] : [made("code", {}, value)];
+/** What a convention chooses. */
+function side(convention, name, [value, words]) {
+  return [`${convention}: `, made("code", {}, `${name}=${value}`), ...(words ? [`, ${words}`] : [])];
 }
 
 /** A number as the table has it. */
-function shown(answer) {
+function shown(answer, metric) {
   if ("absent" in answer) return "n/a";
   if ("problem" in answer) return "error";
   if (answer.value === null) return "\u2013";
-  const text = answer.value.toFixed(4);
-  return Number.isInteger(answer.value) && Math.abs(answer.value) > 1 ? String(answer.value) : text;
+  return metric.kind === "count" && Number.isInteger(answer.value) ? String(answer.value) : answer.value.toFixed(4);
 }
 
 /** In full. */

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import rankstone as rs
@@ -42,20 +43,33 @@ def _one(draw: random.Random) -> One:
     return One(list(zip(items, scores, strict=True)), [(item, draw.choice(grades)) for item in judged], k)
 
 
-def evaluated(one: One, metric: str, convention: str) -> float | None:
-    """The number; None where `rs.evaluate` refuses."""
+def evaluated(one: One, metrics: Sequence[str], convention: str) -> dict[str, float]:
+    """What `rs.evaluate` gives, or its error."""
     ordered = all(score is None for _, score in one.run)
     run: Any = [item for item, _ in one.run] if ordered else dict(one.run)
+    found = rs.evaluate({"q": dict(one.truth)}, {"q": run}, list(metrics), convention=convention)
+    return {metric: float(found[metric]) for metric in metrics}
+
+
+def evaluated_all(one: One, metrics: Sequence[str], convention: str) -> dict[str, float | None]:
+    """The same, with None for each metric that is refused."""
     try:
-        return float(rs.evaluate({"q": dict(one.truth)}, {"q": run}, metric, convention=convention)[metric])
+        return dict(evaluated(one, metrics, convention))
     except ValueError:
-        return None
+        if len(metrics) == 1:
+            return {metrics[0]: None}
+    half = len(metrics) // 2
+    return {
+        **evaluated_all(one, metrics[:half], convention),
+        **evaluated_all(one, metrics[half:], convention),
+    }
 
 
-def off(ours: float | None, theirs: float | None) -> float:
-    """How far two answers are apart: an error is equal to an error only, NaN to NaN."""
-    if ours is None or theirs is None:
-        return 0.0 if ours is theirs else math.inf
-    if math.isnan(ours) or math.isnan(theirs):
-        return 0.0 if math.isnan(ours) and math.isnan(theirs) else math.inf
-    return abs(ours - theirs) / max(1.0, abs(theirs))
+def off(answer: Mapping[str, Any], wanted: float | None) -> float:
+    """How far an answer of the page is off: an error is equal to an error only, no number to NaN."""
+    if "value" not in answer or wanted is None:
+        return 0.0 if "value" not in answer and wanted is None else math.inf
+    value = answer["value"]
+    if value is None or math.isnan(wanted):
+        return 0.0 if value is None and math.isnan(wanted) else math.inf
+    return abs(value - wanted) / max(1.0, abs(wanted))
