@@ -17,6 +17,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import rankstone as rs
 from rankstone import statistics
@@ -185,7 +186,15 @@ def _who(row: Declaration, named: str) -> list[str]:
         "|---|---|---|",
         *map(_cell_safe, lines),
         "",
+        *([] if row.kind in play.LEFT_OUT else [_played(row, data), ""]),
     ]
+
+
+def _played(row: Declaration, data: recorded.Case) -> str:
+    """The same list on the page to play with."""
+    run, truth = "\n".join(data.run), "\n".join(f"{item} {grade}" for item, grade in data.truth.items())
+    asked = urlencode({"run": run, "truth": truth, "k": K if row.takes_k else "", "metric": row.name})
+    return f"[Play with this list](../play.html#{asked}): drag its items and see every tool's number change."
 
 
 def _apart(ours: Definition, theirs: Definition) -> str:
@@ -281,7 +290,8 @@ def _same_name() -> str:
         "",
         "The same lists, and what each tool gave for them when it was run. A number in bold differs from that of",
         f"`rankstone`; {DASH} means that the tool has no such metric, or none with a cutoff. The convention of each",
-        "tool gives the same number, but for what its page says is not reproduced.",
+        "tool gives the same number, but for what its page says is not reproduced. On [a page to play with](play.html)",
+        "the lists are yours.",
         "",
     ]
     for name, title in LISTS.items():

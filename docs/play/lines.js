@@ -17,12 +17,12 @@ function readLines(text, what) {
     } else if (pairs.has(item)) {
       problems.push(`line ${at + 1}: ${item} is there already`);
     } else if (pairs.size >= MOST_ITEMS) {
-      if (pairs.size === MOST_ITEMS) problems.push(`only the first ${MOST_ITEMS} items`);
+      problems.push(`only the first ${MOST_ITEMS} items are read`);
     } else {
       pairs.set(item, value);
     }
   });
-  return { pairs: [...pairs], problems };
+  return { pairs: [...pairs], problems: [...new Set(problems)] };
 }
 
 /** The item and the number's text; a tab comes before it, or a space. Lines of trec_eval's files are read too. */

@@ -2,7 +2,7 @@
 // The page itself: its state, what is shown of it, and how it is changed. What people type is only ever put in as text.
 
 const EXAMPLES = {
-  "tools disagree": { run: "news\nwiki\nblog\nshop\nforum", truth: "wiki 3\nforum 2\nnews 1\nblog 0\npaper 3\nmap 1", k: "5" },
+  "tools disagree": { run: "news\nwiki\nblog\nshop\nforum\nmap", truth: "wiki 3\nforum 2\nnews 1\nblog 0\npaper 3\nmap 1", k: "3" },
   "equal scores": { run: "a 3\nb 2\nc 2\nd 2\ne 1", truth: "a 0\nb 0\nc 1\nd 2\ne 1", k: "3" },
   "more relevant items than places": { run: "a\nx\nb", truth: "a 1\nb 1\nc 1\nd 1\ne 1\nf 1", k: "3" },
   "a short list": { run: "x\na", truth: "a 1\nb 1\nc 0", k: "5" },
@@ -10,7 +10,7 @@ const EXAMPLES = {
   "predicted ratings": { run: "a 4.5\nb 4.1\nc 2.2\nd 2.0", truth: "a 5\nb 3\nc 3\nd 1", k: "" },
 };
 const FIRST = "tools disagree";
-const COMPARED = ["rankstone", "trec_eval", "ranx", "scikit-learn", "lightgbm", "spark", "rectools"];
+const COMPARED = ["rankstone", "trec_eval", "ranx", "scikit-learn", "lightgbm", "torchmetrics", "spark"];
 const KINDS = { ranking: "ranked lists", count: "counts", ratings: "predicted ratings" };
 const MOST_K = 1000;
 
@@ -48,7 +48,7 @@ class Page {
     const known = new Set(this.program.conventions.map(({ name }) => name));
     const asked = (said.get("with") ?? "").split(",").filter((name) => known.has(name));
     this.conventions = [...new Set(asked.length ? asked : COMPARED)];
-    this.chosen = this.metrics.has(said.get("metric")) ? { metric: said.get("metric"), convention: said.get("as") } : null;
+    this.chosen = this.metrics.has(said.get("metric")) ? { metric: said.get("metric"), convention: said.get("as") ?? "" } : null;
     this.take(example);
   }
 
@@ -314,8 +314,10 @@ class Page {
     const handle = row.querySelector(".handle");
     row.classList.toggle("below", at < 0);
     row.classList.toggle("cut", at >= 0 && at === this.k);
-    row.querySelector(".rank").textContent = at < 0 ? "\u2013" : at + 1;
-    handle.setAttribute("aria-label", `${item}, ${at < 0 ? "not returned" : `rank ${at + 1} of ${this.run.length}`}; arrow keys move it`);
+    const tied = score !== null && [at - 1, at + 1].some((other) => this.scores[other] === score);
+    row.querySelector(".rank").textContent = at < 0 ? "\u2013" : `${at + 1}${tied ? "=" : ""}`;
+    const place = at < 0 ? "not returned" : `rank ${at + 1} of ${this.run.length}${tied ? ", tied" : ""}`;
+    handle.setAttribute("aria-label", `${item}, ${place}; arrow keys move it`);
     handle.title = item;
     fillInput(row.querySelector(".of-grade"), grade);
     fillInput(row.querySelector(".of-score"), score);
@@ -356,7 +358,7 @@ class Page {
       row.row.hidden = ($("only").checked && !differs) || (metric.kind === "ratings" && this.scores === null);
     }
     this.ratings.textContent = KINDS.ratings + (this.scores === null ? ", which need scores" : "");
-    if (!this.chosen || (this.chosen.convention && !this.conventions.includes(this.chosen.convention))) this.#chooseFirst();
+    if (!this.chosen || (this.chosen.convention !== null && !this.conventions.includes(this.chosen.convention))) this.#chooseFirst();
     for (const { metric, name, cells } of this.cells) {
       name.setAttribute("aria-pressed", this.chosen?.metric === metric.name && !this.chosen.convention);
       cells.forEach(({ button }, at) => {
@@ -365,9 +367,10 @@ class Page {
     }
   }
 
-  /** The first number that differs. */
+  /** The first number that differs, of the metric if there is one; a convention of null is all of them. */
   #chooseFirst() {
-    const row = this.cells.find(({ differs }) => differs) ?? this.cells[0];
+    const asked = this.cells.find(({ metric }) => metric.name === this.chosen?.metric);
+    const row = asked ?? this.cells.find(({ differs }) => differs) ?? this.cells[0];
     const at = Math.max(row.cells.findIndex(({ cell }) => cell.className === "other"), 0);
     this.chosen = { metric: row.metric.name, convention: this.conventions[at] };
   }
