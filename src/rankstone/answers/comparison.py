@@ -13,11 +13,12 @@ import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ties import AVERAGED
+from rankstone.answers import plots
 from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, leaderboard_of, slices_of
 from rankstone.answers.definition import summarize
 from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import Doubt, general_doubts
-from rankstone.answers.result import Definitions, groups_in_order, label_of
+from rankstone.answers.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
 from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules
 from rankstone.answers.sample import Paired, Sample
 from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
@@ -27,6 +28,7 @@ from rankstone.statistics import Student, adjust, flips, max_t, sign, student, t
 
 if TYPE_CHECKING:
     from rankstone.answers.compare import Origin
+    from rankstone.pictures.plot import Plot
     from rankstone.typing import Path
 
 
@@ -326,6 +328,39 @@ class Comparison(DataPage):
         if metric is None and len(self.labels) > 1:
             raise ValueError(f"name one of the metrics: {', '.join(self.labels)}")
         return leaderboard_of(self, self.labels[0] if metric is None else label_of(metric, self.samples))
+
+    def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
+        """A picture: "forest" of the differences, "queries" by change, "scatter" of both values, "slices" (with `by`),
+        "power", "leaderboard", or a metric by cutoff, as "ndcg@{1..100}".
+
+        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`.
+        """
+        if kind == "forest":
+            return plots.forest(self, self._some(key))
+        if kind in ("queries", "scatter"):
+            changes = self.queries(*key)
+            return plots.waterfall(changes) if kind == "queries" else plots.scatter(changes)
+        if kind == "slices":
+            by = self._by if by is None else by
+            if by is None:
+                raise ValueError("slices need by=: each query's group, or a column of the truth")
+            return plots.slices(self.slices(by, *key))
+        if kind == "power":
+            return plots.power(self._one(key))
+        if kind == "leaderboard":
+            return plots.leaders(self.leaderboard(*key))
+        if "@" not in kind:
+            known = "forest, queries, scatter, slices, power, leaderboard, or a metric by cutoff such as ndcg@{1..100}"
+            raise ValueError(f"unknown plot {kind!r}; choose from {known}")
+        name, labels, ks = cutoffs_of(kind)
+        return plots.by_cutoff({run: result.more(labels) for run, result in self._single().items()}, labels, ks, name)
+
+    def _single(self) -> dict[str, Means]:
+        """The result of each run; refused where there are several of one."""
+        for name, results in self.paired.systems.items():
+            if len(results) > 1:
+                raise ValueError(f"{name} has several runs; plot one of them")
+        return {name: results[0] for name, results in self.paired.systems.items()}
 
     def power(self, difference: float) -> dict[tuple[str, ...], float]:
         """How often a true difference of this size would be found, by run and metric."""
