@@ -76,8 +76,8 @@ def compare(
 
     >>> truth = {"u1": {"a": 1}, "u2": {"b": 1}, "u3": {"c": 1}}
     >>> runs = {"old": {"u1": ["x", "a"], "u2": ["b"], "u3": ["y", "z", "c"]}, "new": {q: [*truth[q]] for q in truth}}
-    >>> rs.compare(truth, runs, "rr")["new", "rr"].difference
-    0.3888888888888889
+    >>> rs.compare(truth, runs, "rr")["new", "rr"].wins
+    2
     """
     doors: dict[str, Any] = {
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
@@ -149,6 +149,11 @@ class Origin:
             self._seen[label] = self.evaluate(label)
         return self._seen[label]
 
+    def explains(self, *names: str) -> bool:
+        """Can it be told which items moved between these runs."""
+        single = all(len(self.runs[name]) == 1 for name in names)
+        return single and all(self.how.get(name) is None for name in ("query", "exclude"))
+
     def explain(self, names: tuple[str, str], metric: str, query: Any) -> Any:
         """Which items moved between two runs."""
         for name in names:
@@ -158,11 +163,18 @@ class Origin:
         if any(self.how.get(name) is not None for name in ("query", "exclude")):
             raise ValueError("explain takes neither query= nor exclude=; give it tables without what was seen")
         first, second = (self.runs[name][0] for name in names)
-        return explain(self.truth, (first, second), metric, query=query, **how)
+        truth = self.truth
+        if all(isinstance(side, Mapping) for side in (truth, first, second)):  # one query is enough, and quicker
+            truth, first, second = (_only(side, query) for side in (truth, first, second))
+        return explain(truth, (first, second), metric, query=query, **how)
 
     def column(self, name: str) -> dict[Any, Hashable]:
         """Each query's value in a column of the truth."""
         return groups_of(self.truth, name, self.how["columns"])
+
+
+def _only(side: Mapping[Any, Any], query: Any) -> dict[Any, Any]:
+    return {query: side[query]} if query in side else {}
 
 
 def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByName) -> list[str]:

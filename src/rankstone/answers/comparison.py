@@ -18,6 +18,7 @@ from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, l
 from rankstone.answers.definition import summarize
 from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import Doubt, general_doubts
+from rankstone.answers.report import report_of
 from rankstone.answers.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
 from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules
 from rankstone.answers.sample import Paired, Sample
@@ -246,6 +247,11 @@ class Comparison(DataPage):
 
     def tie_range(self, label: str, first: str, second: str) -> tuple[float, float] | None:
         """The differences that other orders of tied items would make, if both signs are among them."""
+        ends = self.tie_ends(label, first, second)
+        return ends if ends is not None and ends[0] <= 0 <= ends[1] else None
+
+    def tie_ends(self, label: str, first: str, second: str) -> tuple[float, float] | None:
+        """The lowest and the highest difference that orders of tied items make; None if it is one only."""
         results = self.paired.systems[first] + self.paired.systems[second]
         averaged = self.paired.first.plan_of(label).choices["ties"] in AVERAGED  # no order is better than another
         if averaged or not any(result.has_ties for result in results):
@@ -254,7 +260,7 @@ class Comparison(DataPage):
         ends = [[(found.lowest, found.highest) for found in several] for several in ranges]
         (low_a, high_a), (low_b, high_b) = (np.mean(several, axis=0) for several in ends)
         low, high = float(low_b - high_a), float(high_b - low_a)
-        return (low, high) if low <= 0 <= high and low < high else None
+        return (low, high) if low < high else None
 
     @cached_property
     def effective(self) -> float | None:
@@ -555,6 +561,10 @@ class Comparison(DataPage):
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write to a file, as its name ends or as `format` says: txt, md, tex, html, csv, tsv, json, jsonl, parquet."""
         write_answer(self, path, result_format(path, format), {})
+
+    def report(self) -> str:
+        """A page to look at: answers, pictures, queries, definitions; one file of HTML, which asks nobody."""
+        return report_of(self)
 
     def to_markdown(self) -> str:
         """The table as Markdown."""

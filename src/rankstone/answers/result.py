@@ -245,6 +245,12 @@ class Means(Page, Sheet, Mapping[str, float]):
 
         write(self, path, format)
 
+    def report(self) -> str:
+        """A page to look at: means, curves, queries, definitions; one file of HTML that asks nobody for anything."""
+        from rankstone.answers.report import report_of_result
+
+        return report_of_result(self)
+
     def to_latex(self) -> str:
         """The table of means for a LaTeX document, with its definitions as comments."""
         return self.render("latex")

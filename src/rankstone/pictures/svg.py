@@ -18,10 +18,11 @@ STYLE = (
     ".rs .grid{stroke:currentColor;stroke-width:1;stroke-opacity:.14}"
     ".rs .rule{stroke:currentColor;stroke-opacity:.6;stroke-dasharray:4 3}.rs .strong{stroke-dasharray:none}"
     ".rs .zone{fill:currentColor;fill-opacity:.1}.rs .thin{stroke-width:1}.rs .thick{stroke-width:5}"
-    ".rs .band{fill-opacity:.18;stroke:none}.rs .hollow{fill:none}"
+    ".rs .dot{stroke-linecap:round;stroke-opacity:.6}.rs .band{fill-opacity:.18;stroke:none}.rs .hollow{fill:none}"
     + "".join(f".rs .c{at}{{stroke:{colour}}}.rs .f{at}{{fill:{colour}}}" for at, colour in enumerate(COLOURS))
 )
 _SENTENCE = 4_000  # letters of what is told to those who do not see
+_MANY = 250  # marks, above which they are one shape without titles
 _LETTER = 6.6  # the width of one, about
 _TOP, _BOTTOM, _RIGHT, _LEGEND = 12, 44, 16, 18
 
@@ -111,14 +112,31 @@ class _Canvas:
 
     def _dots(self, mark: Dots) -> Iterable[str]:
         most = max(mark.sizes, default=1.0)
+        if len(mark.x) > _MANY:
+            yield from self._many_dots(mark, most)
+            return
         for at, (x, y) in enumerate(zip(mark.x, mark.y, strict=True)):
             if math.isfinite(x) and math.isfinite(y):
                 size = 2.5 + 7.5 * math.sqrt(mark.sizes[at] / most) if mark.sizes and most > 1 else 4.0
                 title = mark.titles[at] if mark.titles else ""
                 yield _shape(self.x(x), self.y(y), size, _series(mark), mark.hollow, title)
 
+    def _many_dots(self, mark: Dots, most: float) -> Iterable[str]:
+        """The same as lines of no length, those of one size in one path."""
+        sizes = mark.sizes or [1.0] * len(mark.x)
+        paths: dict[int, list[str]] = {}
+        for x, y, size in zip(mark.x, mark.y, sizes, strict=True):
+            if math.isfinite(x) and math.isfinite(y):
+                wide = 3 + round(7 * math.sqrt(size / most)) if most > 1 else 4
+                paths.setdefault(wide, []).append(f"M{self.x(x):.0f} {self.y(y):.0f}h0")
+        for wide, path in sorted(paths.items()):
+            yield f'<path class="c{_series(mark)} dot" stroke-width="{wide}" d="{"".join(dict.fromkeys(path))}"/>'
+
     def _bars(self, mark: Bars) -> Iterable[str]:
         wide = max(self.x(mark.width) - self.x(0), 0.4)
+        if len(mark.x) > _MANY:
+            yield from self._many_bars(mark, wide)
+            return
         gap = 0.15 * wide if wide > 3 else 0.0
         for at, (x, y) in enumerate(zip(mark.x, mark.y, strict=True)):
             ends = sorted((self.y(0), self.y(y)))
@@ -128,6 +146,17 @@ class _Canvas:
                 f'width="{_n(wide - gap)}" height="{_n(max(ends[1] - ends[0], 0.5))}"'
             )
             yield _titled(shape, "rect", title)
+
+    def _many_bars(self, mark: Bars, wide: float) -> Iterable[str]:
+        """The same as two paths, with one bar for those that lie on one pixel."""
+        columns: dict[int, list[float]] = {}
+        for x, y in zip(mark.x, mark.y, strict=True):
+            columns.setdefault(round(self.x(x)), []).append(y)
+        means = {at: sum(some) / len(some) for at, some in columns.items()}
+        foot = f"{self.y(0):.0f}"
+        for below in (False, True):
+            path = "".join(f"M{at} {foot}V{self.y(y):.0f}" for at, y in means.items() if y and (y < 0) == below)
+            yield f'<path class="c{int(below)}" stroke-width="{_n(max(wide, 1.1))}" d="{path or "M0 0"}"/>'
 
     def _spans(self, mark: Spans) -> Iterable[str]:
         for y, low, high in zip(mark.y, mark.low, mark.high, strict=True):
