@@ -38,6 +38,7 @@ LATE = {
     ("answers.result", "answers.sample"),  # which is made of results
     ("answers.result", "answers.plots"),  # pictures are for those who look
     ("answers.result", "answers.curve"),
+    ("answers.result", "answers.report"),
     ("pictures.plot", "pictures.svg"),  # what draws knows what is drawn
     ("pictures.plot", "pictures.matplotlib"),
     ("measure.sums", "statistics"),  # a quick start: SciPy takes long
@@ -59,6 +60,7 @@ UPWARD = {
     ("answers.result", "answers.sample"),
     ("answers.result", "answers.plots"),
     ("answers.result", "answers.curve"),
+    ("answers.result", "answers.report"),
     ("pictures.plot", "pictures.svg"),
     ("pictures.plot", "pictures.matplotlib"),
 }

@@ -359,7 +359,14 @@ class Comparison(DataPage):
             known = "forest, queries, scatter, slices, power, leaderboard, or a metric by cutoff such as ndcg@{1..100}"
             raise ValueError(f"unknown plot {kind!r}; choose from {known}")
         name, labels, ks = cutoffs_of(kind)
-        return plots.by_cutoff({run: result.more(labels) for run, result in self._single().items()}, labels, ks, name)
+        return plots.by_cutoff(self.by_other(labels)._single(), labels, ks, name)
+
+    def by_other(self, labels: Sequence[str]) -> Comparison:
+        """The same runs by other metrics, of the same lists, each by itself."""
+        systems = {name: [result.more(labels)] for name, result in self._single().items()}
+        clusters = None if self.paired.clusters is None else self.paired.clusters.tolist()
+        rules = self.rules._replace(primary=None, correction="none", margin=None, test="t")
+        return Comparison(Paired(systems, clusters), labels, self.baseline, rules)
 
     def _single(self) -> dict[str, Means]:
         """The result of each run; refused where there are several of one."""

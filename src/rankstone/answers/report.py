@@ -12,18 +12,19 @@ from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import general_doubts
 from rankstone.answers.table import number, p_said, p_value, signed
 from rankstone.pictures.page import bullets, figure, filter_box, fold, page, paragraph, table
+from rankstone.pictures.safe import safe
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from rankstone.answers.comparison import Comparison
     from rankstone.answers.result import Means
 
-_DEEP = 100  # cutoffs of a curve
+_CUTOFFS = [*range(1, 10), *range(10, 101, 5)]  # of a curve
 _CURVES = 3  # differences that have curves and powers of their own
 _QUERY_ROWS, _FEWEST_ROWS = 500, 20  # of all tables of queries together, and of each
 _EXPLAINED = 40  # queries of all tables together whose lists are explained
 _ITEMS = 10  # of an explained list
-_RUNS = 12  # whose queries are shown
+_RUNS = 7  # whose queries are shown
 
 
 Section = tuple[str, str, str]
@@ -32,11 +33,12 @@ Section = tuple[str, str, str]
 def report_of(comparison: Comparison) -> str:
     """The page of a comparison."""
     first = comparison.labels[0] if comparison.rules.primary is None else comparison.rules.primary[0]
-    shown = [of for of in comparison if of.metric == first][:_RUNS]
+    every = [of for of in comparison if of.metric == first]
+    shown = every[:_RUNS]
     sections = [
         ("answer", "The answer", _answer(comparison)),
         ("differences", "Differences", _differences(comparison)),
-        ("queries", f"Queries, by {first}", _queries(comparison, shown)),
+        ("queries", f"Queries, by {first}", _queries(comparison, shown, len(every))),
         *_cutoffs(comparison, first, shown[:_CURVES]),
         *_slices(comparison),
         ("power", "What would have been found", _power(shown[:_CURVES])),
@@ -96,7 +98,7 @@ def _differences(comparison: Comparison) -> str:
     return f"{said}{pictures}{table(rows, (0, 1, 2, 13), anchor='table-differences', caption='Differences of means')}"
 
 
-def _queries(comparison: Comparison, shown: Sequence[Difference]) -> str:
+def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> str:
     most = max(_QUERY_ROWS // max(len(shown), 1), _FEWEST_ROWS)
     explained = _EXPLAINED // max(len(shown), 1)
     out = []
@@ -110,11 +112,13 @@ def _queries(comparison: Comparison, shown: Sequence[Difference]) -> str:
         less = f" The {len(kept):,} that changed most are in the table." if len(kept) < len(rows) else ""
         pictures = f'<div class="pictures">{figure(plots.waterfall(changes))}{figure(plots.scatter(changes))}</div>'
         out.append(
-            f"<h3>{paragraph(f'{of.run} and {of.baseline}')}</h3>{pictures}{paragraph(f'{_counts(of)}.{less}')}"
+            f"<h3>{safe(f'{of.run} and {of.baseline}')}</h3>{pictures}{paragraph(f'{_counts(of)}.{less}')}"
             f"{filter_box(anchor)}"
-            f"{table(body, (0,), anchor=anchor, caption=f'Queries by {of.metric}', signs=signs)}"
+            f"{table(body, (0,), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
             f"{''.join(_explained(comparison, of, rows, explained))}"
         )
+    if len(shown) < many:
+        out.append(paragraph(f"These are {len(shown)} of {many} pairs; comparison.queries() has the others.", "quiet"))
     return "".join(out)
 
 
@@ -128,30 +132,27 @@ def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most
         found = one.explain()
         cells = [row for row in found.rows() if row]
         more = len(cells) - 1 - _ITEMS
-        text = table(cells[: _ITEMS + 1], (0,), caption=f"Items of {one.query} that moved")
+        text = table(cells[: _ITEMS + 1], (0,), caption=f"Items of {one.query} that moved in {of.run}")
         text += paragraph(f"and {more:,} more rows", "quiet") if more > 0 else ""
         yield fold(f"{one.query}: {number(one.first)} to {number(one.second)} ({signed(one.change)})", text)
 
 
 def _cutoffs(comparison: Comparison, metric: str, shown: Sequence[Difference]) -> Iterator[Section]:
     """The metric at every cutoff, where the lists are at hand."""
-    from rankstone.answers.compare import compare  # which makes what this shows
-
     parsed = comparison.paired.first.plan_of(metric).metric
-    results = {name: several[0] for name, several in comparison.paired.systems.items()}
-    if parsed.k is None or any(len(several) > 1 for several in comparison.paired.systems.values()):
+    if parsed.k is None:
         return
-    ks = sorted({*range(1, 11), *range(10, _DEEP + 1, 5)})
-    labels = [str(parsed @ k) for k in ks]
+    labels = [str(parsed @ k) for k in _CUTOFFS]
     try:
-        deeper = {name: result.more(labels) for name, result in results.items()}
-    except ValueError:  # results that were saved have no lists
+        deeper = comparison.by_other(labels)
+    except ValueError:  # results that were saved have no lists, and several seeds no one list
         return
     name = str(parsed).rpartition("@")[0]
-    text = figure(plots.by_cutoff(dict(list(deeper.items())[:7]), labels, ks, name))
+    lines = dict(list(deeper._single().items())[:_RUNS])
+    text = figure(plots.by_cutoff(lines, labels, _CUTOFFS, name))
     for of in shown:
-        pair = compare({side: deeper[side] for side in (of.baseline, of.run)}, baseline=of.baseline)
-        text += figure(plots.difference_by_cutoff([pair[of.run, label] for label in labels], ks, name))
+        found = [deeper[of.baseline, of.run, label] for label in labels]
+        text += figure(plots.difference_by_cutoff(found, _CUTOFFS, name))
     yield "cutoffs", f"{name} by cutoff", text
 
 
@@ -214,8 +215,6 @@ def _made(comparison: Comparison) -> str:
 
 
 def _provenance(systems: Any, definitions: Any, call: str, lines: Sequence[str]) -> str:
-    from rankstone.pictures.safe import safe
-
     digests: list[list[Any]] = [["run", "truth", "run's digest"]]
     for name, results in list(systems.items())[:_RUNS]:
         digests += [[name, result.inputs["truth"], result.inputs["run"]] for result in results]
@@ -248,13 +247,12 @@ def _means(result: Means) -> str:
 
 def _deeper(result: Means) -> Iterator[Section]:
     text, first = "", next((label for label in result if result.plan_of(label).metric.k is not None), None)
-    ks = sorted({*range(1, 11), *range(10, _DEEP + 1, 5)})
     if first is not None:
         parsed = result.plan_of(first).metric
         try:
-            labels = [str(parsed @ k) for k in ks]
+            labels = [str(parsed @ k) for k in _CUTOFFS]
             name = str(parsed).rpartition("@")[0]
-            text += figure(plots.by_cutoff({"": result.more(labels)}, labels, ks, name))
+            text += figure(plots.by_cutoff({"": result.more(labels)}, labels, _CUTOFFS, name))
         except ValueError:  # a result that was saved has no lists
             pass
     with contextlib.suppress(ValueError):

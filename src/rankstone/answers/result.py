@@ -238,8 +238,8 @@ class Means(Page, Sheet, Mapping[str, float]):
         """Write to a file, as its name ends or as `format` says.
 
         json: all of it, for `read_result`. parquet: the values of each query, and all the rest in the file's metadata;
-        `read_result` reads it too. csv, tsv, jsonl, trec: the values of each query and nothing else. txt, md, tex,
-        html: the table that is printed, with its definitions.
+        `read_result` reads it too. csv, tsv, jsonl, trec: the values of each query and nothing else. txt, md,
+        tex: the table that is printed, with its definitions. html: a page to look at, as `report` has it.
         """
         from rankstone.answers.write import write
 

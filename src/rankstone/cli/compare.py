@@ -42,6 +42,8 @@ def compare_runs(arguments: argparse.Namespace) -> None:
         by=groups.get("by"),
         clusters=groups.get("clusters"),
     )
+    if arguments.html:
+        write_answer(comparison, arguments.html, "html", {})
     if form == "table" and not arguments.output:
         print(comparison.text(screen(), arguments.quiet))
     else:

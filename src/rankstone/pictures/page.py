@@ -32,7 +32,8 @@ STYLE = (
     "input{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.2rem .4rem;"
     "max-width:100%}button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
     ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 20rem}"
-    "figure{margin:.5rem 0}pre{overflow-x:auto}[hidden]{display:none}"
+    "figure{margin:.5rem 0;overflow-x:auto}@media(max-width:40rem){figure .rs{min-width:32rem;max-width:none}}"
+    "pre{overflow-x:auto}[hidden]{display:none}"
     "@media print{body{max-width:none}.tall{max-height:none;overflow:visible}nav,.tools{display:none}"
     "h2{break-after:avoid}figure,tr{break-inside:avoid}}"
 )

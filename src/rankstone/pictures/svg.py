@@ -14,7 +14,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588c", "#8a6d00", "#3f7f93", "#7
 # Text and lines take the colour of the page, whatever that is.
 STYLE = (
     ".rs{font:12px system-ui,sans-serif;fill:none;stroke-width:1.5;max-width:100%;height:auto;"
-    "font-variant-numeric:tabular-nums}.rs text{fill:currentColor;stroke:none}.rs .quiet{fill-opacity:.75}"
+    "font-variant-numeric:tabular-nums}.rs text{fill:currentColor;stroke:none}.rs .dim{fill-opacity:.8}"
     ".rs .grid{stroke:currentColor;stroke-width:1;stroke-opacity:.14}"
     ".rs .rule{stroke:currentColor;stroke-opacity:.6;stroke-dasharray:4 3}.rs .strong{stroke-dasharray:none}"
     ".rs .zone{fill:currentColor;fill-opacity:.1}.rs .thin{stroke-width:1}.rs .thick{stroke-width:5}"
@@ -72,7 +72,7 @@ class _Canvas:
         for tick in plot.x.ticks(max(2, int((self.right - self.left) / 80))):
             at = _n(self.x(tick))
             yield f'<path class="grid" d="M{at} {_n(self.top)}V{_n(self.bottom)}"/>'
-            yield _text(self.x(tick), self.bottom + 16, plot.x.said(tick), "middle", "quiet")
+            yield _text(self.x(tick), self.bottom + 16, plot.x.said(tick), "middle", "dim")
         yield _text((self.left + self.right) / 2, plot.height - 8, plot.x.label, "middle")
         if plot.y.names:
             for row, name in enumerate(plot.y.names):
@@ -80,7 +80,7 @@ class _Canvas:
             return
         for tick in plot.y.ticks(max(2, int((self.bottom - self.top) / 40))):
             yield f'<path class="grid" d="M{_n(self.left)} {_n(self.y(tick))}H{_n(self.right)}"/>'
-            yield _text(self.left - 6, self.y(tick) + 4, plot.y.said(tick), "end", "quiet")
+            yield _text(self.left - 6, self.y(tick) + 4, plot.y.said(tick), "end", "dim")
         middle = (self.top + self.bottom) / 2
         yield (
             f'<text transform="translate(12 {_n(middle)}) rotate(-90)" text-anchor="middle">{safe(plot.y.label)}</text>'
@@ -179,7 +179,7 @@ class _Canvas:
         if mark.label and mark.axis == "x":
             end = self.x(mark.at) > (self.left + self.right) / 2
             yield _text(
-                self.x(mark.at) + (-4 if end else 4), self.top + 12, mark.label, "end" if end else "start", "quiet"
+                self.x(mark.at) + (-4 if end else 4), self.bottom - 8, mark.label, "end" if end else "start", "dim"
             )
 
     def _zone(self, mark: Zone) -> Iterable[str]:
@@ -191,7 +191,7 @@ class _Canvas:
 
     def _notes(self, mark: Notes) -> Iterable[str]:
         if mark.head:
-            yield _text(self.right + 10, self.top - 4, mark.head, "start", "quiet", 40)
+            yield _text(self.right + 10, self.top - 4, mark.head, "start", "dim", 40)
         for y, text in zip(mark.y, mark.texts, strict=True):
             yield _text(self.right + 10, self.y(y) + 4, text, "start", longest=40)
 
