@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
@@ -17,7 +18,7 @@ from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.inputs.doors import opened
-from rankstone.inputs.files import is_large, is_path
+from rankstone.inputs.files import all_same_ids, is_large, is_path
 from rankstone.inputs.groups import groups_of
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.tables import queried
@@ -124,6 +125,7 @@ class Origin:
     runs: Mapping[str, tuple[Any, ...]]
     how: Mapping[str, Any]  # keywords of `evaluate`
     _seen: dict[str, dict[str, tuple[Result, ...]]] = field(default_factory=dict)
+    _read: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     def evaluate(self, metrics: Metrics, weights: Weights | None = None) -> dict[str, tuple[Result, ...]]:
         """The results of each system."""
@@ -142,16 +144,23 @@ class Origin:
 
     def judged(self, label: str) -> dict[str, tuple[Result, ...]] | None:
         """How much of what each system returned is judged; None where looking again takes long, or cannot be done."""
-        runs = (run for several in self.runs.values() for run in several)
-        if any(is_path(side) and (side == "-" or is_large(side)) for side in (self.truth, *runs)):
+        if self._is_long:
             return None
         if label not in self._seen:
             self._seen[label] = self.evaluate(label)
         return self._seen[label]
 
+    @cached_property
+    def _is_long(self) -> bool:
+        """Does looking again take long, or can it not be done."""
+        runs = (run for several in self.runs.values() for run in several)
+        return any(is_path(side) and (side == "-" or is_large(side)) for side in (self.truth, *runs))
+
     def explains(self, *names: str) -> bool:
         """Can it be told which items moved between these runs."""
         single = all(len(self.runs[name]) == 1 for name in names)
+        if self._is_long:
+            return False
         return single and all(self.how.get(name) is None for name in ("query", "exclude"))
 
     def explain(self, names: tuple[str, str], metric: str, query: Any) -> Any:
@@ -162,11 +171,22 @@ class Origin:
         how = {name: value for name, value in self.how.items() if name not in ("query", "exclude")}
         if any(self.how.get(name) is not None for name in ("query", "exclude")):
             raise ValueError("explain takes neither query= nor exclude=; give it tables without what was seen")
-        first, second = (self.runs[name][0] for name in names)
-        truth = self.truth
+        truth, first, second = self._sides(names)
         if all(isinstance(side, Mapping) for side in (truth, first, second)):  # one query is enough, and quicker
             truth, first, second = (_only(side, query) for side in (truth, first, second))
         return explain(truth, (first, second), metric, query=query, **how)
+
+    def _sides(self, names: tuple[str, str]) -> list[Any]:
+        """The truth and two runs; files are read once."""
+        sides = [self.truth, *(self.runs[name][0] for name in names)]
+        if not all(map(is_path, sides)):
+            return sides
+        if names not in self._read:
+            columns = self.how["columns"]
+            truth: Any = opened(sides[0], "truth", columns, sides[1])
+            runs: list[Any] = [opened(run, "run", columns, sides[0]) for run in sides[1:]]
+            self._read[names] = all_same_ids(truth, runs)
+        return self._read[names]
 
     def column(self, name: str) -> dict[Any, Hashable]:
         """Each query's value in a column of the truth."""
