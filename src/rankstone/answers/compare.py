@@ -17,6 +17,7 @@ from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules, Test
 from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
+from rankstone.inputs.arrow import is_spark
 from rankstone.inputs.doors import opened
 from rankstone.inputs.files import all_same_ids, is_large, is_path
 from rankstone.inputs.groups import groups_of
@@ -153,8 +154,8 @@ class Origin:
     @cached_property
     def _is_long(self) -> bool:
         """Does looking again take long, or can it not be done."""
-        runs = (run for several in self.runs.values() for run in several)
-        return any(is_path(side) and (side == "-" or is_large(side)) for side in (self.truth, *runs))
+        sides = (self.truth, *(run for several in self.runs.values() for run in several))
+        return any(is_large(side) or side == "-" if is_path(side) else is_spark(side) for side in sides)
 
     def explains(self, *names: str) -> bool:
         """Can it be told which items moved between these runs."""

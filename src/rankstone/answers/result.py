@@ -106,6 +106,10 @@ class Means(Page, Sheet, Mapping[str, float]):
         """Could the order of tied items matter."""
         return self.account.tied > 0
 
+    def has_bad(self, metric: str | Metric) -> bool:
+        """May the truth, as a metric was given it, have items that are judged and not relevant."""
+        return True
+
     @abstractmethod
     def shares(self, metric: str | Metric) -> Shares:
         """What each query adds to the two sums of a mean, in the order of `queries`."""
@@ -421,7 +425,7 @@ class Result(Means):
         return self._aligned[plan.align]
 
     def has_bad(self, metric: str | Metric) -> bool:
-        """Does the truth, as a metric was given it, have items that are judged and not relevant."""
+        """Has the truth, as a metric was given it, items that are judged and not relevant."""
         plan = self._outcomes[self._label(metric)].plan
         ranked = self._aligned[plan.align].ranked.judged_by(plan.relevance)
         return bool((ranked.judged > ranked.relevant).any())

@@ -17,6 +17,7 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
 from rankstone.measure.parts import Part
 from rankstone.measure.sums import span
+from rankstone.metrics.registry import Metric
 from rankstone.spark import work
 from rankstone.spark.functions import Table
 from rankstone.typing import Id, Metrics
@@ -77,6 +78,10 @@ class SparkResult(Result):
     def more(self, metrics: Metrics) -> Result:
         """Other metrics of the same lists, which stay on the cluster."""
         raise ValueError("the lists stay on the cluster; evaluate all metrics there together")
+
+    def has_bad(self, metric: str | Metric) -> bool:
+        """May the truth have items that are judged and not relevant."""
+        return True
 
     def _same_truth(self, other: Result) -> bool:
         return False
