@@ -21,7 +21,7 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test peers fuzz lint types sanitize docs check bench format clean
+.PHONY: help demo test peers fuzz lint types sanitize docs browser check bench format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,7 +63,11 @@ sanitize: $(SANITIZE)/address/.package $(SANITIZE)/thread/.package $(VENV)/.extr
 docs: $(VENV)/.extras ## Build the handbook into build/site; a broken link or page is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-check: lint types test docs sanitize ## Run lint, types, test, docs and sanitize, as CI does
+browser: ## Install Debian's Chromium, which the tests of pages look through, if there is none
+	@command -v chromium > /dev/null || { echo "installing Debian's chromium"; \
+		apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium > /dev/null; }
+
+check: lint types browser test docs sanitize ## Run lint, types, test, docs and sanitize, as CI does
 
 bench: $(BENCH)/.package ## Measure speed against other libraries
 	$(BENCH)/bin/python benchmarks/run.py

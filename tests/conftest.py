@@ -1,8 +1,10 @@
 """How hard Hypothesis tries (`HYPOTHESIS_PROFILE=thorough` looks much longer), and where real data is."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,3 +28,16 @@ def shared() -> Callable[[str], Path]:
         return root / name
 
     return find
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, driven by Playwright. Without it a test is skipped; in CI it fails."""
+    path = shutil.which("chromium")
+    if path is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs Chromium: make browser")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()

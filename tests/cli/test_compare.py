@@ -134,7 +134,15 @@ def test_formats(files, capsys, form):
     ending = {"markdown": "md", "latex": "tex", "table": "txt"}.get(form, form)
     assert main([*words, "-o", f"out.{ending}"]) == 0
     assert capsys.readouterr().out == ""
-    assert (files / f"out.{ending}").read_text().split() == printed.split()
+    written = (files / f"out.{ending}").read_text()
+    if form == "html":  # a file is a whole page
+        assert written.startswith("<!DOCTYPE html>")
+        assert main([*words, "--html", "page.html"]) == 0
+        assert "verdict" in capsys.readouterr().out
+        assert (files / "page.html").read_text() == written
+        assert "<details>" in written  # the lists of the queries that changed
+    else:
+        assert written.split() == printed.split()
 
 
 @pytest.mark.parametrize(

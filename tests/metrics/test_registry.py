@@ -20,6 +20,7 @@ RUN = {"q": ["b", "x", "a"]}
         ("ndcg@5,10", ["ndcg@5", "ndcg@10"]),
         ("P_5,10", ["precision@5", "precision@10"]),
         ("recall@{1..3,10}", ["recall@1", "recall@2", "recall@3", "recall@10"]),
+        ("recall@{1..30..10}", ["recall@1", "recall@11", "recall@21"]),
         ("ap(divisor='min(relevant,k)')@5,rr", ["ap(divisor='min(relevant,k)')@5", "rr"]),
         ("f(beta=2, precision_divisor='k'),f", ["f(beta=2, precision_divisor='k')", "f"]),
     ],
@@ -37,6 +38,8 @@ def test_several_in_one_text(text, names):
         ("ndcg@10,foo", "unknown metric 'foo'"),
         ("10,ap", "unknown metric '10'"),
         ("recall@{3..1}", "there is no number from 3 up to 1"),
+        ("recall@{1..9..0}", "k must be a whole number from 1, not 0"),
+        ("recall@{1..9999999999}", "names more than 10,000 cutoffs"),
         ("recall@{0..2}", "k must be a whole number from 1, not 0"),
         ("ndcg@10-", "cutoff '10-' is not a whole number"),
         ("R_2", "unknown metric 'R_2'"),  # neither the coefficient of determination nor recall

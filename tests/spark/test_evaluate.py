@@ -142,6 +142,21 @@ def test_it_prints_defines_and_groups_as_evaluate_does(spark: Any) -> None:
         assert found.by(groups)[group] == pytest.approx(means, rel=1e-12)
 
 
+@pytest.mark.parametrize("choices", [{}, {"averaging": "micro"}], ids=["macro", "micro"])
+def test_runs_are_compared_as_elsewhere(spark: Any, choices: Any) -> None:
+    other = {query: {item: -score for item, score in items.items()} for query, items in RUN.items()}
+    truth, first = frames(spark, TRUTH, RUN)
+    second = frames(spark, TRUTH, other)[1]
+    metrics = ["precision@3", "recall@5"]
+    found = rs.compare(truth, {"a": first, "b": second}, metrics, **choices)
+    expected = rs.compare(TRUTH, {"a": RUN, "b": other}, metrics, **choices)
+    for metric in metrics:
+        ours, theirs = found["b", metric], expected["b", metric]
+        assert (ours.difference, ours.p, ours.low) == pytest.approx((theirs.difference, theirs.p, theirs.low))
+        assert (ours.wins, ours.ties, ours.losses) == (theirs.wins, theirs.ties, theirs.losses)
+    assert repr(found).splitlines()[0] == repr(expected).splitlines()[0]
+
+
 @pytest.mark.parametrize("side", ["truth", "run"])
 def test_one_side_may_be_here(spark: Any, tmp_path: Path, side: str) -> None:
     """A dict, a frame of any library, columns, lists or a file beside a table of Spark."""

@@ -7,7 +7,19 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "rankstone"
 # A room may use itself and what stands before it. Doors are what users type by name.
-ROOMS = ("errors", "version", "inputs", "align", "metrics", "conventions", "statistics", "measure", "answers", "typing")
+ROOMS = (
+    "errors",
+    "version",
+    "inputs",
+    "align",
+    "metrics",
+    "conventions",
+    "statistics",
+    "pictures",
+    "measure",
+    "answers",
+    "typing",
+)
 DOORS = ("arrays", "sql", "spark", "split", "trec_eval", "integrations", "compat", "testing", "cli", "")
 # Against the order of the rooms, each with its reason.
 BACK = {
@@ -24,6 +36,11 @@ LATE = {
     ("answers.result", "answers.write"),  # the writers bring Arrow
     ("answers.result", "answers.compare"),  # which makes results, too
     ("answers.result", "answers.sample"),  # which is made of results
+    ("answers.result", "answers.plots"),  # pictures are for those who look
+    ("answers.result", "answers.curve"),
+    ("answers.result", "answers.report"),
+    ("pictures.plot", "pictures.svg"),  # what draws knows what is drawn
+    ("pictures.plot", "pictures.matplotlib"),
     ("measure.sums", "statistics"),  # a quick start: SciPy takes long
     ("measure.online", "statistics"),
     ("measure.evaluate", "inputs.files"),  # a quick start: most runs are in memory
@@ -41,6 +58,11 @@ UPWARD = {
     ("answers.result", "answers.write"),
     ("answers.result", "answers.compare"),
     ("answers.result", "answers.sample"),
+    ("answers.result", "answers.plots"),
+    ("answers.result", "answers.curve"),
+    ("answers.result", "answers.report"),
+    ("pictures.plot", "pictures.svg"),
+    ("pictures.plot", "pictures.matplotlib"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
@@ -16,8 +17,9 @@ from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules, Test
 from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
+from rankstone.inputs.arrow import is_spark
 from rankstone.inputs.doors import opened
-from rankstone.inputs.files import is_large, is_path
+from rankstone.inputs.files import all_same_ids, is_large, is_path
 from rankstone.inputs.groups import groups_of
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.tables import queried
@@ -76,8 +78,8 @@ def compare(
 
     >>> truth = {"u1": {"a": 1}, "u2": {"b": 1}, "u3": {"c": 1}}
     >>> runs = {"old": {"u1": ["x", "a"], "u2": ["b"], "u3": ["y", "z", "c"]}, "new": {q: [*truth[q]] for q in truth}}
-    >>> rs.compare(truth, runs, "rr")["new", "rr"].difference
-    0.3888888888888889
+    >>> rs.compare(truth, runs, "rr")["new", "rr"].wins
+    2
     """
     doors: dict[str, Any] = {
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
@@ -124,6 +126,7 @@ class Origin:
     runs: Mapping[str, tuple[Any, ...]]
     how: Mapping[str, Any]  # keywords of `evaluate`
     _seen: dict[str, dict[str, tuple[Result, ...]]] = field(default_factory=dict)
+    _read: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     def evaluate(self, metrics: Metrics, weights: Weights | None = None) -> dict[str, tuple[Result, ...]]:
         """The results of each system."""
@@ -142,12 +145,24 @@ class Origin:
 
     def judged(self, label: str) -> dict[str, tuple[Result, ...]] | None:
         """How much of what each system returned is judged; None where looking again takes long, or cannot be done."""
-        runs = (run for several in self.runs.values() for run in several)
-        if any(is_path(side) and (side == "-" or is_large(side)) for side in (self.truth, *runs)):
+        if self._is_long:
             return None
         if label not in self._seen:
             self._seen[label] = self.evaluate(label)
         return self._seen[label]
+
+    @cached_property
+    def _is_long(self) -> bool:
+        """Does looking again take long, or can it not be done."""
+        sides = (self.truth, *(run for several in self.runs.values() for run in several))
+        return any(is_large(side) or side == "-" if is_path(side) else is_spark(side) for side in sides)
+
+    def explains(self, *names: str) -> bool:
+        """Can it be told which items moved between these runs."""
+        single = all(len(self.runs[name]) == 1 for name in names)
+        if self._is_long:
+            return False
+        return single and all(self.how.get(name) is None for name in ("query", "exclude"))
 
     def explain(self, names: tuple[str, str], metric: str, query: Any) -> Any:
         """Which items moved between two runs."""
@@ -157,12 +172,30 @@ class Origin:
         how = {name: value for name, value in self.how.items() if name not in ("query", "exclude")}
         if any(self.how.get(name) is not None for name in ("query", "exclude")):
             raise ValueError("explain takes neither query= nor exclude=; give it tables without what was seen")
-        first, second = (self.runs[name][0] for name in names)
-        return explain(self.truth, (first, second), metric, query=query, **how)
+        truth, first, second = self._sides(names)
+        if all(isinstance(side, Mapping) for side in (truth, first, second)):  # one query is enough, and quicker
+            truth, first, second = (_only(side, query) for side in (truth, first, second))
+        return explain(truth, (first, second), metric, query=query, **how)
+
+    def _sides(self, names: tuple[str, str]) -> list[Any]:
+        """The truth and two runs; files are read once."""
+        sides = [self.truth, *(self.runs[name][0] for name in names)]
+        if not all(map(is_path, sides)):
+            return sides
+        if names not in self._read:
+            columns = self.how["columns"]
+            truth: Any = opened(sides[0], "truth", columns, sides[1])
+            runs: list[Any] = [opened(run, "run", columns, sides[0]) for run in sides[1:]]
+            self._read[names] = all_same_ids(truth, runs)
+        return self._read[names]
 
     def column(self, name: str) -> dict[Any, Hashable]:
         """Each query's value in a column of the truth."""
         return groups_of(self.truth, name, self.how["columns"])
+
+
+def _only(side: Mapping[Any, Any], query: Any) -> dict[Any, Any]:
+    return {query: side[query]} if query in side else {}
 
 
 def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByName) -> list[str]:

@@ -13,11 +13,13 @@ import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ties import AVERAGED
+from rankstone.answers import plots
 from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, leaderboard_of, slices_of
 from rankstone.answers.definition import summarize
 from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import Doubt, general_doubts
-from rankstone.answers.result import Definitions, groups_in_order, label_of
+from rankstone.answers.report import report_of
+from rankstone.answers.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
 from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules
 from rankstone.answers.sample import Paired, Sample
 from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
@@ -27,6 +29,7 @@ from rankstone.statistics import Student, adjust, flips, max_t, sign, student, t
 
 if TYPE_CHECKING:
     from rankstone.answers.compare import Origin
+    from rankstone.pictures.plot import Plot
     from rankstone.typing import Path
 
 
@@ -244,6 +247,11 @@ class Comparison(DataPage):
 
     def tie_range(self, label: str, first: str, second: str) -> tuple[float, float] | None:
         """The differences that other orders of tied items would make, if both signs are among them."""
+        ends = self.tie_ends(label, first, second)
+        return ends if ends is not None and ends[0] <= 0 <= ends[1] else None
+
+    def tie_ends(self, label: str, first: str, second: str) -> tuple[float, float] | None:
+        """The lowest and the highest difference that orders of tied items make; None if it is one only."""
         results = self.paired.systems[first] + self.paired.systems[second]
         averaged = self.paired.first.plan_of(label).choices["ties"] in AVERAGED  # no order is better than another
         if averaged or not any(result.has_ties for result in results):
@@ -252,7 +260,7 @@ class Comparison(DataPage):
         ends = [[(found.lowest, found.highest) for found in several] for several in ranges]
         (low_a, high_a), (low_b, high_b) = (np.mean(several, axis=0) for several in ends)
         low, high = float(low_b - high_a), float(high_b - low_a)
-        return (low, high) if low <= 0 <= high and low < high else None
+        return (low, high) if low < high else None
 
     @cached_property
     def effective(self) -> float | None:
@@ -326,6 +334,46 @@ class Comparison(DataPage):
         if metric is None and len(self.labels) > 1:
             raise ValueError(f"name one of the metrics: {', '.join(self.labels)}")
         return leaderboard_of(self, self.labels[0] if metric is None else label_of(metric, self.samples))
+
+    def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
+        """A picture: "forest" of the differences, "queries" by change, "scatter" of both values, "slices" (with `by`),
+        "power", "leaderboard", or a metric by cutoff, as "ndcg@{1..100}".
+
+        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`.
+        """
+        if kind == "forest":
+            return plots.forest(self, self._some(key))
+        if kind in ("queries", "scatter"):
+            changes = self.queries(*key)
+            return plots.waterfall(changes) if kind == "queries" else plots.scatter(changes)
+        if kind == "slices":
+            by = self._by if by is None else by
+            if by is None:
+                raise ValueError("slices need by=: each query's group, or a column of the truth")
+            return plots.slices(self.slices(by, *key))
+        if kind == "power":
+            return plots.power(self._one(key))
+        if kind == "leaderboard":
+            return plots.leaders(self.leaderboard(*key))
+        if "@" not in kind:
+            known = "forest, queries, scatter, slices, power, leaderboard, or a metric by cutoff such as ndcg@{1..100}"
+            raise ValueError(f"unknown plot {kind!r}; choose from {known}")
+        name, labels, ks = cutoffs_of(kind)
+        return plots.by_cutoff(self.by_other(labels)._single(), labels, ks, name)
+
+    def by_other(self, labels: Sequence[str]) -> Comparison:
+        """The same runs by other metrics, of the same lists, each by itself."""
+        systems = {name: [result.more(labels)] for name, result in self._single().items()}
+        clusters = None if self.paired.clusters is None else self.paired.clusters.tolist()
+        rules = self.rules._replace(primary=None, correction="none", margin=None, test="t")
+        return Comparison(Paired(systems, clusters), labels, self.baseline, rules)
+
+    def _single(self) -> dict[str, Means]:
+        """The result of each run; refused where there are several of one."""
+        for name, results in self.paired.systems.items():
+            if len(results) > 1:
+                raise ValueError(f"{name} has several runs; plot one of them")
+        return {name: results[0] for name, results in self.paired.systems.items()}
 
     def power(self, difference: float) -> dict[tuple[str, ...], float]:
         """How often a true difference of this size would be found, by run and metric."""
@@ -520,6 +568,10 @@ class Comparison(DataPage):
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write to a file, as its name ends or as `format` says: txt, md, tex, html, csv, tsv, json, jsonl, parquet."""
         write_answer(self, path, result_format(path, format), {})
+
+    def report(self) -> str:
+        """A page to look at: answers, pictures, queries, definitions; one file of HTML, which asks nobody."""
+        return report_of(self)
 
     def to_markdown(self) -> str:
         """The table as Markdown."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import Floats, Ranked
+from rankstone.answers.plots import curve
+from rankstone.answers.result import Means, Result
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import QueryError
@@ -16,6 +18,8 @@ from rankstone.inputs.source import Aligned
 from rankstone.measure.match import refuse_strangers, some
 from rankstone.measure.sums import one_list
 from rankstone.measure.values import apply, view_for
+from rankstone.metrics.registry import Metric
+from rankstone.pictures.plot import Plot
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,6 +62,40 @@ def roc_curve(
     aligned = source.align(plan.align.keeping(True, threads))
     refuse_strangers(plan, aligned)
     return _points(plan, _chosen(plan, aligned, query))
+
+
+def curve_of(result: Means, kind: str, query: Hashable) -> Plot:
+    """A curve of a result, as a plot with its points."""
+    if kind == "precision-recall":
+        return _precision_recall(result, query)
+    if kind != "roc":
+        raise ValueError(f"unknown curve {kind!r}; choose from 'precision-recall', 'roc'")
+    if not isinstance(result, Result):
+        raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
+    plan = result.more("auc").plan_of("auc")
+    of = _points(plan, _chosen(plan, result.aligned_for(plan), query))
+    whose = "all rows by score" if query is None and plan.choices["averaging"] == "one_list" else f"query {query!r}"
+    steps, heights = np.diff(of.false_positive_rate), of.true_positive_rate[1:] + of.true_positive_rate[:-1]
+    area = float(steps @ heights) / 2
+    sides = ("false positive rate", of.false_positive_rate), ("true positive rate", of.true_positive_rate)
+    return curve("ROC curve", *sides, f"Of {whose}; the area under it is {area:.4f}.", diagonal=True)
+
+
+def _precision_recall(result: Means, query: Hashable) -> Plot:
+    recall = np.linspace(0, 1, 101)
+    metrics = [Metric("iprec").given(recall=round(float(at), 2)) for at in recall]
+    found = result.more(metrics)
+    labels = list(found)
+    if query is None:
+        precision = np.array([found[label] for label in labels])
+    else:
+        queries = list(found.queries)
+        if query not in queries:
+            raise ValueError(f"the truth has no query {query!r}; it has {some(queries)}")
+        precision = np.array([found.per_query[label][queries.index(query)] for label in labels])
+    whose = f"The mean of {len(found.queries):,} queries" if query is None else f"Query {query!r}"
+    said = f"{whose}: precision {precision[0]:.4f} at recall 0, {precision[50]:.4f} at 0.5, {precision[-1]:.4f} at 1."
+    return curve("Precision and recall", ("recall", recall), ("precision", precision), said)
 
 
 def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Ranked:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats
-from rankstone.answers.result import Means, Result
+from rankstone.answers.result import Means
 from rankstone.answers.sample import Sample, codes_of
 from rankstone.answers.table import p_said, signed
 from rankstone.metrics.registry import parse_one
@@ -115,7 +115,7 @@ def _judged(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
             again = comparison.origin.judged(label)
             results = () if again is None else again[name]
         # Where all that is judged is relevant, judged is another word for relevant.
-        if not results or not all(label in result and _has_bad(result, label) for result in results):
+        if not results or not all(label in result and result.has_bad(label) for result in results):
             return
         shares.append(_share(results, label))
     if abs(shares[1] - shares[0]) >= _LESS_JUDGED:
@@ -128,10 +128,6 @@ def _share(results: Sequence[Means], label: str) -> float:
     if any(result.present is None for result in results):
         return float(np.mean([result[label] for result in results]))
     return float(np.nanmean(np.concatenate([result.per_query[label][result.present] for result in results])))
-
-
-def _has_bad(result: Means, label: str) -> bool:
-    return result.has_bad(label) if isinstance(result, Result) else True
 
 
 def _missing(comparison: Comparison, of: Difference, sample: Sample) -> Iterator[Doubt]:

@@ -17,7 +17,7 @@ from rankstone.align.ranking import Ratio
 from rankstone.answers.definition import Definition, Plain, definition_of, summarize
 from rankstone.answers.table import Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Plan, make_plan
+from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.sums import (
     Measured,
@@ -25,6 +25,8 @@ from rankstone.measure.sums import (
     Shares,
     finish_of,
     mean_from,
+    measure,
+    outcome_of,
     range_of,
     shares_of,
     span,
@@ -38,8 +40,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from rankstone.answers.comparison import Comparison
+    from rankstone.pictures.plot import Plot
     from rankstone.statistics import Interval
-    from rankstone.typing import Id, Path
+    from rankstone.typing import Id, Metrics, Path
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,10 @@ class Means(Page, Sheet, Mapping[str, float]):
     def has_ties(self) -> bool:
         """Could the order of tied items matter."""
         return self.account.tied > 0
+
+    def has_bad(self, metric: str | Metric) -> bool:
+        """May the truth, as a metric was given it, have items that are judged and not relevant."""
+        return True
 
     @abstractmethod
     def shares(self, metric: str | Metric) -> Shares:
@@ -201,6 +208,30 @@ class Means(Page, Sheet, Mapping[str, float]):
     def _mean_of(self, label: str, inside: Bools) -> float:
         """The mean of some of the queries."""
 
+    # -- pictures --------------------------------------------------------------------------------------------
+
+    def more(self, metrics: Metrics) -> Means:
+        """Other metrics of the same lists, without reading them again."""
+        raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
+
+    def plot(self, metrics: Metrics) -> Plot:
+        """A metric at many cutoffs: `result.plot("ndcg@{1..100}")`."""
+        from rankstone.answers.plots import by_cutoff  # pictures are for those who look
+
+        name, labels, ks = cutoffs_of(metrics)
+        known = self if all(label in self for label in labels) else self.more(labels)
+        return by_cutoff({self.name or "run": known}, labels, ks, name)
+
+    def curve(self, kind: str, query: Hashable = None) -> Plot:
+        """A curve, with its points in `.data`: "precision-recall", or "roc".
+
+        precision-recall: the mean, over the queries, of the highest precision from each recall on; query: of one query.
+        roc: of one query, or of all rows by score with averaging="one_list".
+        """
+        from rankstone.answers.curve import curve_of
+
+        return curve_of(self, kind, query)
+
     # -- tables ----------------------------------------------------------------------------------------------
 
     def _columns(self) -> dict[str, Any]:
@@ -211,12 +242,18 @@ class Means(Page, Sheet, Mapping[str, float]):
         """Write to a file, as its name ends or as `format` says.
 
         json: all of it, for `read_result`. parquet: the values of each query, and all the rest in the file's metadata;
-        `read_result` reads it too. csv, tsv, jsonl, trec: the values of each query and nothing else. txt, md, tex,
-        html: the table that is printed, with its definitions.
+        `read_result` reads it too. csv, tsv, jsonl, trec: the values of each query and nothing else. txt, md,
+        tex: the table that is printed, with its definitions. html: a page to look at, as `report` has it.
         """
         from rankstone.answers.write import write
 
         write(self, path, format)
+
+    def report(self) -> str:
+        """A page to look at: means, curves, queries, definitions; one file of HTML that asks nobody for anything."""
+        from rankstone.answers.report import report_of_result
+
+        return report_of_result(self)
 
     def to_latex(self) -> str:
         """The table of means for a LaTeX document, with its definitions as comments."""
@@ -257,6 +294,17 @@ class Means(Page, Sheet, Mapping[str, float]):
 
     def _tips(self) -> dict[str, str]:
         return {label: definition.cite for label, definition in self.definitions.items()}
+
+
+def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
+    """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
+    found = [metric for one in ([metrics] if isinstance(metrics, (str, Metric)) else metrics)
+             for metric in (parse(one) if isinstance(one, str) else (one,))]  # fmt: skip
+    names = {str(metric).rpartition("@")[0] for metric in found}
+    if len(names) != 1 or any(metric.k is None for metric in found):
+        raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
+    found.sort(key=lambda metric: metric.k or 0)
+    return names.pop(), list(map(str, found)), [metric.k or 0 for metric in found]
 
 
 def groups_in_order(
@@ -372,8 +420,12 @@ class Result(Means):
         pooled = any(outcome.plan.choices["averaging"] == "one_list" for outcome in self._outcomes.values())
         return pooled or any(aligned.ranked.tied is not None for aligned in self._aligned.values())
 
+    def aligned_for(self, plan: Plan) -> Aligned:
+        """The lists as a metric reads them."""
+        return self._aligned[plan.align]
+
     def has_bad(self, metric: str | Metric) -> bool:
-        """Does the truth, as a metric was given it, have items that are judged and not relevant."""
+        """Has the truth, as a metric was given it, items that are judged and not relevant."""
         plan = self._outcomes[self._label(metric)].plan
         ranked = self._aligned[plan.align].ranked.judged_by(plan.relevance)
         return bool((ranked.judged > ranked.relevant).any())
@@ -411,6 +463,21 @@ class Result(Means):
     def ratio(self, metric: str | Metric) -> Ratio:
         """What each query earned and could have earned."""
         return self._outcomes[self._label(metric)].ratio
+
+    def more(self, metrics: Metrics) -> Result:
+        """Other metrics of the same lists, without reading them again."""
+        outcomes = {}
+        for plan in make_plans(metrics, self.convention, self.choices):
+            found = self._aligned.get(plan.align)
+            kept = any(one.plan.zeros for one in self._outcomes.values() if one.plan.align == plan.align)
+            if found is None or (plan.zeros and not kept):
+                raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
+            with found.naming(plan.label):
+                outcomes[plan.label] = outcome_of(plan, measure(plan, found.ranked), self._weights)
+        aligned = {one.plan.align: self._aligned[one.plan.align] for one in outcomes.values()}
+        made = Result(outcomes, aligned, self.convention, self.choices, self._weights)
+        made.name = self.name
+        return made
 
     # -- what it means ---------------------------------------------------------------------------------------
 

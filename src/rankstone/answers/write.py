@@ -12,7 +12,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -51,6 +51,13 @@ class Answer(Protocol):
     def render(self, form: str, quiet: bool = False) -> str: ...
 
 
+@runtime_checkable
+class Reporting(Protocol):
+    """What has a page of its own."""
+
+    def report(self) -> str: ...
+
+
 def write(result: Means, path: Path, format: str | None = None) -> None:  # noqa: A002
     """Write a result: `result.write` says how. The name's ending .gz, .bz2, .xz or .zst compresses."""
     form = result_format(path, format)
@@ -65,6 +72,8 @@ def write_answer(answer: Answer, path: Path, form: str, results: Mapping[str, Me
             _write_values(results, stream)
         elif form == "json":
             stream.write((as_json(answer.to_dict()) + "\n").encode())
+        elif form == "html" and path != "-" and isinstance(answer, Reporting):
+            stream.write(answer.report().encode())
         elif form in PAGES.values():
             stream.write((answer.render(form, quiet) + "\n").encode())
         else:

@@ -180,6 +180,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--correction", choices=CORRECTIONS, help=f"for many comparisons: {', '.join(CORRECTIONS)}")
     command.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals and verdicts: 0.95")
     command.add_argument("--margin", type=float, metavar="D", help="the smallest difference that matters")
+    command.add_argument("--html", metavar="FILE", help="write a report too: one page with pictures")
     command.add_argument("--primary", action="append", metavar="M", help="metrics that decide; others are only shown")
     command.add_argument("--by", metavar="COLUMN", help="differences by group of queries: a column of the truth file")
     command.add_argument(

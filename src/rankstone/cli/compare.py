@@ -7,12 +7,13 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 
-from rankstone.answers.compare import compare, judged_beside, parse_all
+from rankstone.answers.compare import Origin, compare, judged_beside, parse_all
 from rankstone.answers.result import Means
 from rankstone.answers.write import RESULT_FORMATS, is_result, read_result, write_answer
-from rankstone.cli.reading import UsageError, check_words, groups_by, named, pairs, results_of
+from rankstone.cli.reading import UsageError, check_words, groups_by, named, pairs, results_of, sides
 from rankstone.cli.showing import form_of, screen
 from rankstone.conventions.plan import DEFAULT_METRICS
+from rankstone.inputs.files import is_large
 from rankstone.metrics.registry import Metric
 
 FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no place for differences
@@ -42,10 +43,25 @@ def compare_runs(arguments: argparse.Namespace) -> None:
         by=groups.get("by"),
         clusters=groups.get("clusters"),
     )
+    if truth is not None and (arguments.html or (form == "html" and arguments.output)):
+        comparison.origin = _origin(arguments, truth, files)
+    if arguments.html:
+        write_answer(comparison, arguments.html, "html", {})
     if form == "table" and not arguments.output:
         print(comparison.text(screen(), arguments.quiet))
     else:
         write_answer(comparison, arguments.output or "-", form, {}, arguments.quiet)
+
+
+def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str]) -> Origin | None:
+    """The lists themselves, for a report that explains them; None if some are not at hand."""
+    if arguments.exclude or "-" in (truth, *files.values()) or any(map(is_result, files.values())):
+        return None
+    if any(map(is_large, (truth, *files.values()))):
+        return None
+    judged, *runs = sides(arguments, list(files.values()))
+    how = {"columns": None, "convention": arguments.convention, **pairs(arguments.set, "--set")}
+    return Origin(judged, {name: (run,) for name, run in zip(files, runs, strict=True)}, how)
 
 
 def _files(arguments: argparse.Namespace) -> tuple[str | None, dict[str, str]]:

@@ -189,7 +189,7 @@ def groups_by(arguments: argparse.Namespace, column: str, what: str = "by") -> d
 
 def sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | Lists]:
     """The truth and the runs, with ids of one kind."""
-    from rankstone.inputs.files import read_run, same_ids
+    from rankstone.inputs.files import all_same_ids, read_run
 
     truth, form = _read_truth(arguments, runs), format_of(arguments, "run")
     read = [
@@ -198,9 +198,7 @@ def sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | 
         )
         for path in runs
     ]
-    for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
-        truth, read[at] = same_ids(truth, read[at])
-    return [truth, *read]
+    return all_same_ids(truth, read)
 
 
 # -- which column is which, and what the files are -----------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, TypeGuard
 
@@ -75,6 +75,14 @@ def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Li
         elif is_whole(returned) and not is_whole(judged):
             run = replace(run, **{theirs: as_text(returned)})
     return truth, run
+
+
+def all_same_ids(truth: Columns | Lists, runs: Sequence[Columns | Lists]) -> list[Columns | Lists]:
+    """A truth and several runs, with ids of one kind."""
+    read = list(runs)
+    for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
+        truth, read[at] = same_ids(truth, read[at])
+    return [truth, *read]
 
 
 def _field(side: Columns | Lists, role: str) -> str:

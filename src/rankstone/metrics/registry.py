@@ -463,6 +463,7 @@ def depth(k: SupportsIndex) -> int:
 _SHAPE = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL
 )
+_MOST_CUTOFFS = 10_000
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
 # Parameters and their words as ir_measures has them.
 _PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
@@ -473,6 +474,7 @@ _WORDS = {("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2"}
 def parse(text: str) -> tuple[Metric, ...]:
     """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`, `ndcg(gain="exp2")@10, ap`.
 
+    `ndcg@{1..100}` has every cutoff from 1 to 100, `ndcg@{1..100..10}` every tenth of them.
     Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`.
     """
     found = [metric for part in _parts(text) for metric in _read(part)]
@@ -557,13 +559,16 @@ def _spellings() -> list[tuple[re.Pattern[str], str]]:
 
 
 def _cutoffs(text: str, cutoffs: str) -> list[int]:
-    """Whole numbers, and spans of them: `5`, `{5,10}`, `{1..5}`."""
+    """Whole numbers, and spans of them: `5`, `{5,10}`, `{1..5}`, and `{1..100..10}` for every tenth."""
     ks: list[int] = []
     for part in cutoffs.strip("{}").split(","):
-        span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", part)
+        span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", part)
         if span is None and not re.fullmatch(r"\s*[+-]?\d+\s*", part):
             raise ValueError(f"{text!r}: cutoff {part.strip()!r} is not a whole number")
-        ks += range(int(span[1]), int(span[2]) + 1) if span else [int(part)]
+        many = range(int(span[1]), int(span[2]) + 1, depth(int(span[3] or 1))) if span else [int(part)]
+        if len(ks) + len(many) > _MOST_CUTOFFS:
+            raise ValueError(f"{text!r} names more than {_MOST_CUTOFFS:,} cutoffs; {{1..1000..10}} is every tenth")
+        ks += many
     if not ks:
         raise ValueError(f"{text!r}: there is no number from {cutoffs.strip('{}').replace('..', ' up to ')}")
     return [depth(k) for k in ks]

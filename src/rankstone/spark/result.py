@@ -17,9 +17,10 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
 from rankstone.measure.parts import Part
 from rankstone.measure.sums import span
+from rankstone.metrics.registry import Metric
 from rankstone.spark import work
 from rankstone.spark.functions import Table
-from rankstone.typing import Id
+from rankstone.typing import Id, Metrics
 
 
 class SparkResult(Result):
@@ -73,6 +74,14 @@ class SparkResult(Result):
     @property
     def present(self) -> None:
         """Not known: it stays on the cluster."""
+
+    def more(self, metrics: Metrics) -> Result:
+        """Other metrics of the same lists, which stay on the cluster."""
+        raise ValueError("the lists stay on the cluster; evaluate all metrics there together")
+
+    def has_bad(self, metric: str | Metric) -> bool:
+        """May the truth have items that are judged and not relevant."""
+        return True
 
     def _same_truth(self, other: Result) -> bool:
         return False

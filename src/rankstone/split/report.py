@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankstone.answers.table import aligned
+from rankstone.answers.table import aligned, html_table
 from rankstone.inputs.arrow import Frame
 
 
@@ -37,6 +37,13 @@ class Report:
         return asdict(self)
 
     def __str__(self) -> str:
+        table = aligned(self._lines(), "<><")
+        return "\n".join([f"{self.how}; {self.rows:,} rows", *(f"  {line}" for line in table)])
+
+    def _repr_html_(self) -> str:
+        return html_table([["part", "rows", ""], *self._lines()], "<><", [f"{self.how}; {self.rows:,} rows"])
+
+    def _lines(self) -> list[list[str]]:
         lines = [
             ("training", self.train_rows, f"{self.train_users:,} users, {self.train_items:,} items"),
             ("test", self.test_rows, f"{self.test_users:,} users, {self.test_items:,} items"),
@@ -51,8 +58,7 @@ class Report:
             ]
         if self.untimed_rows:
             lines.append(("without a time", self.untimed_rows, "not counted as before or after"))
-        table = aligned([[name, f"{count:,}", more] for name, count, more in lines], "<><")
-        return "\n".join([f"{self.how}; {self.rows:,} rows", *(f"  {line}" for line in table)])
+        return [[name, f"{count:,}", more] for name, count, more in lines]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,3 +75,6 @@ class Split:
 
     def __repr__(self) -> str:
         return f"<Split: {self.report.train_rows:,} rows to train on, {self.report.test_rows:,} to test on>"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()

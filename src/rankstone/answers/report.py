@@ -1,0 +1,279 @@
+"""The report: a comparison or a result as one page to look at."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankstone.answers import plots
+from rankstone.answers.difference import Difference
+from rankstone.answers.doubts import general_doubts
+from rankstone.answers.table import number, p_said, p_value, signed
+from rankstone.pictures.page import bullets, figure, filter_box, fold, page, paragraph, table
+from rankstone.pictures.safe import safe
+from rankstone.version import __version__
+
+if TYPE_CHECKING:
+    from rankstone.answers.comparison import Comparison
+    from rankstone.answers.result import Means
+
+_CUTOFFS = [*range(1, 10), *range(10, 101, 5)]  # of a curve
+_CURVES = 3  # differences that have curves and powers of their own
+_QUERY_ROWS, _FEWEST_ROWS = 500, 20  # of all tables of queries together, and of each
+_EXPLAINED = 40  # queries of all tables together whose lists are explained
+_ITEMS = 10  # of an explained list
+_RUNS = 7  # whose queries are shown
+
+
+Section = tuple[str, str, str]
+
+
+def report_of(comparison: Comparison) -> str:
+    """The page of a comparison."""
+    first = comparison.labels[0] if comparison.rules.primary is None else comparison.rules.primary[0]
+    every = [of for of in comparison if of.metric == first]
+    shown = every[:_RUNS]
+    sections = [
+        ("answer", "The answer", _answer(comparison)),
+        ("differences", "Differences", _differences(comparison)),
+        ("queries", f"Queries, by {first}", _queries(comparison, shown, len(every))),
+        *_cutoffs(comparison, first, shown[:_CURVES]),
+        *_slices(comparison),
+        ("power", "What would have been found", _power(shown[:_CURVES])),
+        ("doubts", "Ties and judgements", _doubts(comparison)),
+        *([("leaderboard", "Leaderboard", _leaderboard(comparison, first))] if len(comparison.names) > 2 else []),
+        ("definitions", "How this was made", _made(comparison)),
+    ]
+    return page(f"Comparison of {', '.join(comparison.names[:4])}{' and more' * (len(comparison.names) > 4)}", sections)
+
+
+# -- the parts -----------------------------------------------------------------------------------------------
+
+
+def _answer(comparison: Comparison) -> str:
+    lines = [sentence_of(of) for of in comparison if of.verdict]
+    warned = [
+        f"{of.run} than {of.baseline} by {of.metric} [{doubt.code}]: {doubt.sentence}" for of in comparison
+        for doubt in of.warnings
+    ]  # fmt: skip
+    found = bullets(lines[:60]) + (
+        paragraph(f"and {len(lines) - 60:,} more in the table below") if len(lines) > 60 else ""
+    )
+    more = [*general_doubts(comparison), *warned]
+    if not more:
+        return found
+    told = bullets(more[:20])
+    rest = fold(f"{len(more) - 20:,} more", bullets(more[20:200])) if len(more) > 20 else ""
+    return f"{found}<h3>Before you believe it</h3>{told}{rest}"
+
+
+def sentence_of(of: Difference) -> str:
+    """The answer about one run and one metric."""
+    verdict = {
+        "better": f"is better than {of.baseline}", "worse": f"is worse than {of.baseline}",
+        "higher": f"is higher than {of.baseline}", "lower": f"is lower than {of.baseline}",
+    }.get(of.verdict, f"and {of.baseline}: {of.verdict}")  # fmt: skip
+    ends = f", interval {signed(of.low)} to {signed(of.high)}" if math.isfinite(of.low) else ""
+    sure = f", adjusted {p_said(of.adjusted)}" if not math.isnan(of.adjusted) else ""
+    return f"{of.run} {verdict} by {of.metric}: {signed(of.difference)}{ends}{sure}; {_counts(of)}"
+
+
+def _counts(of: Difference) -> str:
+    return f"{of.wins:,} queries better, {of.ties:,} same, {of.losses:,} worse"
+
+
+def _differences(comparison: Comparison) -> str:
+    head = ["metric", "run", "than", "mean", "difference", "relative", "from", "to", "p", "adjusted", "better", "same",
+            "worse", "verdict"]  # fmt: skip
+    rows: list[list[Any]] = [head, *(
+        [of.metric, of.run, of.baseline, number(of.second), signed(of.difference),
+         "" if math.isnan(of.relative) else f"{100 * of.relative:+.1f} %", signed(of.low), signed(of.high),
+         p_value(of.p), p_value(of.adjusted), of.wins, of.ties, of.losses, of.verdict]
+        for of in comparison
+    )]  # fmt: skip
+    said = bullets(comparison._method())
+    pictures = figure(plots.forest(comparison, list(comparison)[:60]))
+    return f"{said}{pictures}{table(rows, (0, 1, 2, 13), anchor='table-differences', caption='Differences of means')}"
+
+
+def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> str:
+    most = max(_QUERY_ROWS // max(len(shown), 1), _FEWEST_ROWS)
+    explained = _EXPLAINED // max(len(shown), 1)
+    out = []
+    for at, of in enumerate(shown):
+        changes = comparison.queries(*comparison._key(of))
+        rows = list(changes)
+        kept = rows if len(rows) <= most else [*rows[: most // 2], *rows[-(most // 2) :]]
+        anchor, signs = f"table-queries-{at}", (3,) if of.direction > 0 else ()
+        head = ["query", of.baseline, of.run, "change"]
+        body = [head, *([one.query, number(one.first), number(one.second), signed(one.change)] for one in kept)]
+        less = f" The {len(kept):,} that changed most are in the table." if len(kept) < len(rows) else ""
+        pictures = f'<div class="pictures">{figure(plots.waterfall(changes))}{figure(plots.scatter(changes))}</div>'
+        out.append(
+            f"<h3>{safe(f'{of.run} and {of.baseline}')}</h3>{pictures}{paragraph(f'{_counts(of)}.{less}')}"
+            f"{filter_box(anchor)}"
+            f"{table(body, (0,), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
+            f"{''.join(_explained(comparison, of, rows, explained))}"
+        )
+    if len(shown) < many:
+        out.append(paragraph(f"These are {len(shown)} of {many} pairs; comparison.queries() has the others.", "quiet"))
+    return "".join(out)
+
+
+def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most: int) -> Iterator[str]:
+    """Both lists of the queries that changed most."""
+    if comparison.origin is None or not comparison.origin.explains(of.baseline, of.run):
+        return
+    half = max(most // 2, 1)
+    ends = [*rows[:half], *rows[max(half, len(rows) - half) :]]
+    for one in (one for one in ends if one.change):
+        found = one.explain()
+        cells = [row for row in found.rows() if row]
+        more = len(cells) - 1 - _ITEMS
+        text = table(cells[: _ITEMS + 1], (0,), caption=f"Items of {one.query} that moved in {of.run}")
+        text += paragraph(f"and {more:,} more rows", "quiet") if more > 0 else ""
+        yield fold(f"{one.query}: {number(one.first)} to {number(one.second)} ({signed(one.change)})", text)
+
+
+def _cutoffs(comparison: Comparison, metric: str, shown: Sequence[Difference]) -> Iterator[Section]:
+    """The metric at every cutoff, where the lists are at hand."""
+    parsed = comparison.paired.first.plan_of(metric).metric
+    if parsed.k is None:
+        return
+    labels = [str(parsed @ k) for k in _CUTOFFS]
+    try:
+        deeper = comparison.by_other(labels)
+    except ValueError:  # results that were saved have no lists, and several seeds no one list
+        return
+    name = str(parsed).rpartition("@")[0]
+    lines = dict(list(deeper._single().items())[:_RUNS])
+    text = figure(plots.by_cutoff(lines, labels, _CUTOFFS, name))
+    for of in shown:
+        found = [deeper[of.baseline, of.run, label] for label in labels]
+        text += figure(plots.difference_by_cutoff(found, _CUTOFFS, name))
+    yield "cutoffs", f"{name} by cutoff", text
+
+
+def _slices(comparison: Comparison) -> Iterator[Section]:
+    if comparison._by is None:
+        return
+    found = comparison.slices(comparison._by)
+    rows = found.rows()
+    text = figure(plots.slices(found)) + table(rows, (0, 1, 2), anchor="table-slices", caption="Differences by group")
+    yield "slices", "Groups of queries", text + bullets(found.remarks())
+
+
+def _power(shown: Sequence[Difference]) -> str:
+    usable = [of for of in shown if of.error > 0 and of.queries > 1]
+    text = "".join(figure(plots.power(of)) for of in usable)
+    rows = [["run", "metric", "queries", "found in 80 of 100", "needed for half of that"], *(
+        [of.run, of.metric, f"{of.queries:,}", f"{of.detectable():.4f}", f"{of.needed(of.detectable() / 2):,}"]
+        for of in usable
+    )]  # fmt: skip
+    none = paragraph("The runs do not differ, or there is one query only: nothing can be said.")
+    return text + table(rows, (0, 1), caption="Differences that would be found") if usable else none
+
+
+def _doubts(comparison: Comparison) -> str:
+    rows: list[list[Any]] = [["metric", "run", "than", "lowest", "highest"]]
+    for of in comparison:
+        ends = comparison.tie_ends(of.metric, of.baseline, of.run)
+        if ends is not None:
+            rows.append([of.metric, of.run, of.baseline, *map(signed, ends)])
+    if len(rows) > 1:
+        text = table(rows, (0, 1, 2), caption="Differences that other orders of tied items would make")
+    else:
+        text = paragraph("No order of tied items changes a mean.")
+    judged = {
+        (doubt.sentence, of.run) for of in comparison for doubt in of.warnings if doubt.code in ("judged", "missing")
+    }
+    lines = [f"{run}: {sentence}" for sentence, run in sorted(judged)]
+    return text + (bullets(lines) or paragraph("No run is judged less than its baseline, or lacks queries."))
+
+
+def _leaderboard(comparison: Comparison, metric: str) -> str:
+    board = comparison.leaderboard(metric)
+    return figure(plots.leaders(board)) + table(board.rows(), (1,), caption="Ranks") + bullets(board.remarks())
+
+
+def _made(comparison: Comparison) -> str:
+    rules = comparison.rules
+    keywords = [f"baseline={comparison.baseline!r}" if comparison.baseline is not None else ""]
+    for name, default in (("correction", "holm" if comparison.baseline else "max_t"), ("confidence", 0.95),
+                          ("margin", None), ("seed", 0), ("resamples", 100_000), ("population", None)):  # fmt: skip
+        if getattr(rules, name) != default:
+            keywords.append(f"{name}={getattr(rules, name)!r}")
+    if rules.test != "t":
+        keywords.append(f"test={rules.test!r}" if isinstance(rules.test, str) else "test=...")
+    runs = "{" + ", ".join(f"{name!r}: ..." for name in comparison.names) + "}"
+    call = f"rs.compare(truth, {runs}, {list(comparison.labels)!r}{''.join(f', {one}' for one in keywords if one)})"
+    return _provenance(
+        comparison.paired.systems, comparison.definitions, call, [*comparison._method(), *comparison._findable()]
+    )
+
+
+def _provenance(systems: Any, definitions: Any, call: str, lines: Sequence[str]) -> str:
+    digests: list[list[Any]] = [["run", "truth", "run's digest"]]
+    for name, results in list(systems.items())[:_RUNS]:
+        digests += [[name, result.inputs["truth"], result.inputs["run"]] for result in results]
+    cited = bullets(definition.cite for definition in definitions.values())
+    return (
+        f"{bullets(lines)}<h3>Definitions</h3>{cited}<h3>Again</h3><pre>{safe(call, 4_000)}</pre>"
+        f"{table(digests, (0, 1, 2), caption='Digests of what was read')}"
+        f"{paragraph(f'rankstone {__version__}', 'quiet')}"
+    )
+
+
+# -- one run -------------------------------------------------------------------------------------------------
+
+
+def report_of_result(result: Means) -> str:
+    """The page of one run."""
+    sections: list[Section] = [("means", "Means", _means(result)), *_deeper(result)]
+    sections.append(("queries", "Queries", _values(result)))
+    name = result.name or "run"
+    convention = next(iter(result.definitions.values())).convention
+    call = f"rs.evaluate(truth, run, {list(result)!r}, convention={convention!r})"
+    made = _provenance({name: (result,)}, result.definitions, call, result.remarks())
+    return page(f"Result of {name}", [*sections, ("definitions", "How this was made", made)])
+
+
+def _means(result: Means) -> str:
+    head, *body = (result if result._confidence is not None else result.with_intervals()).rows()
+    return table([head, *body], (0,), caption="Means") + bullets(result.remarks())
+
+
+def _deeper(result: Means) -> Iterator[Section]:
+    text, first = "", next((label for label in result if result.plan_of(label).metric.k is not None), None)
+    if first is not None:
+        parsed = result.plan_of(first).metric
+        try:
+            labels = [str(parsed @ k) for k in _CUTOFFS]
+            name = str(parsed).rpartition("@")[0]
+            text += figure(plots.by_cutoff({"": result.more(labels)}, labels, _CUTOFFS, name))
+        except ValueError:  # a result that was saved has no lists
+            pass
+    with contextlib.suppress(ValueError):
+        text += figure(result.curve("precision-recall"))
+    if text:
+        yield "curves", "Curves", f'<div class="pictures">{text}</div>'
+
+
+def _values(result: Means) -> str:
+    values = {label: result.per_query[label] for label in result}
+    first = next(iter(values.values()))
+    order = sorted(range(len(first)), key=lambda at: (math.isnan(first[at]), first[at]))
+    kept = order if len(order) <= _QUERY_ROWS else [*order[: _QUERY_ROWS // 2], *order[-(_QUERY_ROWS // 2) :]]
+    rows = [["query", *values], *(
+        [result.queries[at], *("" if math.isnan(value) else number(value) for value in (
+            float(column[at]) for column in values.values()))]
+        for at in kept
+    )]  # fmt: skip
+    less = (
+        paragraph(f"{len(kept):,} of {len(order):,} queries: the lowest and the highest.")
+        if len(kept) < len(order)
+        else ""
+    )
+    return less + filter_box("table-values") + table(rows, (0,), anchor="table-values", caption="Values of each query")
