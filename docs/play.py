@@ -32,7 +32,7 @@ from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_rat
 HERE = Path(__file__).parent / "play"
 # An item is once in a list of the page, and its one query is on both sides.
 IDLE = ("duplicates", "truth_duplicates", "missing", "extra")
-LEFT_OUT = {"agreement": "it compares two orders, for which expressions have no words"}  # kinds of metrics
+LEFT_OUT = ("agreement",)  # kinds of metrics: two orders are compared, for which expressions have no words
 KINDS = ("ranking", "count", "ratings")  # in the order of the page
 USUAL = ("ndcg", "ap", "rr", "precision", "recall", "f1", "hit_rate", "dcg", "auc", "err", "rbp", "bpref")
 SCRIPTS = ("evaluate.js", "compare.js", "lines.js", "page.js")
@@ -132,7 +132,7 @@ class Program:
 
     def node(self, value: Expression) -> int:
         """The number of the node that an expression is."""
-        if value.op == "spread" or value.op in ("total", "average"):  # there is one query
+        if value.op in ("spread", "total", "average"):  # there is one query
             return self.node(value.args[0])
         if value not in self._at:
             made = list(self._written(value))
@@ -177,7 +177,6 @@ class Form:
     row: Declaration
     symbolic: bool
     program: Program
-    plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)  # by what they choose
 
     @cached_property
     def names(self) -> list[str]:
@@ -190,7 +189,8 @@ class Form:
 
     def to_dict(self) -> dict[str, Any]:
         """Each convention's definition, and each of these with one choice as another convention makes it."""
-        by_convention: dict[str, int | str] = {}
+        plans: dict[tuple[Any, ...], Plan] = {}  # by what they choose
+        by_convention: dict[str, int | str] = {}  # the place of its definition, or why there is none
         made: list[tuple[Plan, Compiled, str]] = []
         for name, convention in rs.conventions.items():
             try:
@@ -200,11 +200,11 @@ class Form:
                 by_convention[name] = str(error).replace("@1", "@k")
                 continue
             key = self.chosen(plan)
-            if key not in self.plans:
-                self.plans[key] = plan
+            if key not in plans:
+                plans[key] = plan
                 made.append((plan, found, definition_of(plan, convention).formula))
-            by_convention[name] = list(self.plans).index(key)
-        values = [list(dict.fromkeys(column)) for column in zip(*self.plans, strict=True)]
+            by_convention[name] = list(plans).index(key)
+        values = [list(dict.fromkeys(column)) for column in zip(*plans, strict=True)]
         differing = [at for at, found in enumerate(values) if len(found) > 1]
         return {
             "choices": [
@@ -219,7 +219,7 @@ class Form:
                     "chosen": [values[at].index(key[at]) for at in differing],
                     "changed": self._changed(plan, found, [(self.names[at], values[at]) for at in differing]),
                 }
-                for key, (plan, found, formula) in zip(self.plans, made, strict=True)
+                for key, (plan, found, formula) in zip(plans, made, strict=True)
             ],
         }
 

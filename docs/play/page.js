@@ -509,3 +509,6 @@ async function unpacked(text) {
 }
 
 window.play = unpacked($("program").textContent).then((program) => new Page(program));
+window.play.catch((error) => {
+  $("why").textContent = `This page could not start; it needs a browser of 2023 or later. ${error.message}`;
+});
