@@ -30,12 +30,18 @@ def shared() -> Callable[[str], Path]:
     return find
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, driven by Playwright. Without it a test is skipped; in CI it fails."""
+def chromium() -> str:
+    """Where the browser is."""
     path = shutil.which("chromium")
     if path is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs Chromium: make browser")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs chromium: make browser")
+    return str(path)
+
+
+@pytest.fixture(scope="module")  # no longer, as it has an event loop that others would meet
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, driven by Playwright. Without it a test is skipped; in CI it fails."""
+    path = chromium()
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])

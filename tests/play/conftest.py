@@ -1,9 +1,6 @@
-"""The page as the handbook has it, in a browser."""
+"""The page as the handbook has it."""
 
-import os
-import shutil
 import sys
-from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -11,11 +8,6 @@ from typing import Any
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def needed(what: str) -> Any:
-    """Skip where something is not there; fail in CI."""
-    return (pytest.fail if os.environ.get("CI") else pytest.skip)(f"needs {what}")
 
 
 @pytest.fixture(scope="session")
@@ -36,19 +28,3 @@ def address(play: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("play") / "play.html"
     path.write_text(play.page(), encoding="utf-8")
     return path.as_uri()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        needed("chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        needed("playwright")
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=chromium, args=arguments)
-        yield found
-        found.close()
