@@ -65,7 +65,8 @@ docs: $(VENV)/.extras ## Build the handbook into build/site; a broken link or pa
 
 browser: ## Install Debian's Chromium, which the tests of pages look through, if there is none
 	@command -v chromium > /dev/null || { echo "installing Debian's chromium"; \
-		apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium > /dev/null; }
+		install="apt-get install -qq --yes --no-install-recommends chromium"; \
+		$$install > /dev/null 2>&1 || { apt-get update -qq && $$install > /dev/null; }; }
 
 check: lint types browser test docs sanitize ## Run lint, types, test, docs and sanitize, as CI does
 

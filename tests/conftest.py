@@ -44,6 +44,6 @@ def browser() -> Iterator[Any]:
     path = chromium()
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield found
         found.close()
