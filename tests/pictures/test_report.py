@@ -83,6 +83,7 @@ class TestPage:
         for part in ("answer", "differences", "queries", "cutoffs", "slices", "power", "doubts", "leaderboard"):
             assert f'<section id="{part}">' in text
         assert "rs.compare(truth, {&#x27;old&#x27;: ..." in text
+        assert "<title>judged by cutoff</title>" in text
 
     def test_a_result(self, tmp_path):
         truth, runs = made()

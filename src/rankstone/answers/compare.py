@@ -125,7 +125,7 @@ class Origin:
     truth: Any
     runs: Mapping[str, tuple[Any, ...]]
     how: Mapping[str, Any]  # keywords of `evaluate`
-    _seen: dict[str, dict[str, tuple[Result, ...]]] = field(default_factory=dict)
+    _seen: dict[tuple[str, ...], dict[str, tuple[Result, ...]]] = field(default_factory=dict)
     _read: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     def evaluate(self, metrics: Metrics, weights: Weights | None = None) -> dict[str, tuple[Result, ...]]:
@@ -143,13 +143,13 @@ class Origin:
             for name, several in self.runs.items()
         }
 
-    def judged(self, label: str) -> dict[str, tuple[Result, ...]] | None:
+    def judged(self, *labels: str) -> dict[str, tuple[Result, ...]] | None:
         """How much of what each system returned is judged; None where looking again takes long, or cannot be done."""
         if self._is_long:
             return None
-        if label not in self._seen:
-            self._seen[label] = self.evaluate(label)
-        return self._seen[label]
+        if labels not in self._seen:
+            self._seen[labels] = self.evaluate(labels)
+        return self._seen[labels]
 
     @cached_property
     def _is_long(self) -> bool:

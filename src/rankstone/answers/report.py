@@ -190,7 +190,20 @@ def _doubts(comparison: Comparison) -> str:
         (doubt.sentence, of.run) for of in comparison for doubt in of.warnings if doubt.code in ("judged", "missing")
     }
     lines = [f"{run}: {sentence}" for sentence, run in sorted(judged)]
+    text += _judged_by_cutoff(comparison)
     return text + (bullets(lines) or paragraph("No run is judged less than its baseline, or lacks queries."))
+
+
+def _judged_by_cutoff(comparison: Comparison) -> str:
+    """How much of each run's lists is judged, where the runs are at hand and there is anything to tell."""
+    labels = [f"judged@{k}" for k in _CUTOFFS]
+    found = None if comparison.origin is None else comparison.origin.judged(*labels)
+    if not found or any(len(several) > 1 for several in found.values()):
+        return ""
+    results: dict[str, Means] = {name: several[0] for name, several in list(found.items())[:_RUNS]}
+    if not all(result.has_bad(labels[0]) for result in results.values()):
+        return paragraph("The truth names relevant items only, so how much is judged tells nothing else.")
+    return figure(plots.by_cutoff(results, labels, _CUTOFFS, "judged"))
 
 
 def _leaderboard(comparison: Comparison, metric: str) -> str:
