@@ -328,6 +328,11 @@ class TestVerdicts:
         assert math.isnan(found["b", "ndcg@10"].adjusted)
         assert "Holm over 2 comparisons" in repr(found)
 
+    def test_only_primary_metrics_share_a_margin(self, data):
+        alone = rs.compare(*data, "rr", baseline="a", margin=0.13)
+        found = rs.compare(*data, ["rr", "ndcg@10", "ap", "recall@5"], baseline="a", margin=0.13, primary="rr")
+        assert found["c", "rr"].verdict == alone["c", "rr"].verdict
+
     def test_lower_is_better(self):
         truth = {f"q{at}": {"a": 3.0, "b": 1.0} for at in range(30)}
         rng = np.random.default_rng(0)

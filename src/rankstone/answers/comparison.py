@@ -25,7 +25,18 @@ from rankstone.answers.sample import Paired, Sample
 from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
 from rankstone.answers.write import result_format, write_answer
 from rankstone.metrics.registry import parse_one
-from rankstone.statistics import Student, adjust, flips, max_t, sign, student, tukey, wilcoxon, wins_ties_losses
+from rankstone.statistics import (
+    Student,
+    adjust,
+    differences_of,
+    flips,
+    max_t,
+    sign,
+    student,
+    tukey,
+    wilcoxon,
+    wins_ties_losses,
+)
 
 if TYPE_CHECKING:
     from rankstone.answers.compare import Origin
@@ -112,7 +123,7 @@ class Comparison(DataPage):
 
     def _verdict(self, label: str, pair: tuple[int, int], difference: float, adjusted: float, same: float) -> str:
         rules, margin = self.rules, self.rules.margin_of(label)
-        if rules.primary is not None and label not in rules.primary:
+        if not rules.decides(label):
             return ""
         if margin is not None and same <= rules.level:
             return f"same within {margin:g}"
@@ -148,7 +159,7 @@ class Comparison(DataPage):
                 out[label] = np.array([_checked(test(first, second)) for first, second in columns])
             else:
                 asked: Any = {"wilcoxon": wilcoxon, "sign": sign}[test]
-                out[label] = np.array([float(asked(second - first).p) for first, second in columns])
+                out[label] = np.array([float(asked(differences_of(*pair)).p) for pair in columns])
         return out
 
     def _flipped(self) -> dict[str, Floats]:
@@ -181,7 +192,7 @@ class Comparison(DataPage):
     def _adjusted(self, p: Mapping[str, Floats]) -> dict[str, Floats]:
         """p for the number of comparisons that decide; NaN elsewhere."""
         correction, rules = self.rules.correction, self.rules
-        deciding = [label for label in p if rules.primary is None or label in rules.primary]
+        deciding = list(filter(rules.decides, p))
         out = {label: np.full(len(self._pairs), math.nan) for label in p}
         if correction == "max_t":
             columns, clusters = self._stacked()
@@ -210,7 +221,7 @@ class Comparison(DataPage):
         out = {label: np.full(len(self._pairs), math.nan) for label in found}
         for label, of in found.items():
             margin = self.rules.margin_of(label)
-            if margin is not None:
+            if margin is not None and self.rules.decides(label):
                 low, high = self._ends(label, margin)
                 out[label] = np.maximum(of.above(low), of.below(high))
         family = np.concatenate(list(out.values()))

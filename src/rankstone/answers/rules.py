@@ -52,6 +52,10 @@ class Rules(NamedTuple):
         """From which difference on a metric matters."""
         return self.margin.get(label) if isinstance(self.margin, Mapping) else self.margin
 
+    def decides(self, label: str) -> bool:
+        """Is it one of the metrics that decide."""
+        return self.primary is None or label in self.primary
+
     @property
     def is_random(self) -> bool:
         """Is chance in it."""

@@ -1,7 +1,14 @@
 """Statistics of paired samples: values of queries in, answers out. `rs.compare` is made of these."""
 
 from rankstone.statistics.adjust import adjust
-from rankstone.statistics.effect import Effect, common_language, effect, hedges_correction, wins_ties_losses
+from rankstone.statistics.effect import (
+    Effect,
+    common_language,
+    differences_of,
+    effect,
+    hedges_correction,
+    wins_ties_losses,
+)
 from rankstone.statistics.flips import Flips, flips
 from rankstone.statistics.intervals import BOOTSTRAPS, Interval, bootstrap, share, skewed
 from rankstone.statistics.max_t import MaxT, max_t
@@ -55,6 +62,7 @@ __all__ = [
     "common_language",
     "detectable",
     "detectable_noncentrality",
+    "differences_of",
     "effect",
     "flips",
     "friedman",

@@ -66,9 +66,15 @@ def common_language(first: ArrayLike, second: ArrayLike) -> float:
 
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[Ints, Ints, Ints]:
     """In how many rows the second is higher, the same, and lower; what differs by rounding only is the same."""
-    close = 1e-12 * np.maximum(np.abs(first), np.abs(second))
-    wins, losses = (second - first > close).sum(axis=0), (first - second > close).sum(axis=0)
+    between = differences_of(first, second)
+    wins, losses = (between > 0).sum(axis=0), (between < 0).sum(axis=0)
     return wins, len(first) - wins - losses, losses
+
+
+def differences_of(first: Floats, second: Floats) -> Floats:
+    """The second less the first; 0 where they differ by rounding only."""
+    between = second - first
+    return np.where(np.abs(between) <= 1e-12 * np.maximum(np.abs(first), np.abs(second)), 0.0, between)
 
 
 def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Effect:
