@@ -210,3 +210,12 @@ def test_a_file_that_is_not_there(files, capsys):
     for words in (["none.json", "mine.json"], ["gold.csv", "old.csv", "none.json"]):
         assert main(["compare", *words, "-m", "rr"]) == 1
         assert "none.json: No such file" in capsys.readouterr().err
+
+
+def test_bad_lines_are_left_out_of_a_report(files, capsys):
+    with open(files / "old.csv", "a", encoding="utf-8") as stream:
+        stream.write("no number,x,abc\n")
+    words = ["compare", "gold.csv", "old.csv", "new.run", "-m", "rr", "--on-error", "skip", "--html", "page.html"]
+    assert main(words) == 0
+    assert (files / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert "1 bad lines skipped" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.doubts import FEW
 from rankstone.answers.sample import codes_of
 from rankstone.answers.table import DataPage, number, p_said, p_value, signed
-from rankstone.statistics import adjust, max_t
+from rankstone.statistics import adjust
 
 if TYPE_CHECKING:
     from rankstone.answers.comparison import Comparison
@@ -291,16 +292,9 @@ def leaderboard_of(comparison: Comparison, label: str) -> Leaderboard:
     worth = sample.means * (comparison.directions[label] or 1)
     order = np.argsort(-worth, kind="stable")
     many = len(order)
-    pairs = [(a, b) for a in range(many) for b in range(many) if a < b]
-    rows = comparison.paired.order[sample.kept[comparison.paired.order]]
-    back = np.cumsum(sample.kept) - 1
-    clusters = None if sample.clusters is None else sample.clusters[back[rows]]
-    found = max_t(
-        sample.values[back[rows]], pairs, resamples=rules.resamples, seed=rules.seed, threads=rules.threads,
-        clusters=clusters,
-    )  # fmt: skip
+    pairs = list(combinations(range(many), 2))
     apart = np.zeros((many, many), dtype=bool)
-    for (a, b), p in zip(pairs, np.asarray(found.step_down), strict=True):
+    for (a, b), p in zip(pairs, comparison.stepped_down([label], pairs), strict=True):
         apart[a, b] = apart[b, a] = p <= rules.level
     higher = worth[:, None] > worth[None, :]
     places = []

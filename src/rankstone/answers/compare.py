@@ -24,7 +24,7 @@ from rankstone.inputs.groups import groups_of
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.tables import queried
 from rankstone.measure.evaluate import evaluate
-from rankstone.metrics.registry import ByName, Metric, parse
+from rankstone.metrics.registry import ByName, parse_all
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -203,12 +203,6 @@ def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByNam
     plans = make_plans(metrics, convention, choices)
     cuts = {plan.arguments.get("k") or UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
     return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
-
-
-def parse_all(metrics: Metrics) -> list[Metric]:
-    """The metrics one by one."""
-    given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
-    return [metric for one in given for metric in (parse(one) if isinstance(one, str) else [one])]
 
 
 def results_by_name(given: Any) -> dict[str, tuple[Means, ...]]:

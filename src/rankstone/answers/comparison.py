@@ -127,14 +127,17 @@ class Comparison(DataPage):
             return ""
         if margin is not None and same <= rules.level:
             return f"same within {margin:g}"
-        whole = rules.population is not None and rules.population == int(self.samples[label].kept.sum())
-        decided = difference != 0 if whole else adjusted <= rules.level
+        decided = difference != 0 if self._is_whole(label) else adjusted <= rules.level
         if not decided:
             return "not decided"
         if self.tie_range(label, *(self.names[at] for at in pair)):
             return "not decided: ties"
         up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[self.directions[label]]
         return up if difference > 0 else down
+
+    def _is_whole(self, label: str) -> bool:
+        """Are the queries that count all that there are."""
+        return self.rules.population == len(self.samples[label].values)
 
     @cached_property
     def directions(self) -> dict[str, int]:
@@ -150,8 +153,7 @@ class Comparison(DataPage):
         for label, sample in self.samples.items():
             if test == "t":
                 out[label] = np.atleast_1d(found[label].p())
-                whole = self.rules.population is not None and self.rules.population == len(sample.values)
-                if whole:  # no sample, so nothing to test
+                if self._is_whole(label):  # no sample, so nothing to test
                     out[label] = np.full(len(self._pairs), math.nan)
                 continue
             columns = ((sample.values[:, a], sample.values[:, b]) for a, b in self._pairs)
@@ -195,14 +197,7 @@ class Comparison(DataPage):
         deciding = list(filter(rules.decides, p))
         out = {label: np.full(len(self._pairs), math.nan) for label in p}
         if correction == "max_t":
-            columns, clusters = self._stacked()
-            runs, labels = len(self.names), list(self.samples)
-            starts = [labels.index(label) * runs for label in deciding]
-            pairs = [(start + a, start + b) for start in starts for a, b in self._pairs]
-            found = max_t(
-                columns, pairs, resamples=rules.resamples, seed=rules.seed, threads=rules.threads, clusters=clusters
-            )
-            down = np.asarray(found.step_down).reshape(len(deciding), -1)
+            down = self.stepped_down(deciding, self._pairs).reshape(len(deciding), -1)
             return {**out, **dict(zip(deciding, down, strict=True))}
         if correction == "tukey":
             return {**out, **{label: self._tukey(self.samples[label]) for label in deciding}}
@@ -210,6 +205,17 @@ class Comparison(DataPage):
         known = ~np.isnan(family)
         family[known] = adjust(family[known], correction)
         return {**out, **dict(zip(deciding, family.reshape(len(deciding), -1), strict=True))}
+
+    def stepped_down(self, labels: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Floats:
+        """p of pairs of runs, for each of some metrics, adjusted to all of them by max-T."""
+        columns, clusters = self._stacked()
+        starts = [self.labels.index(label) * len(self.names) for label in labels]
+        both = [(start + a, start + b) for start in starts for a, b in pairs]
+        rules = self.rules
+        found = max_t(
+            columns, both, resamples=rules.resamples, seed=rules.seed, threads=rules.threads, clusters=clusters
+        )
+        return np.asarray(found.step_down)
 
     def _tukey(self, sample: Sample) -> Floats:
         found = tukey(sample.values)
@@ -284,7 +290,7 @@ class Comparison(DataPage):
 
     @property
     def _is_weighted(self) -> bool:
-        return self.definitions[self.labels[0]].choices["averaging"] == "weighted"
+        return self.paired.first.plan_of(self.labels[0]).choices["averaging"] == "weighted"
 
     # -- finding ---------------------------------------------------------------------------------------------
 

@@ -15,13 +15,13 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plans
 from rankstone.errors import GatesError
 from rankstone.inputs.files import is_path
+from rankstone.inputs.tables import is_query
 from rankstone.metrics.registry import nearest, parse_one, unknown_word
 
 UNDECIDED = ("pass", "warn", "fail")
 SEVERITIES = ("fail", "warn")
 _LIMITS = ("not_worse_than", "at_least", "at_most", "lost_queries")
 _PATHS = ("truth", "baseline", "candidate", "exclude")  # relative to the file that names them
-_QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
 
 
@@ -126,7 +126,7 @@ def _of_file(name: str) -> dict[str, Any]:
     folder = os.path.dirname(name)
     for key in _PATHS:
         path = said.get(key)
-        if isinstance(path, str) and path != "-" and not _QUERY.match(path):
+        if isinstance(path, str) and path != "-" and not is_query(path):
             said[key] = os.path.join(folder, path)
     return said
 

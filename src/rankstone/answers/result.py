@@ -33,7 +33,7 @@ from rankstone.measure.sums import (
     sums_of,
 )
 from rankstone.measure.values import view_for, without_pairs
-from rankstone.metrics.registry import ByName, Metric, parse, parse_one
+from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -298,8 +298,7 @@ class Means(Page, Sheet, Mapping[str, float]):
 
 def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
     """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
-    found = [metric for one in ([metrics] if isinstance(metrics, (str, Metric)) else metrics)
-             for metric in (parse(one) if isinstance(one, str) else (one,))]  # fmt: skip
+    found = parse_all(metrics)
     names = {str(metric).rpartition("@")[0] for metric in found}
     if len(names) != 1 or any(metric.k is None for metric in found):
         raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")

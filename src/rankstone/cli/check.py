@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rankstone.answers.check import Checks, check
-from rankstone.answers.compare import parse_all
 from rankstone.answers.write import as_json
 from rankstone.cli.reading import UsageError, columns_of, pairs
 from rankstone.cli.showing import put, screen
 from rankstone.errors import GatesError
+from rankstone.metrics.registry import parse_all
 
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 

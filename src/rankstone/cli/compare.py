@@ -7,14 +7,14 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 
-from rankstone.answers.compare import Origin, compare, judged_beside, parse_all
+from rankstone.answers.compare import Origin, compare, judged_beside
 from rankstone.answers.result import Means
 from rankstone.answers.write import RESULT_FORMATS, is_result, read_result, write_answer
 from rankstone.cli.reading import UsageError, check_words, groups_by, named, pairs, results_of, sides
 from rankstone.cli.showing import form_of, screen
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.inputs.files import is_large
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import Metric, parse_all
 
 FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no place for differences
 
@@ -55,9 +55,10 @@ def compare_runs(arguments: argparse.Namespace) -> None:
 
 def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str]) -> Origin | None:
     """The lists themselves, for a report that explains them; None if some are not at hand."""
-    if arguments.exclude or "-" in (truth, *files.values()) or any(map(is_result, files.values())):
+    paths = truth, *files.values()
+    if arguments.exclude or arguments.on_error != "stop" or "-" in paths:
         return None
-    if any(map(is_large, (truth, *files.values()))):
+    if any(is_result(path) or is_large(path) for path in paths):
         return None
     judged, *runs = sides(arguments, list(files.values()))
     how = {"columns": None, "convention": arguments.convention, **pairs(arguments.set, "--set")}

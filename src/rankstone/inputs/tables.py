@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
 
 
+def is_query(side: object) -> TypeGuard[str]:
+    """Is it a text that begins as a query does."""
+    return isinstance(side, str) and re.match(r"\s*(select|with|from)\s", side, re.IGNORECASE) is not None
+
+
 def queried(side: object) -> Any:
     """A text that begins as a query does, as the table DuckDB makes of it; anything else as it is."""
-    if not (isinstance(side, str) and re.match(r"\s*(select|with|from)\s", side, re.IGNORECASE)):
+    if not is_query(side):
         return side
     try:
         import duckdb

@@ -577,6 +577,12 @@ def _cutoffs(text: str, cutoffs: str) -> list[int]:
 on_declare += [parse.cache_clear, _spellings.cache_clear]
 
 
+def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
+    """The metrics one by one, where texts may name several."""
+    given = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    return [metric for one in given for metric in (parse(one) if isinstance(one, str) else (one,))]
+
+
 def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     """The metric that is meant, where a text may name several."""
     found = parse(metric) if isinstance(metric, str) else (metric,)

@@ -12,14 +12,13 @@ from rankstone.pictures.safe import shown
 from rankstone.pictures.svg import COLOURS
 
 _SHAPES = ("o", "s", "D", "^")
-_ORDER = (Zone, Band, Rule, Bars, Spans, Line, Dots, Notes)
 
 
 def draw(plot: Plot, ax: Any = None) -> Any:
     """Draw on axes; returns them."""
     if ax is None:
         ax = _new(plot)
-    for mark in sorted(plot.marks, key=lambda mark: _ORDER.index(type(mark))):
+    for mark in plot.layers:
         _DRAWN[type(mark)](ax, mark, plot)
     ax.set_xlim(plot.x.low, plot.x.high)
     ax.set_ylim(*((plot.y.high, plot.y.low) if plot.y.names else (plot.y.low, plot.y.high)))

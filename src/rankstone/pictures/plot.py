@@ -142,6 +142,9 @@ class Notes:
 Mark: TypeAlias = Line | Band | Dots | Bars | Spans | Rule | Zone | Notes
 
 
+_LAYERS = (Zone, Band, Rule, Bars, Spans, Line, Dots, Notes)  # from the back to the front
+
+
 @dataclass(frozen=True, repr=False)
 class Plot:
     """A picture that shows itself in a notebook; `data` has the numbers behind it, `save` writes it to a file."""
@@ -160,6 +163,11 @@ class Plot:
         """The named series, for a legend."""
         named = {mark.series: mark.name for mark in self.marks if isinstance(mark, (Line, Dots)) and mark.name}
         return sorted(named.items())
+
+    @property
+    def layers(self) -> list[Mark]:
+        """The marks, those behind first."""
+        return sorted(self.marks, key=lambda mark: _LAYERS.index(type(mark)))
 
     def svg(self, *, styled: bool = True) -> str:
         """The picture as SVG; without its style, where a page has it already."""

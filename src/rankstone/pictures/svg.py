@@ -55,9 +55,7 @@ class _Canvas:
     def text(self, styled: bool) -> str:
         """All of it."""
         plot = self.plot
-        order: Sequence[type] = (Zone, Band, Rule, Bars, Spans, Line, Dots, Notes)
-        marks = sorted(plot.marks, key=lambda mark: order.index(type(mark)))
-        body = "".join([*self._axes(), *self._legend(), *(part for mark in marks for part in self._mark(mark))])
+        body = "".join([*self._axes(), *self._legend(), *(part for mark in plot.layers for part in self._mark(mark))])
         style = f"<style>{STYLE}</style>" if styled else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="rs" role="img" viewBox="0 0 {plot.width} {plot.height}" '
