@@ -10,7 +10,6 @@ import pytest
 
 import rankstone as rs
 from rankstone.cli.commands import main
-from rankstone.cli.progress import Progress
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"
 RUN = "q1 Q0 a 1 0.9 t\nq1 Q0 c 2 0.8 t\nq1 Q0 b 3 0.7 t\nq2 Q0 c 1 2 t\nq2 Q0 a 2 1 t\n"
@@ -513,38 +512,6 @@ def test_other_shells_complete_the_same(capsys):
     )
     assert " ndcg_cut " in measures[0]
     assert " -a " not in flag[0]
-
-
-class Terminal:
-    def __init__(self, tty):
-        self.text, self.tty = "", tty
-
-    def isatty(self):
-        return self.tty
-
-    def write(self, text):
-        self.text += text
-
-    def flush(self):
-        pass
-
-
-@pytest.mark.parametrize("tty", [True, False])
-def test_progress_shows_after_a_second_and_only_on_a_terminal(monkeypatch, tty):
-    clock = iter([0.0, 0.5, 2.0, 2.01, 4.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    seen = Terminal(tty)
-    with Progress("big.run", stream=seen) as progress:
-        progress(1_000_000, 8_000_000)
-        assert seen.text == ""
-        progress(4_000_000, 8_000_000)
-        progress(4_000_001, 8_000_000)  # too soon to draw again
-    if not tty:
-        assert seen.text == ""
-        return
-    assert seen.text.count("big.run") == 1
-    assert " 50% 2.0M rows/s, 0:02 left" in seen.text
-    assert seen.text.endswith("\r\x1b[K")
 
 
 # -- explain and identify ---------------------------------------------------------------------------------------

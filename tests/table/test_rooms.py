@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "rankstone"
 ROOMS = (
     "errors",
     "version",
+    "progress",
     "inputs",
     "align",
     "metrics",
@@ -157,7 +158,7 @@ def strongly_connected(edges):
 
 def test_few_modules_lie_flat():
     flat = [path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("__")]
-    assert sorted(flat) == ["arrays", "errors", "testing", "typing", "version"]
+    assert sorted(flat) == ["arrays", "errors", "progress", "testing", "typing", "version"]
 
 
 def test_a_knot_would_be_seen():

@@ -19,6 +19,7 @@ from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.open import open_source
 from rankstone.metrics.registry import ByName, Metric, parse_one
+from rankstone.progress import watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -123,11 +124,13 @@ def identify(
     lowest, highest = interval(reported)
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     search = _Search(Sweep(source, threads), presets(name, choices), choices)
-    for level in (search.conventions, search.one_change, search.two_changes):
-        for match in level():
-            search.see(match, lowest, highest)
-        if search.matches and level != search.conventions:
-            break
+    with watched(f"identifying {name}", "definitions") as progress:
+        for level in (search.conventions, search.one_change, search.two_changes):
+            for match in level():
+                search.see(match, lowest, highest)
+                progress(search.tried)
+            if search.matches and level != search.conventions:
+                break
     if not search.values and search.refused is not None:
         raise search.refused
     return Identified(

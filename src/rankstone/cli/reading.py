@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rankstone.inputs.files import OnError
     from rankstone.inputs.lists import Lists
 
-WATCHED_BYTES = 32 << 20  # a smaller file is read before anyone has looked
-
 
 class UsageError(ValueError):
     """The command's words are off, not the data."""
@@ -97,7 +95,7 @@ def _stem(name: str) -> str:
 
 def results_of(arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any) -> dict[str, Result]:
     """The results of some files, by the runs' names; the truth is read once."""
-    from rankstone.inputs.files import is_large, open_batches, read_run, same_ids
+    from rankstone.inputs.files import is_large, read_run, same_ids
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
@@ -112,14 +110,10 @@ def results_of(arguments: argparse.Namespace, runs: Mapping[str, str], metrics: 
     for name, path in runs.items():
         columns = roles_for(arguments, "run", path, [arguments.truth])
         in_batches = arguments.on_error == "stop" and not form and not seen
-        if in_batches and (is_large(path) or _worth_watching(path, metrics, arguments, choices)):
-            from rankstone.cli.progress import Progress
-
-            with Progress(name, open_batches(path, columns=columns).unit) as progress:
-                results[name] = evaluate_file(
-                    truth, path, metrics,
-                    convention=arguments.convention, columns=columns, progress=progress, **choices,
-                )  # fmt: skip
+        if in_batches and is_large(path):
+            results[name] = evaluate_file(
+                truth, path, metrics, convention=arguments.convention, columns=columns, **choices
+            )
             continue
         run = read_run(path, format=form, columns=columns, on_error=arguments.on_error, beside=arguments.truth)
         report_skipped(path, run)
@@ -144,23 +138,6 @@ def _refuse_one_sided(path: str, truth: Columns | Lists, run: Columns | Lists) -
     for role, side in (("grade", truth), ("score", run)):
         if getattr(side, role, side) is None:
             raise UsageError(f"{path} has no {role} column, so it is not both the truth and the run; give a RUN too")
-
-
-def _worth_watching(path: str, metrics: Any, arguments: argparse.Namespace, choices: Any) -> bool:
-    """Would reading take so long that someone at a terminal wants to see how far it is, and can it go in batches."""
-    from rankstone.conventions.plan import make_plans, unknown
-    from rankstone.inputs.files import open_batches
-    from rankstone.measure.stream import STREAM
-
-    if not sys.stderr.isatty() or not os.path.isfile(path) or os.path.getsize(path) < WATCHED_BYTES:
-        return False
-    if unknown(make_plans(metrics, arguments.convention, choices), STREAM):
-        return False
-    try:
-        open_batches(path)
-    except ValueError:  # whoever reads it whole will say what is wrong, if anything is
-        return False
-    return True
 
 
 def report_skipped(path: str, side: Columns | Lists) -> None:

@@ -25,8 +25,8 @@ Batch = tuple[Columns, int]
 class Batches:
     """A run in batches. It can be gone through more than once."""
 
-    def __init__(self, name: str, total: int, unit: str, read: Callable[[], Iterator[Batch]]) -> None:
-        self.name, self.total, self.unit, self._read = name, total, unit, read
+    def __init__(self, name: str, total: int, read: Callable[[], Iterator[Batch]]) -> None:
+        self.name, self.total, self._read = name, total, read
 
     def __iter__(self) -> Iterator[Batch]:
         """Rows, and how much of the total is done with them. The next batch is read while this one is used."""
@@ -45,7 +45,7 @@ def in_pieces(parser: Callable[[str, Given], Parser], *, quotes: bool = False) -
 
     def opened(name: str, files: Files, given: Given) -> Batches:
         size = os.path.getsize(name)
-        return Batches(name, size, "bytes", lambda: _parsed(name, _chunks(name, quotes), parser(name, given)))
+        return Batches(name, size, lambda: _parsed(name, _chunks(name, quotes), parser(name, given)))
 
     return opened
 

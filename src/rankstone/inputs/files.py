@@ -17,6 +17,7 @@ from rankstone.inputs.lines import Text, open_text
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.parquet import count_rows
 from rankstone.inputs.roles import Given, check_given, roles_of
+from rankstone.progress import watched
 
 Path = str | os.PathLike[str]
 OnError = Literal["stop", "skip"]
@@ -107,6 +108,12 @@ def _read(
         raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")
     given = check_given(columns, kind)
     ask = Ask(kind, given, on_error == "skip", name, None if beside is None else os.fspath(beside))
+    with watched(f"reading {name}"):
+        return _read_any(name, form, ask)
+
+
+def _read_any(name: str, form: Format | None, ask: Ask) -> Columns | Lists:
+    kind, given = ask.kind, ask.given
     several = _several(name, form)
     if several is not None and _FOLDERS.several is not None:
         return _FOLDERS.several(several, ask)

@@ -312,7 +312,7 @@ def _in_entries(name: str, begin: Callable[[Iterator[bytes]], tuple[Iterator[Num
         if part is None:
             raise NoRowsError(name)
 
-    return Batches(name, os.path.getsize(name), "bytes", read)
+    return Batches(name, os.path.getsize(name), read)
 
 
 def write_jsonl(table: Table, stream: BinaryIO) -> None:

@@ -174,7 +174,7 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
         if done == 0:
             raise NoRowsError(name)
 
-    return Batches(name, total, "rows", read)
+    return Batches(name, total, read)
 
 
 # A path, the names of its columns by role, and its batches.

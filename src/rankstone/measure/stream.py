@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -24,6 +25,7 @@ from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.tables import as_columns, as_lists, empty_queries, has_empty
 from rankstone.measure.saved import Saved, refuse_other, settings_of
 from rankstone.measure.sources import evaluate_source
+from rankstone.progress import Progress, watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Truth, Weights
 
 Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
-Progress = Callable[[int, int], None]  # told how much is done, and how much there is in all
 
 _ANY_ORDER = "a stream's rows come in any order"
 
@@ -177,14 +178,12 @@ def evaluate_file(
     columns: Roles | None = None,
     format: str | None = None,  # noqa: A002
     threads: int = 0,
-    progress: Progress | None = None,
     **choices: Unpack[Keywords],
 ) -> Result:
     """Measure a run in a file of any size, batch by batch.
 
     One pass is enough if each query's rows lie together in the file; if not, this is noticed and there are two, as
     `Stream` does them. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON or TREC text.
-    progress: called with how much is done and how much there is in all, in rows or bytes.
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
@@ -196,7 +195,8 @@ def evaluate_file(
     texts: frozenset[str] = frozenset()
     while True:
         try:
-            return _evaluate(judged, batches, texts, progress, *asked)
+            with watched(f"measuring {os.fspath(path)}") as progress:
+                return _evaluate(judged, batches, texts, progress, *asked)
         except _IsText as found:  # noqa: PERF203  once more, with ids as the strings that they are
             texts |= {found.role}
 
@@ -212,7 +212,7 @@ def _evaluate(
     judged: Columns,
     batches: Batches,
     texts: frozenset[str],
-    progress: Progress | None,
+    progress: Progress,
     plans: Sequence[Plan],
     metrics: Metrics,
     convention: str | Convention,
@@ -228,8 +228,7 @@ def _evaluate(
             _refuse_empty(plans, rows)
             remarks.update(dict.fromkeys(rows.remarks))
             yield _like(judged, rows)
-            if progress is not None:
-                progress(passed * batches.total + done, passes * batches.total)
+            progress(passed * batches.total + done, passes * batches.total)
 
     grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), threads)
     if grouped is not None:

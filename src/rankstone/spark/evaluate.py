@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -20,8 +20,9 @@ from rankstone.inputs.arrow import is_spark
 from rankstone.inputs.files import is_path
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
 from rankstone.measure import parts
+from rankstone.progress import Progress, watched
 from rankstone.spark import work
-from rankstone.spark.functions import Session, Table
+from rankstone.spark.functions import Session, Table, is_classic
 from rankstone.spark.local import sent
 from rankstone.spark.result import SparkResult
 
@@ -85,7 +86,7 @@ def evaluate(
     shares = frame.mapInArrow(lambda batches: work.part(batches, job, queries), "part binary")
     if any(plan.is_pooled for plan in plans):
         shares = shares.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
-    with _large_batches(frame.sparkSession):
+    with _large_batches(frame.sparkSession), _watched(frame.sparkSession):
         whole = parts.add_up(work.received(row["part"]) for row in shares.collect())
     whole.refuse(plans)
     kind = sides["truth"].kind("query")
@@ -220,6 +221,29 @@ def _weights(weights: Mapping[Id, float] | Table, truth: _Side) -> _Side:
 
 
 # -- the work ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _watched(session: Session) -> Iterator[None]:
+    """The tasks that Spark has done and has still to do in the stages it is at."""
+    listen = None if is_classic(session) else getattr(session, "registerProgressHandler", None)  # from 4.0 on
+
+    def ask(progress: Progress) -> None:
+        tracker = session.sparkContext.statusTracker()
+        stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+        progress(sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages))
+
+    def heard(stages: Sequence[Any], **_: Any) -> None:
+        progress(sum(stage.num_completed_tasks for stage in stages), sum(stage.num_tasks for stage in stages))
+
+    with watched("measuring in Spark", ask=ask if is_classic(session) else None) as progress:
+        if listen is not None:
+            listen(heard)
+        try:
+            yield
+        finally:
+            if listen is not None:
+                session.removeProgressHandler(heard)
 
 
 @contextmanager

@@ -8,11 +8,13 @@ from typing import Literal
 import numpy as np
 
 from rankstone.inputs.arrow import Frame
+from rankstone.progress import watched
 from rankstone.split.draw import dealt, highest
 from rankstone.split.interactions import Interactions, Time, checked_count
 from rankstone.split.report import Split
 
 
+@watched("splitting")
 def random(
     frame: Frame, share: float = 0.2, *, seed: int = 0, minimum: int = 1, columns: Mapping[str, str] | None = None
 ) -> Split:
@@ -25,6 +27,7 @@ def random(
     return data.split(test, f"{100 * share:g}% of all rows at random, seed {seed}")
 
 
+@watched("splitting")
 def per_user(
     frame: Frame,
     *,
@@ -72,6 +75,7 @@ def leave_one_out(frame: Frame, *, seed: int = 0, minimum: int = 1, columns: Map
     return per_user(frame, count=1, seed=seed, minimum=minimum, columns=columns)
 
 
+@watched("splitting")
 def at_time(frame: Frame, time: Time, *, minimum: int = 1, columns: Mapping[str, str] | None = None) -> Split:
     """Rows at a point in time or after it for the test, rows before it for training."""
     data = Interactions(frame, columns, minimum)
@@ -84,6 +88,7 @@ def at_time(frame: Frame, time: Time, *, minimum: int = 1, columns: Mapping[str,
     return data.split(test, f"before {time}, and from then on")
 
 
+@watched("splitting")
 def folds(
     frame: Frame,
     k: int = 5,

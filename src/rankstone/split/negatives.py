@@ -9,6 +9,7 @@ import numpy as np
 
 from rankstone.align.ranked import Ints
 from rankstone.inputs.arrow import Frame, is_pandas, take
+from rankstone.progress import watched
 from rankstone.split.draw import Bits, codes, content, draw_lots, mixed
 from rankstone.split.interactions import Interactions, checked_count
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _PAIRS = 1 << 16  # of users and items that are looked at together, so that they stay in the cache
 
 
+@watched("drawing negatives")
 def negatives(
     train: Frame,
     test: Frame,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 from rankstone.align.ranked import Floats, Ints
+from rankstone.progress import Progress, watched
 from rankstone.statistics.checks import choice, cluster_numbers, finite, level
 from rankstone.statistics.student import student
 
@@ -99,10 +100,11 @@ def share(hits: ArrayLike, n: ArrayLike, confidence: float = 0.95, method: str =
     return Interval(low[()], high[()], np.sqrt(mean * (1 - mean) / all_)[()], method, confidence, mean[()])
 
 
-def _draws(units: int, resamples: int, seed: int) -> Iterator[Ints]:
+def _draws(units: int, resamples: int, seed: int, progress: Progress) -> Iterator[Ints]:
     generator = np.random.Generator(np.random.Philox(seed))
     rows = max(1, CHUNK // units)
-    for start in range(0, resamples, rows):
+    starts = range(0, resamples, rows)
+    for start in progress.of(starts, len(starts)):
         yield generator.integers(0, units, size=(min(rows, resamples - start), units))
 
 
@@ -136,16 +138,16 @@ def bootstrap(
     if indices is None:
         if resamples < 1:
             raise ValueError(f"resamples={resamples!r} is not above 0")
-        draws = _draws(units, resamples, seed)
     else:
         given = np.asarray(indices, dtype=np.int64)
         if given.ndim != 2 or given.shape[1] != units or given.size == 0:
             raise ValueError(f"indices has the shape {given.shape}, not (resamples, {units})")
         if given.min() < 0 or given.max() >= units:
             raise ValueError(f"indices has numbers outside 0 .. {units - 1}")
-        draws = iter([given])
 
-    parts = [_resampled(sums, sizes, drawn, method == "studentised") for drawn in draws]
+    with watched("drawing queries again") as progress:
+        draws = iter([given]) if indices is not None else _draws(units, resamples, seed, progress)
+        parts = [_resampled(sums, sizes, drawn, method == "studentised") for drawn in draws]
     means, errors = (np.concatenate(one) for one in zip(*parts, strict=True))
     whole = float(sizes.sum())
     mean = float(np.add.reduce(sums)) / whole

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankstone.align.ranked import Floats, Ints
+from rankstone.progress import watched
 from rankstone.statistics.checks import cluster_numbers, finite
 
 Singles = NDArray[np.float32]
@@ -117,12 +118,10 @@ def counts(job: Callable[[int, int], Ints], signs: Signs, columns: int, threads:
     workers = 1 if signs.count * signs.padded * columns < _SMALL else min(workers_of(threads), len(chunks))
     signs.cells = min(_CELLS, _ALL_CELLS // workers)
     total: Ints
-    if workers == 1:
-        total = sum((job(*chunk) for chunk in chunks), np.zeros(1, dtype=np.int64))
-        return total
-    with ThreadPoolExecutor(workers) as pool:
-        total = sum(pool.map(lambda chunk: job(*chunk), chunks), np.zeros(1, dtype=np.int64))
-        return total
+    with watched("flipping signs") as progress, ThreadPoolExecutor(workers) as pool:
+        found = (pool.map if workers > 1 else map)(lambda chunk: job(*chunk), chunks)
+        total = sum(progress.of(found, len(chunks)), np.zeros(1, dtype=np.int64))
+    return total
 
 
 def workers_of(threads: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankstone.align.ranked import Floats
+from rankstone.progress import watched
 from rankstone.statistics.signs import TIE, checked, whole, workers_of
 
 MOST = 1 << 21  # patterns that are looked at one by one
@@ -109,5 +110,5 @@ def _random(numbers: Floats, bounds: Floats, resamples: int, seed: int, threads:
 
     workers = workers_of(threads)
     starts = range(0, resamples, _CHUNK)
-    with ThreadPoolExecutor(workers) as pool:
-        return np.sum(list(pool.map(job, starts)), axis=0)
+    with watched("changing places") as progress, ThreadPoolExecutor(workers) as pool:
+        return np.sum(list(progress.of(pool.map(job, starts), len(starts))), axis=0)

@@ -16,6 +16,7 @@ from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs import batches, files
 from rankstone.measure import stream as stream_module
 from rankstone.measure.stream import Stream, evaluate_file
+from rankstone.progress import Progress
 
 from .data import assert_same, pair, streamed
 
@@ -212,11 +213,12 @@ def test_what_cannot_be_read_in_batches(tmp_path):
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_progress(tmp_path, form, shuffled):
+def test_progress(tmp_path, form, shuffled, monkeypatch):
     truth, run = pair(np.random.default_rng(6), shuffled=shuffled)
     path = write(tmp_path / f"run.{form}", run, form)
     seen = []
-    evaluate_file(truth, path, "ap", progress=lambda done, total: seen.append((done, total)))
+    monkeypatch.setattr(Progress, "__call__", lambda progress, done, total: seen.append((done, total)))
+    evaluate_file(truth, path, "ap")
     size = len(run.query) if form == "parquet" else path.stat().st_size
     assert seen[-1] == ((2 * size, 2 * size) if shuffled else (size, size))
     last = [done for done, total in seen if total == seen[-1][1]]
