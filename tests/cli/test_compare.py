@@ -140,7 +140,7 @@ def test_formats(files, capsys, form):
         assert main([*words, "--html", "page.html"]) == 0
         assert "verdict" in capsys.readouterr().out
         assert (files / "page.html").read_text() == written
-        assert "<details>" in written  # the lists of the queries that changed
+        assert "<details" in written  # the lists of the queries that changed
     else:
         assert written.split() == printed.split()
 

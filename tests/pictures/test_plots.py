@@ -81,7 +81,7 @@ def test_forest_has_the_differences(comparison):
     assert thick.low == [of.low for of in comparison]
     assert all(wide < plain for wide, plain in zip(thin.low, thick.low, strict=True))
     assert plot.data["simultaneous_low"] == pytest.approx([of.interval(1 - 0.05 / 4)[0] for of in comparison])
-    assert plot.y.names == ("new, ndcg@5", "other, ndcg@5", "new, rr", "other, rr")
+    assert plot.y.names == ("ndcg@5, new", "ndcg@5, other", "rr, new", "rr, other")
 
 
 def test_queries_are_bars_by_change(comparison):

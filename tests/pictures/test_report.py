@@ -277,6 +277,22 @@ class TestInABrowser:
         assert first.locator("tbody td:first-child").all_inner_texts()[: len(moved)] == moved
         tab.context.close()
 
+    def test_a_bar_leads_to_its_query(self, page, comparison):
+        tab = page()
+        changes = comparison.queries("new", "ndcg@5")
+        figure = tab.locator("#queries figure").first
+        for place in (0, 20, len(changes) - 1):
+            figure.scroll_into_view_if_needed()
+            area = figure.locator(".strong").bounding_box()
+            tab.mouse.click(area["x"] + (place + 0.5) / len(changes) * area["width"], area["y"] - 5)
+            found = tab.locator("tr.at td:first-child")
+            assert found.all_inner_texts() == [changes[place].query]
+            assert found.is_visible()
+        opened = tab.locator("#queries details[open] summary").all_inner_texts()
+        explained = [changes[0], changes[len(changes) - 1]]
+        assert [text.split(":")[0] for text in opened] == [one.query for one in explained if one.change]
+        tab.context.close()
+
     def test_keyboard(self, page):
         tab = page()
         order = []

@@ -14,7 +14,7 @@ from scipy.special import fdtrc
 from rankstone.align.ranked import Floats, Ints
 from rankstone.answers.doubts import FEW
 from rankstone.answers.sample import codes_of
-from rankstone.answers.table import DataPage, number, p_said, p_value, signed
+from rankstone.answers.table import DataPage, number, p_said, p_value, queries, signed
 from rankstone.statistics import adjust
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def leaderboard_of(comparison: Comparison, label: str) -> Leaderboard:
                   bool(run == order[0] or not apart[run, order[0]]))
         )  # fmt: skip
     return Leaderboard(label, places, [
-        f"{int(sample.kept.sum()):,} queries; ranks by step-down max-T over {len(pairs)} pairs ({rules.resamples:,} "
+        f"{queries(sample.kept.sum())}; ranks by step-down max-T over {len(pairs)} pairs ({rules.resamples:,} "
         f"flips, seed {rules.seed}); interval: {100 * rules.confidence:g} %, of the run's own mean",
         "*: cannot be told from the best; the best of many looks better than it is",
     ])  # fmt: skip

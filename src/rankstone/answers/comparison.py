@@ -22,7 +22,7 @@ from rankstone.answers.report import report_of
 from rankstone.answers.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
 from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules
 from rankstone.answers.sample import Paired, Sample
-from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, signed
+from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, queries, signed
 from rankstone.answers.write import result_format, write_answer
 from rankstone.metrics.registry import parse_one
 from rankstone.statistics import (
@@ -522,12 +522,12 @@ class Comparison(DataPage):
     def _method(self) -> list[str]:
         rules, n = self.rules, sorted({int(sample.kept.sum()) for sample in self.samples.values()})
         deciding = sum(bool(of.verdict) for of in self)
-        count = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}"
+        count = queries(n[0]) if len(n) == 1 else f"{n[0]:,} to {queries(n[-1])}"
         test = TESTS[rules.test] if isinstance(rules.test, str) else f"a test of your own ({_name(rules.test)})"
         over = "" if rules.correction == "none" else f" over {deciding} comparison{'s' * (deciding != 1)}"
         chance = f" ({rules.resamples:,} flips, seed {rules.seed})" if rules.is_random else ""
         clusters = f" in {int(self.paired.clusters.max()) + 1:,} clusters" if self.paired.clusters is not None else ""
-        lines = [f"{count} queries{clusters}; {test}, {CORRECTIONS[rules.correction]}{over}{chance}"]
+        lines = [f"{count}{clusters}; {test}, {CORRECTIONS[rules.correction]}{over}{chance}"]
         if isinstance(rules.test, str) and rules.test != "t":
             lines.append("the intervals are Student's, of the mean difference")
         if self.paired.alone:

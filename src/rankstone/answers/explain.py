@@ -14,7 +14,7 @@ import numpy as np
 from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
 from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
-from rankstone.answers.table import Page
+from rankstone.answers.table import Page, queries
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import NoExpectedValue
@@ -525,7 +525,7 @@ class Difference(Page):
 
     @property
     def _title(self) -> str:
-        count = f"{self.queries} quer{'y' if self.queries == 1 else 'ies'}"
+        count = queries(self.queries)
         return f"{self.metric} of {count if self.query is None else f'query {self.query!r}'}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.answers.table import number, p_said, p_value, signed
+from rankstone.answers.table import number, p_said, p_value, queries, signed
 from rankstone.pictures.plot import Axis, Band, Bars, Dots, Line, Mark, Notes, Plot, Rule, Spans, Zone, counted
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ def waterfall(changes: Changes) -> Plot:
     if len(values) > MOST_BARS:
         parts = np.array_split(values, MOST_BARS)
         values = np.array([part.mean() for part in parts])
-        titles = [f"{len(part):,} queries, mean change {signed(float(part.mean()))}" for part in parts]
+        titles = [f"{queries(len(part))}, mean change {signed(float(part.mean()))}" for part in parts]
     bars = Bars(list(range(len(values))), values.tolist(), titles=titles)
     return Plot(
         f"{of.metric}: change of each query, {of.run} less {of.baseline}",
-        f"{of.wins} queries better, {of.ties} same, {of.losses} worse.",
-        Axis("queries, the most won first", -0.5, max(len(values) - 0.5, 0.5)),
+        f"{counts(of)}.",
+        Axis("queries, the most won first", -0.5, max(len(values) - 0.5, 0.5), whole=True),
         Axis.over("change", values.tolist(), signed=True, zero=True),
         (Rule(0.0, "y", strong=True), bars),
         changes._columns(),
@@ -80,13 +80,12 @@ def scatter(changes: Changes) -> Plot:
     of = changes.difference
     first, second = ([getattr(change, side) for change in changes] for side in ("first", "second"))
     x, y, many = counted(first, second) if len(changes) else (np.zeros(0),) * 3
-    titles = [f"{number(a)} and {number(b)}: {int(n):,} quer{'y' if n == 1 else 'ies'}"
+    titles = [f"{number(a)} and {number(b)}: {queries(n)}"
               for a, b, n in zip(x, y, many, strict=True)]  # fmt: skip
     axis = Axis.over(f"{of.metric} of {of.baseline}", [*first, *second])
     return Plot(
         f"{of.metric}: both values of each query",
-        f"Above the line {of.run} is higher, below it {of.baseline}. {of.wins} better, {of.ties} same, {of.losses} "
-        "worse.",
+        f"Above the line {of.run} is higher, below it {of.baseline}. {counts(of)}.",
         axis,
         Axis(f"{of.metric} of {of.run}", axis.low, axis.high),
         (Rule(axis="both"), Dots(x.tolist(), y.tolist(), many.tolist(), titles, hollow=True)),
@@ -166,7 +165,7 @@ def by_cutoff(results: dict[str, Means], labels: Sequence[str], ks: Sequence[int
     marks = [Line(list(ks), values, run if several else "", at) for at, (run, values) in enumerate(series.items())]
     if len(ks) == 1:
         marks += [Dots(list(ks), values, series=at) for at, values in enumerate(series.values())]  # type: ignore[misc]
-    ends = "; ".join(f"{run}: {number(values[0])} at {ks[0]}, {number(values[-1])} at {ks[-1]}"
+    ends = "; ".join(f"{f'{run}: ' if run else ''}{number(values[0])} at {ks[0]}, {number(values[-1])} at {ks[-1]}"
                      for run, values in series.items())  # fmt: skip
     low, high = (ks[0], ks[-1]) if ks[-1] > ks[0] else (ks[0] - 1, ks[0] + 1)
     values = [value for some in series.values() for value in some]
@@ -183,7 +182,7 @@ def difference_by_cutoff(differences: Sequence[Difference], ks: Sequence[int], n
         f"{name}: {run} less {baseline}, by cutoff",
         f"{signed(middle[0])} at {ks[0]}, {signed(middle[-1])} at {ks[-1]}.",
         Axis("k", ks[0], ks[-1] if ks[-1] > ks[0] else ks[0] + 1),
-        Axis.over("difference", [*low, *high], signed=True, zero=True),
+        Axis.over("difference", [*low, *middle, *high], signed=True, zero=True),
         (Rule(0.0, "y", strong=True), Band(list(ks), low, high), Line(list(ks), middle)),
         {"k": list(ks), "difference": middle, "low": low, "high": high},
         height=240,
@@ -197,13 +196,18 @@ def curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, dia
                 {x[0]: x[1], y[0]: y[1]}, height=400, width=440)  # fmt: skip
 
 
+def counts(of: Difference) -> str:
+    """How many queries it wins, in words."""
+    return f"{queries(of.wins)} better, {of.ties:,} same, {of.losses:,} worse"
+
+
 def _pair(comparison: Comparison, of: Difference) -> str:
     less = "" if comparison.baseline is not None else f" than {of.baseline}"
-    return f"{of.run}{less}" + (f", {of.metric}" if len(comparison.labels) > 1 else "")
+    return (f"{of.metric}, " if len(comparison.labels) > 1 else "") + f"{of.run}{less}"
 
 
 def _told(of: Difference) -> str:
     return (
         f"{of.run}, {of.metric}: {signed(of.difference)} ({signed(of.low)} {signed(of.high)}), {p_said(of.p)}, "
-        f"adjusted {p_value(of.adjusted)}; {of.wins} better, {of.ties} same, {of.losses} worse"
+        f"adjusted {p_value(of.adjusted)}; {counts(of)}"
     )

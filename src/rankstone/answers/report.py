@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CUTOFFS = [*range(1, 10), *range(10, 101, 5)]  # of a curve
 _CURVES = 3  # differences that have curves and powers of their own
-_QUERY_ROWS, _FEWEST_ROWS = 500, 20  # of all tables of queries together, and of each
+_QUERY_ROWS, _FEWEST_ROWS = 420, 20  # of all tables of queries together, and of each
 _EXPLAINED = 40  # queries of all tables together whose lists are explained
 _ITEMS = 10  # of an explained list
 _RUNS = 7  # whose queries are shown
@@ -77,11 +77,7 @@ def sentence_of(of: Difference) -> str:
     }.get(of.verdict, f"and {of.baseline}: {of.verdict}")  # fmt: skip
     ends = f", interval {signed(of.low)} to {signed(of.high)}" if math.isfinite(of.low) else ""
     sure = f", adjusted {p_said(of.adjusted)}" if not math.isnan(of.adjusted) else ""
-    return f"{of.run} {verdict} by {of.metric}: {signed(of.difference)}{ends}{sure}; {_counts(of)}"
-
-
-def _counts(of: Difference) -> str:
-    return f"{of.wins:,} queries better, {of.ties:,} same, {of.losses:,} worse"
+    return f"{of.run} {verdict} by {of.metric}: {signed(of.difference)}{ends}{sure}; {plots.counts(of)}"
 
 
 def _differences(comparison: Comparison) -> str:
@@ -89,7 +85,8 @@ def _differences(comparison: Comparison) -> str:
             "worse", "verdict"]  # fmt: skip
     rows: list[list[Any]] = [head, *(
         [of.metric, of.run, of.baseline, number(of.second), signed(of.difference),
-         "" if math.isnan(of.relative) else f"{100 * of.relative:+.1f} %", signed(of.low), signed(of.high),
+         "" if math.isnan(of.relative) else f"{100 * of.relative:+.1f} %",
+         *(("unknown", "unknown") if math.isinf(of.low) else (signed(of.low), signed(of.high))),
          p_value(of.p), p_value(of.adjusted), of.wins, of.ties, of.losses, of.verdict]
         for of in comparison
     )]  # fmt: skip
@@ -110,31 +107,36 @@ def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> 
         head = ["query", of.baseline, of.run, "change"]
         body = [head, *([one.query, number(one.first), number(one.second), signed(one.change)] for one in kept)]
         less = f" The {len(kept):,} that changed most are in the table." if len(kept) < len(rows) else ""
-        pictures = f'<div class="pictures">{figure(plots.waterfall(changes))}{figure(plots.scatter(changes))}</div>'
+        picked = figure(plots.waterfall(changes), anchor, len(rows))
+        pictures = f'<div class="pictures">{picked}{figure(plots.scatter(changes))}</div>'
         out.append(
-            f"<h3>{safe(f'{of.run} and {of.baseline}')}</h3>{pictures}{paragraph(f'{_counts(of)}.{less}')}"
+            f"<h3>{safe(f'{of.run} and {of.baseline}')}</h3>{pictures}{paragraph(f'{plots.counts(of)}.{less}')}"
             f"{filter_box(anchor)}"
             f"{table(body, (0,), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
-            f"{''.join(_explained(comparison, of, rows, explained))}"
+            f"{''.join(_explained(comparison, of, rows, explained, anchor))}"
         )
     if len(shown) < many:
         out.append(paragraph(f"These are {len(shown)} of {many} pairs; comparison.queries() has the others.", "quiet"))
     return "".join(out)
 
 
-def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most: int) -> Iterator[str]:
+def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most: int, anchor: str) -> Iterator[str]:
     """Both lists of the queries that changed most."""
     if comparison.origin is None or not comparison.origin.explains(of.baseline, of.run):
         return
     half = max(most // 2, 1)
-    ends = [*rows[:half], *rows[max(half, len(rows) - half) :]]
-    for one in (one for one in ends if one.change):
+    ends = {*range(half), *range(len(rows) - half, len(rows))} & {*range(len(rows))}
+    for at in sorted(ends):
+        one = rows[at]
+        if not one.change:
+            continue
         found = one.explain()
         cells = [row for row in found.rows() if row]
         more = len(cells) - 1 - _ITEMS
         text = table(cells[: _ITEMS + 1], (0,), caption=f"Items of {one.query} that moved in {of.run}")
         text += paragraph(f"and {more:,} more rows", "quiet") if more > 0 else ""
-        yield fold(f"{one.query}: {number(one.first)} to {number(one.second)} ({signed(one.change)})", text)
+        said = f"{one.query}: {number(one.first)} to {number(one.second)} ({signed(one.change)})"
+        yield fold(said, text, f"{anchor} {at - len(rows) if at >= half else at}")
 
 
 def _cutoffs(comparison: Comparison, metric: str, shown: Sequence[Difference]) -> Iterator[Section]:

@@ -194,7 +194,9 @@ class Means(Page, Sheet, Mapping[str, float]):
     def ends(self, label: str) -> str:
         """The interval that is printed beside a mean; empty if there is none."""
         found = None if self._confidence is None else self.interval(label, self._confidence)
-        return "" if found is None else f"{number(found.low)} {number(found.high)}"
+        if found is None:
+            return ""
+        return f"{number(found.low)} {number(found.high)}" if math.isfinite(found.low) else "unknown"
 
     def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""

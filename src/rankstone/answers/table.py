@@ -155,6 +155,11 @@ def number(value: float) -> str:
     return f"{value:.0f}" if whole else f"{value:.4f}"
 
 
+def queries(count: float) -> str:
+    """So many of them."""
+    return f"{count:,.0f} quer{'y' if count == 1 else 'ies'}"
+
+
 def signed(value: float) -> str:
     """With its sign, to four decimals."""
     return f"{value:+.4f}" if math.isfinite(value) else "" if math.isnan(value) else "-inf" if value < 0 else "+inf"

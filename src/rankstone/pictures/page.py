@@ -33,15 +33,34 @@ STYLE = (
     "max-width:100%}button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
     ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 20rem}"
     "figure{margin:.5rem 0;overflow-x:auto}@media(max-width:40rem){figure .rs{min-width:32rem;max-width:none}}"
-    "pre{overflow-x:auto}[hidden]{display:none}"
+    "pre{overflow-x:auto}[hidden]{display:none}figure[data-table] svg{cursor:pointer}"
+    "tbody tr.at{outline:2px solid #0072b2;outline-offset:-2px}"
     "@media print{body{max-width:none}.tall{max-height:none;overflow:visible}nav,.tools{display:none}"
     "h2{break-after:avoid}figure,tr{break-inside:avoid}}"
 )
 
 _TALL = 30  # rows, above which a table scrolls by itself
 
-# Sorts a table by a column, and shows the rows that hold a text. Without it all is there.
+# Sorts a table by a column, shows the rows that hold a text, and the row of a bar. Without it all is there.
 SCRIPT = """
+for (const figure of document.querySelectorAll('figure[data-table]')) {
+  const name = figure.dataset.table, count = Number(figure.dataset.count);
+  const rows = [...document.getElementById(name).tBodies[0].rows], half = rows.length / 2;
+  const show = at => {
+    for (const other of document.querySelectorAll('tr.at')) other.classList.remove('at');
+    rows[at].classList.add('at');
+    rows[at].hidden = false;
+    const found = [at, at - rows.length].map(place => document.querySelector(`details[data-row="${name} ${place}"]`));
+    for (const fold of found) if (fold) fold.open = true;
+    rows[at].scrollIntoView({block: 'center'});
+  };
+  rows.forEach((row, at) => row.addEventListener('click', () => show(at)));
+  figure.addEventListener('click', event => {
+    const area = figure.querySelector('.strong').getBoundingClientRect();
+    const at = Math.floor((event.clientX - area.left) / area.width * count);
+    if (at >= 0 && at < count) show(at < half ? at : Math.max(at - count + rows.length, Math.floor(half)));
+  });
+}
 for (const table of document.querySelectorAll('table.sorted')) {
   const body = table.tBodies[0];
   [...table.tHead.rows[0].cells].forEach((head, at) => {
@@ -111,9 +130,11 @@ def bullets(lines: Iterable[str]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def figure(plot: Plot) -> str:
-    """A picture with what it says under it."""
-    return f'<figure>{plot.svg(styled=False)}<figcaption class="quiet">{safe(plot.sentence, 600)}</figcaption></figure>'
+def figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
+    """A picture with what it says under it; anchor: a table with the first and the last of the bars' `count` rows."""
+    more = f' data-table="{anchor}" data-count="{count}"' if anchor else ""
+    said = f'<figcaption class="quiet">{safe(plot.sentence, 600)}</figcaption>'
+    return f"<figure{more}>{plot.svg(styled=False)}{said}</figure>"
 
 
 def table(
@@ -158,6 +179,7 @@ def filter_box(anchor: str) -> str:
     )
 
 
-def fold(heading: str, text: str) -> str:
-    """HTML that is shown when asked for."""
-    return f"<details><summary>{safe(heading, 200)}</summary>{text}</details>"
+def fold(heading: str, text: str, row: str = "") -> str:
+    """HTML that is shown when asked for; row: a table's anchor and the place of the row that it is about."""
+    more = f' data-row="{row}"' if row else ""
+    return f"<details{more}><summary>{safe(heading, 200)}</summary>{text}</details>"

@@ -27,6 +27,7 @@ class Axis:
     high: float
     names: tuple[str, ...] = ()
     signed: bool = False  # are numbers written with their signs
+    whole: bool = False  # are there whole numbers only
 
     @classmethod
     def over(cls, label: str, values: Sequence[float], *, signed: bool = False, zero: bool = False) -> Axis:
@@ -46,6 +47,7 @@ class Axis:
         span = self.high - self.low
         step = 10.0 ** math.floor(math.log10(span / about))
         step *= next(factor for factor in (1, 2, 5, 10) if span / (step * factor) <= about)
+        step = max(step, 1.0) if self.whole else step
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 

@@ -23,7 +23,7 @@ STYLE = (
 )
 _SENTENCE = 4_000  # letters of what is told to those who do not see
 _MANY = 250  # marks, above which they are one shape without titles
-_LETTER = 6.6  # the width of one, about
+_LETTER = 7.2  # the width of one, about
 _TOP, _BOTTOM, _RIGHT, _LEGEND = 12, 44, 16, 18
 
 

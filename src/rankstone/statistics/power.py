@@ -190,10 +190,10 @@ def needed(effect: float, power: float = 0.8, alpha: float = 0.05, alternative: 
 
     if short(2.0) >= 0:
         return Needed(2.0, 2)
-    from scipy.optimize import brentq  # slow to import
-
     high = 4.0
     while short(high) < 0:
         high *= 2
-    n = float(brentq(short, max(high / 2, 2.0), high, xtol=1e-10, rtol=1e-14))
-    return Needed(n, math.ceil(n))
+    low = max(high / 2, 2.0)
+    while (n := (low + high) / 2) not in (low, high):
+        low, high = (n, high) if short(n) < 0 else (low, n)
+    return Needed(high, math.ceil(high))
