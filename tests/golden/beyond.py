@@ -1,0 +1,21 @@
+"""rankstone's answers to the cases of `beyond.json`, through its public functions.
+
+`compute` reads a case's tool, command, metric, params and input. Each module beside it answers for some tools: `TOOLS`
+has a function for a tool, or for one metric of it, and `DEVIATIONS` where rankstone answers otherwise, and why.
+"""
+
+TOOLS = {}
+DEVIATIONS = {}
+for module in ():
+    TOOLS.update(module.TOOLS)
+    DEVIATIONS.update(module.DEVIATIONS)
+
+
+def compute(case):
+    """The answer to a case: a dict with every number that the file has for it, and perhaps more."""
+    return answering(case)(case)
+
+
+def answering(case):
+    """The function that answers a case; None where there is none."""
+    return TOOLS.get((case["tool"], case["metric"])) or TOOLS.get(case["tool"])
