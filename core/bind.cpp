@@ -384,6 +384,61 @@ nb::object bind_lists(nb::handle truth_offsets, nb::handle truth_items, nb::hand
     }
 }
 
+int64_t read_depth(nb::handle depth) {
+    return depth.is_none() ? std::numeric_limits<int64_t>::max() : nb::cast<int64_t>(depth);
+}
+
+nb::object bind_first_columns(nb::handle known, nb::handle query, nb::handle item, nb::handle score, nb::handle how,
+                              nb::handle depth) {
+    const Options options = read_options(how);
+    const int64_t rows = read_depth(depth);
+    Inputs inputs;
+    Rows run;
+    const Column named = inputs.ids(known, "truth queries");
+    run.queries = inputs.ids(query, "run queries");
+    check_same_kind(named, run.queries);
+    run.items = inputs.ids(item, "run items");
+    run.values = inputs.numbers(score, "run scores");
+    if (run.values) check_lengths(run.items, *run.values);
+    check_lengths(run.queries, run.items);
+    ShownResult result;
+    try {
+        open(options.threads, [&](Team& team) { first_columns(named, run, options, rows, team, result); });
+    } catch (const Problem& problem) {
+        const auto at = static_cast<size_t>(problem.query), judged = result.queries.size();
+        fail(problem,
+             {"query", at < judged ? value_of(named, result.queries[at])
+                                   : value_of(run.queries, result.extra[at - judged])},
+             {"item", value_of(run.items, problem.row)}, problem.row, run.values);
+    }
+    First& first = result.first;
+    return nb::make_tuple(to_numpy(first.offsets, first.queries + 1), to_numpy(first.rows, first.count), first.dropped);
+}
+
+nb::object bind_first_lists(nb::handle offsets, nb::handle items, nb::handle scores, nb::handle run_rows,
+                            nb::handle how, nb::handle depth, nb::handle names) {
+    const Options options = read_options(how);
+    const int64_t rows = read_depth(depth);
+    Inputs inputs;
+    Lists run;
+    run.offsets = read_indices(inputs, offsets, "run offsets");
+    run.items = inputs.ids(items, "run items");
+    run.values = inputs.numbers(scores, "run scores");
+    if (run.values) check_lengths(run.items, *run.values);
+    std::optional<std::vector<int64_t>> pairs;
+    if (!run_rows.is_none()) pairs = read_indices(inputs, run_rows, "run_rows");
+    try {
+        First first =
+            open(options.threads, [&](Team& team) { return first_lists(run, pairs, options, rows, team); });
+        return nb::make_tuple(to_numpy(first.offsets, first.queries + 1), to_numpy(first.rows, first.count),
+                              first.dropped);
+    } catch (const Problem& problem) {
+        const nb::object query = nb::int_(problem.query);
+        fail(problem, names.is_none() ? Named{"row", query} : Named{"query", names(query)},
+             {"item", value_of(run.items, problem.row)}, problem.row, run.values);
+    }
+}
+
 nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, nb::handle how) {
     const Options options = read_options(how);
     Inputs inputs;
@@ -668,6 +723,10 @@ NB_MODULE(_core, m) {
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),
           "run_offsets"_a.none(), "run_items"_a.none(), "run_scores"_a.none(), "run_rows"_a.none(), "how"_a,
           "names"_a.none() = nb::none());
+    m.def("first_columns", &bind_first_columns, "known"_a.none(), "query"_a.none(), "item"_a.none(), "score"_a.none(),
+          "how"_a, "depth"_a.none());
+    m.def("first_lists", &bind_first_lists, "offsets"_a.none(), "items"_a.none(), "scores"_a.none(),
+          "run_rows"_a.none(), "how"_a, "depth"_a.none(), "names"_a.none() = nb::none());
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
     m.def("parse_trec", &bind_trec, "text"_a, "fields"_a, nb::kw_only(), "more"_a = false, "comments"_a = true,
           "blanks"_a = true, "utf8"_a = true, "threads"_a = 0);

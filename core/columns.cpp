@@ -204,4 +204,19 @@ void align_columns(const Rows& truth, const Rows& run, const Options& options, T
     result.output = align_segments(judged, returned, options, team);
 }
 
+void first_columns(const Column& known, const Rows& run, const Options& options, int64_t depth, Team& team,
+                   ShownResult& result) {
+    Side named{}, returned{run.items, run.values, {}, {}};
+    const bool wide = known.length + run.queries.length >= std::numeric_limits<uint32_t>::max();
+    with_kind(known, run.queries, [&]<class Keys>(Keys) {
+        Numbering<Keys> numbering(known, run.queries);
+        group(known, false, wide, numbering, team, named);
+        group(run.queries, true, wide, numbering, team, returned);
+        result.queries = std::move(numbering.queries);
+        result.extra = std::move(numbering.extra);
+    });
+    returned.ranges.resize(result.queries.size() + (options.extra_queries ? result.extra.size() : 0));
+    result.first = first_segments(returned, options, depth, team);
+}
+
 }  // namespace rankstone

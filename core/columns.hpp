@@ -19,4 +19,13 @@ struct Rows {
 // Fills `queries` before anything that may throw a Problem, which names a query by its number in there.
 void align_columns(const Rows& truth, const Rows& run, const Options& options, Team& team, ColumnResult& result);
 
+// What each list shows, of the queries that are `known` and, with `extra_queries`, of the others.
+struct ShownResult {
+    std::vector<int64_t> queries, extra;  // as above, where the known ones are those of the truth
+    First first;
+};
+
+void first_columns(const Column& known, const Rows& run, const Options& options, int64_t depth, Team& team,
+                   ShownResult& result);
+
 }  // namespace rankstone

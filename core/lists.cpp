@@ -18,31 +18,37 @@ std::vector<Range> ranges_of(const Lists& lists, const char* side) {
     return ranges;
 }
 
+// The lists of the queries, which are in the rows that `run_rows` has: -1 for one that is nowhere.
+std::vector<Range> paired(const Lists& run, const std::optional<std::vector<int64_t>>& run_rows) {
+    std::vector<Range> ranges = ranges_of(run, "run");
+    if (!run_rows) return ranges;
+    std::vector<Range> found(run_rows->size());
+    for (size_t i = 0; i < found.size(); ++i) {
+        const int64_t row = (*run_rows)[i];
+        if (row < -1 || row >= std::ssize(ranges))
+            throw ColumnValueError("run_rows: row " + std::to_string(i) + ": the run has no row " +
+                                   std::to_string(row));
+        if (row >= 0) found[i] = ranges[static_cast<size_t>(row)];
+    }
+    return found;
+}
+
 }  // namespace
 
 Output align_lists(const Lists& truth, const Lists& run, const std::optional<std::vector<int64_t>>& run_rows,
                    const Options& options, Team& team) {
     Side judged{truth.items, truth.values, ranges_of(truth, "truth"), {}};
-    Side returned{run.items, run.values, ranges_of(run, "run"), {}};
+    Side returned{run.items, run.values, paired(run, run_rows), {}};
     const size_t queries = judged.ranges.size();
-    const auto mismatch = [&](size_t count, const char* what) {
-        throw ColumnValueError("the truth has " + std::to_string(queries) + " rows but " + what +
-                               std::to_string(count));
-    };
-    if (!run_rows && returned.ranges.size() != queries) mismatch(returned.ranges.size(), "the run has ");
-    if (run_rows) {
-        if (run_rows->size() != queries) mismatch(run_rows->size(), "run_rows has ");
-        std::vector<Range> paired(queries);
-        for (size_t i = 0; i < queries; ++i) {
-            const int64_t row = (*run_rows)[i];
-            if (row < -1 || row >= std::ssize(returned.ranges))
-                throw ColumnValueError("run_rows: row " + std::to_string(i) + ": the run has no row " +
-                                       std::to_string(row));
-            if (row >= 0) paired[i] = returned.ranges[static_cast<size_t>(row)];
-        }
-        returned.ranges = std::move(paired);
-    }
+    if (returned.ranges.size() != queries)
+        throw ColumnValueError("the truth has " + std::to_string(queries) + " rows but " +
+                               (run_rows ? "run_rows" : "the run") + " has " + std::to_string(returned.ranges.size()));
     return align_segments(judged, returned, options, team);
+}
+
+First first_lists(const Lists& run, const std::optional<std::vector<int64_t>>& run_rows, const Options& options,
+                  int64_t depth, Team& team) {
+    return first_segments({run.items, run.values, paired(run, run_rows), {}}, options, depth, team);
 }
 
 }  // namespace rankstone

@@ -15,4 +15,8 @@ struct Lists {
 Output align_lists(const Lists& truth, const Lists& run, const std::optional<std::vector<int64_t>>& run_rows,
                    const Options& options, Team& team);
 
+// What each list of the run shows.
+First first_lists(const Lists& run, const std::optional<std::vector<int64_t>>& run_rows, const Options& options,
+                  int64_t depth, Team& team);
+
 }  // namespace rankstone

@@ -1,6 +1,7 @@
 #include "segments.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace rankstone {
@@ -32,25 +33,71 @@ public:
 
     void align(Chunk& chunk) {
         for (int64_t query = chunk.first; query < chunk.last; ++query) {
-            query_ = query;
-            in_truth_ = truth_.ranges[static_cast<size_t>(query)];
-            in_run_ = run_.ranges[static_cast<size_t>(query)];
-            judged_ = in_truth_.size();
-            dropped_ = 0;
-            placements_.clear();
-            read_truth();
-            if (in_run_.present()) {
-                read_scores();
-                find_placements();
-                rank();
-            }
+            read(query);
+            if (in_run_.present()) rank();
             chunk.dropped += dropped_;
             output_.write(chunk, query, in_run_.present(), in_run_.size() - dropped_, kept_grades_, placements_);
             team_.check();
         }
     }
 
+    // The rows of a query's list that come first, no more than `depth`: how many there are. Returns the rows left out.
+    int64_t first(int64_t query, int64_t depth, int64_t* out, int64_t& count) {
+        marking_ = true;
+        read(query);
+        count = 0;
+        if (!in_run_.present()) return 0;
+        const bool dropping = options_.duplicates != Duplicates::once;  // else a repeated item keeps its places
+        order_.clear();
+        for (int64_t row = 0; row < in_run_.size(); ++row)
+            if (!dropping || !repeated_[static_cast<size_t>(row)]) order_.push_back(row);
+        count = std::min(depth, static_cast<int64_t>(order_.size()));
+        if (scores_) sort_first(count);
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t row = order_[static_cast<size_t>(i)];
+            out[i] = repeated_[static_cast<size_t>(row)] ? -1 : run_.rows[in_run_.first + row];
+        }
+        return dropped_;
+    }
+
 private:
+    // Brings one query's truth and list together, but for the ranks.
+    void read(int64_t query) {
+        query_ = query;
+        in_truth_ = truth_.ranges[static_cast<size_t>(query)];
+        in_run_ = run_.ranges[static_cast<size_t>(query)];
+        judged_ = in_truth_.size();
+        dropped_ = 0;
+        placements_.clear();
+        if (marking_) repeated_.assign(static_cast<size_t>(std::max<int64_t>(in_run_.size(), 0)), 0);
+        read_truth();
+        if (!in_run_.present()) return;
+        read_scores();
+        find_placements();
+    }
+
+    // Puts the best `count` of the rows in `order_` at its front.
+    void sort_first(int64_t count) {
+        const auto before = [&](int64_t a, int64_t b) {
+            if (scores_[a] != scores_[b]) return scores_[a] > scores_[b];
+            switch (options_.order) {
+                case Order::input:
+                    return a < b;
+                case Order::reverse_input:
+                    return a > b;
+                case Order::item_asc:
+                case Order::item_desc:
+                    break;
+            }
+            const int compared = Keys::compare(run_value(a), run_value(b));
+            return compared ? (compared < 0) == (options_.order == Order::item_asc) : a < b;
+        };
+        if (std::is_sorted(order_.begin(), order_.end(), before)) return;
+        const auto end = order_.begin() + count;
+        if (end != order_.end()) std::nth_element(order_.begin(), end, order_.end(), before);
+        std::sort(order_.begin(), end, before);
+    }
+
     [[noreturn]] void fail(Problem::Kind kind, bool in_run, int64_t position) const {
         throw Problem{kind, in_run, query_, (in_run ? run_ : truth_).rows[position]};
     }
@@ -114,6 +161,7 @@ private:
     void find_placements() {
         const Table::View table = table_.view();
         const bool counting = options_.duplicates == Duplicates::count;
+        if (counting && judged_ == 0) return;
         Key keys[block];
         for (int64_t start = 0; start < in_run_.size(); start += block) {
             const int64_t count = std::min(block, in_run_.size() - start);
@@ -173,6 +221,7 @@ private:
             case Duplicates::count:
                 return;
             case Duplicates::first:
+                mark(row);
                 drop(row);
                 return;
             case Duplicates::once:
@@ -183,9 +232,11 @@ private:
         const bool judged = number < judged_;
         const int64_t kept = judged ? first_row_[static_cast<size_t>(number)] : number - judged_;
         if (!scores_ || scores_[row] <= scores_[kept]) {
+            mark(row);
             if (dropping) drop(row);
             return;
         }
+        mark(kept);
         if (judged) {
             first_row_[static_cast<size_t>(number)] = row;
             const int64_t placement = placement_at_[static_cast<size_t>(number)];
@@ -196,6 +247,11 @@ private:
             table_.view().renumber(slot, judged_ + row);
         }
         if (dropping) drop(kept);
+    }
+
+    // Notes that a row shows its item again, where somebody wants to know.
+    void mark(int64_t row) {
+        if (marking_) repeated_[static_cast<size_t>(row)] = 1;
     }
 
     // A score that is NaN is neither above nor tied with anything, so the row is gone.
@@ -234,6 +290,11 @@ private:
     std::vector<Placement> placements_;
     Table table_;
     Ranker ranker_;
+
+    // For what is shown: the rows in their order, and which of them show an item again.
+    bool marking_ = false;
+    std::vector<int64_t> order_;
+    std::vector<char> repeated_;
 };
 
 }  // namespace
@@ -297,6 +358,50 @@ Output align_segments(const Side& truth, const Side& run, const Options& options
         });
     });
     return output;
+}
+
+First first_segments(const Side& run, const Options& options, int64_t depth, Team& team) {
+    const int64_t queries = std::ssize(run.ranges);
+    const Side nothing{run.items, {}, std::vector<Range>(run.ranges.size(), {0, 0}), {}};
+    First first;
+    first.queries = queries;
+    first.offsets.resize(queries + 1);
+    Array<int64_t> starts(queries + 1);
+    std::vector<int64_t> pieces{0};  // queries, cut where there is work for one thread
+    int64_t room = 0, work = 0;
+    for (int64_t query = 0; query < queries; ++query) {
+        starts[query] = room;
+        const int64_t size = run.ranges[static_cast<size_t>(query)].size();
+        room += std::min(size, depth);
+        work += 16 + size;
+        if (work >= Team::few_rows) pieces.push_back(query + 1), work = 0;
+    }
+    starts[queries] = room;
+    if (pieces.back() != queries) pieces.push_back(queries);
+    first.rows.resize(room);
+    std::vector<int64_t> dropped(pieces.size());
+    with_kind(run.items, run.items, [&]<class Keys>(Keys) {
+        team.each(std::ssize(pieces) - 1, run.items.length, [&](int64_t piece) {
+            Output unused;
+            Worker<Keys> worker(nothing, run, options, team, unused);
+            const auto at = static_cast<size_t>(piece);
+            for (int64_t query = pieces[at]; query < pieces[at + 1]; ++query) {
+                dropped[at] += worker.first(query, depth, first.rows.data() + starts[query], first.offsets[query + 1]);
+                team.check();
+            }
+        });
+    });
+    for (int64_t each : dropped) first.dropped += each;
+    first.offsets[0] = 0;
+    for (int64_t query = 0; query < queries; ++query) {  // fewer rows than there was room for leave gaps
+        const int64_t to = first.offsets[query], count = first.offsets[query + 1];
+        if (to != starts[query] && count)
+            std::memmove(first.rows.data() + to, first.rows.data() + starts[query],
+                         static_cast<size_t>(count) * sizeof(int64_t));
+        first.offsets[query + 1] += to;
+    }
+    first.count = first.offsets[queries];
+    return first;
 }
 
 }  // namespace rankstone

@@ -47,6 +47,14 @@ struct Side {
 
 Output align_segments(const Side& truth, const Side& run, const Options& options, Team& team);
 
+// What each list shows: its first rows, best first. -1 holds the place of an item that was there before and counts once.
+struct First {
+    int64_t queries = 0, count = 0, dropped = 0;
+    Array<int64_t> offsets, rows;  // rows of the run's columns; query q's are [offsets[q], offsets[q + 1])
+};
+
+First first_segments(const Side& run, const Options& options, int64_t depth, Team& team);
+
 // Reads numbers as doubles, from positions first, first + 1, ... An integer that has no exact double becomes NaN.
 void gather_numbers(const Column& column, const Permutation& rows, int64_t first, int64_t count, double* out);
 

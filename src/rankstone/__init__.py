@@ -4,6 +4,7 @@ import typing as _typing
 
 from rankstone import errors
 from rankstone.align.ranking import Ranking, Ratio
+from rankstone.align.shown import Shown
 from rankstone.conventions.choices import CHOICES as _CHOICES
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.metrics.cascade import err, rbp
@@ -33,6 +34,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
     from rankstone.answers.write import read_result
+    from rankstone.inputs.catalogue import catalogue
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
@@ -53,6 +55,7 @@ _LATER = {
     "Online": "measure.online",
     "Result": "answers.result",
     "Stream": "measure.stream",
+    "catalogue": "inputs.catalogue",
     "check": "answers.check",
     "columns": "inputs.columns",
     "compare": "answers.compare",

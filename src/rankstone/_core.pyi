@@ -61,6 +61,29 @@ def align_lists(
 ) -> Alignment:
     """`names` says what a query is called in an error; else that names its row."""
 
+First: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
+"""Where each query's rows start in the next; rows of the run, each list's best first; rows that the duplicates rule took
+out. -1 holds the place of an item that was there before, where it counts once and keeps its places."""
+
+def first_columns(
+    known: Column,
+    query: Column,
+    item: Column,
+    score: Column | None,
+    how: Align,
+    depth: int | None,
+) -> First:
+    """What the lists of the queries that are known (or, with `extra_queries`, of all) show down to a depth."""
+
+def first_lists(
+    offsets: Column,
+    items: Column,
+    scores: Column | None,
+    run_rows: Column | None,
+    how: Align,
+    depth: int | None,
+    names: Callable[[int], Any] | None = None,
+) -> First: ...
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],

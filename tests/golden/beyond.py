@@ -6,7 +6,9 @@ has a function for a tool, or for one metric of it, and `DEVIATIONS` where ranks
 
 TOOLS = {}
 DEVIATIONS = {}
-for module in ():
+from . import shown
+
+for module in (shown,):
     TOOLS.update(module.TOOLS)
     DEVIATIONS.update(module.DEVIATIONS)
 

@@ -473,8 +473,11 @@ class Result(Means):
             kept = any(one.plan.zeros for one in self._outcomes.values() if one.plan.align == plan.align)
             if found is None or (plan.zeros and not kept):
                 raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
+            form = found.form(plan.metric.declaration.reads)
+            if form is None:
+                raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
             with found.naming(plan.label):
-                outcomes[plan.label] = outcome_of(plan, measure(plan, found.ranked), self._weights)
+                outcomes[plan.label] = outcome_of(plan, measure(plan, form), self._weights)
         aligned = {one.plan.align: self._aligned[one.plan.align] for one in outcomes.values()}
         made = Result(outcomes, aligned, self.convention, self.choices, self._weights)
         made.name = self.name
@@ -528,27 +531,29 @@ class Result(Means):
     def _tied(self) -> dict[str, tuple[float, float, Bools]]:
         out = {}
         for label, outcome in self._outcomes.items():
-            ranked = self._aligned[outcome.plan.align].ranked
-            found = range_of(outcome.plan, ranked, self._weights)
+            form = self._form(outcome.plan)
+            found = range_of(outcome.plan, form, self._weights)
             if found is None:
-                out[label] = (outcome.mean, outcome.mean, np.zeros(len(ranked), dtype=bool))
+                out[label] = (outcome.mean, outcome.mean, np.zeros(len(form), dtype=bool))
                 continue
             ends = (mean_from(outcome.plan, sums.rounded(), outcome.ratio.finish) for sums in found.ends)
             out[label] = (*span([outcome.mean, *ends]), found.moved)
         return out
 
+    def _form(self, plan: Plan) -> Any:
+        """What a metric reads of the lists."""
+        return self._aligned[plan.align].form(plan.metric.declaration.reads)
+
     def _measured(self, outcome: Outcome) -> Measured:
-        ranked = view_for(outcome.plan, self._aligned[outcome.plan.align].ranked)
-        return Measured(ranked, outcome.ratio, outcome.values, outcome.counted)
+        view = view_for(outcome.plan, self._form(outcome.plan))
+        return Measured(view, outcome.ratio, outcome.values, outcome.counted)
 
     def _mean_of(self, label: str, inside: Bools) -> float:
         outcome = self._outcomes[label]
         if not outcome.plan.is_pooled:
             return self.shares(label).only(inside).mean()
-        ranked = self._aligned[outcome.plan.align].ranked.only(inside)
-        counted = None if outcome.counted is None else outcome.counted[inside]
-        found = Measured(view_for(outcome.plan, ranked), outcome.ratio.only(inside), outcome.values[inside], counted)
-        return mean_from(outcome.plan, sums_of(outcome.plan, found, None), outcome.ratio.finish)
+        found = measure(outcome.plan, self._form(outcome.plan).only(inside))
+        return mean_from(outcome.plan, sums_of(outcome.plan, found, None).rounded(), outcome.ratio.finish)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""

@@ -43,7 +43,15 @@ def takes(metric: Metric, given: str) -> bool:
 
 def idle(name: str, declaration: Declaration) -> bool:
     """Is it a choice that cannot move a metric of this kind."""
+    if declaration.reads == "shown":
+        return name in _OF_RELEVANCE
     return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
+
+
+# Choices about relevance, which do not reach a metric of what was shown.
+_OF_RELEVANCE = frozenset(
+    ("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty", "truth_duplicates")
+)
 
 
 def check_choices(choices: ByName) -> dict[str, Value]:
@@ -113,6 +121,8 @@ def decide(
     own way stands before a convention's general word.
     """
     own = [*([] if k is None else [f"{declaration.name}@k_{name}"]), f"{declaration.name}_{name}"]
+    if declaration.reads == "shown" and idle(name, declaration):
+        return CHOICES[name].default
     if name in given:
         return given[name]
     for word in own:

@@ -36,7 +36,15 @@ class Plan:
     @property
     def is_pooled(self) -> bool:
         """Is the mean made of the rows of all queries at once, and not of what each query adds."""
-        return self.choices["averaging"] == "one_list" and not self.metric.declaration.additive
+        return self.of_all_lists or (
+            self.choices["averaging"] == "one_list" and not self.metric.declaration.additive
+        )
+
+    @property
+    def of_all_lists(self) -> bool:
+        """Does what a list adds depend on all others, as how often its items are shown does."""
+        declaration = self.metric.declaration
+        return declaration.reads == "shown" and bool(declaration.all_queries(self.arguments))
 
     @property
     def alignment(self) -> Align:
@@ -123,6 +131,13 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             raise ValueError(
                 f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
             )
+    if declaration.reads == "shown" and ties not in COUNTED:
+        raise ValueError(
+            f"{metric} reads items that nobody judged, which ties={ties!r} cannot order; choose one of "
+            f"{', '.join(COUNTED)}"
+        )
+    if declaration.reads == "shown" and choices["averaging"] == "one_list":
+        raise ValueError(f"{metric}: averaging='one_list' is for rows with a score and a grade; choose micro")
     if choices["averaging"] == "parts" and declaration.whole is None:
         raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])

@@ -74,6 +74,13 @@ _TORCHMETRICS: dict[str, Any] = {
     "fallout_undefined": 0,
     "no_queries": 0,
 }
+
+
+def _by_metric(metrics: tuple[str, ...], **choices: Any) -> dict[str, Any]:
+    """The same choices for some metrics."""
+    return {f"{metric}_{name}": value for metric in metrics for name, value in choices.items()}
+
+
 _UNSTABLE = "equal scores: whatever an unstable sort makes of them"
 
 PRESETS: Mapping[str, Preset] = {
@@ -334,6 +341,19 @@ PRESETS: Mapping[str, Preset] = {
             "negative": "signed",
             "f1_averaging": "parts",
             "f1_undefined": "nan",
+            **_by_metric(("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"),
+            "coverage_items": "history",
+            "coverage_outside": "skip",
+            "gini_items": "shown",
+            "gini_divisor": "n-1",
+            "gini_undefined": 0,
+            "popularity_popularity": "interactions",
+            "popularity_cold": "skip",
+            "novelty_cold": "skip",
+            "ild_divisor": "shown",
+            "ild_undefined": 0,
+            "personalisation_lengths": "k",
+            "serendipity_form": "relevant",
         },
         "notes": (
             "no_feedback_users=True: no_relevant=0, extra='zero'",
@@ -377,6 +397,13 @@ PRESETS: Mapping[str, Preset] = {
             "no_relevant": "skip",
             "gain": "binary",
             "ideal": "ones",
+            "coverage_unit": "count",
+            "coverage_outside": "count",
+            "popularity_popularity": "interactions",
+            "ild_distance": "hamming",
+            "ild_missing_features": "skip",
+            "ild_undefined": 0,
+            "filled_empty_list": "skip",
         },
         "notes": (
             "NDCG(divide_by_achievable=True): ideal='judged'",
@@ -400,6 +427,17 @@ PRESETS: Mapping[str, Preset] = {
             "gain": "binary",
             "below_threshold": "no_gain",
             "no_queries": 0,
+            "coverage_items": "history",
+            "coverage_outside": "count",
+            "novelty_popularity": "interactions",
+            "novelty_popularity_total": "interactions",
+            "novelty_cold": "zero",
+            "novelty_averaging": "micro",
+            "ild_no_queries": "nan",
+            "ild_missing_features": "zero",
+            "serendipity_form": "history",
+            "serendipity_missing_features": "zero",
+            "serendipity_no_queries": "nan",
         },
         "notes": (
             "map: ap_divisor='relevant'",
@@ -425,6 +463,13 @@ PRESETS: Mapping[str, Preset] = {
             "auc_tied_pairs": "order",
             "auc_no_negatives": "right",
             "auc_undefined": 0,
+            "coverage_items": "history",
+            "coverage_outside": "skip",
+            "novelty_scale": "log_users",
+            "novelty_divisor": "k",
+            "unseen_divisor": "k",
+            "categories_divisor": "k",
+            "overlap_divisor": "k",
         },
         "notes": ("with pandas and polars frames: ties='item_desc', no_relevant='skip'",),
     },
@@ -449,6 +494,9 @@ PRESETS: Mapping[str, Preset] = {
             "ap_no_relevant": "error",
             "ap_both_empty": "nan",
             "nan_in_mean": "zero",
+            "gini_outside": "count",
+            "popularity_scale": "percentile",
+            "popularity_undefined": 0,
         },
         "notes": (
             "NDCG(gain='rating'): gain='linear'; a discount of log2(rank+1) is LogRankDiscount(offset=1)",
@@ -504,6 +552,14 @@ PRESETS: Mapping[str, Preset] = {
             "gain": "binary",
             "ap_divisor": "min(relevant,k)",
             "digits": 4,
+            "coverage_padding": 1,
+            "coverage_outside": "count",
+            "gini_padding": 1,
+            "gini_outside": "count",
+            "popularity_popularity": "interactions",
+            "tail_tail_rule": "items",
+            "tail_tail_at": 0.1,
+            "tail_tail_ties": "item",
         },
         "notes": ("metric_decimal_place: digits",),
     },
@@ -521,7 +577,31 @@ PRESETS: Mapping[str, Preset] = {
             "precision_no_relevant": 0,
             "recall_query_digits": 4,
             "recall_undefined": "error",
+            "coverage_unit": "percent",
+            "coverage_outside": "count",
+            "coverage_digits": 2,
+            "ild_undefined": "error",
+            "ild_empty_list": "error",
+            "novelty_popularity": "given",
+            "novelty_divisor": "k",
         },
+    },
+    "elliot": {
+        "summary": "Elliot: 1 - Gini over n - 1 items, the tail beyond 80 % of the interactions",
+        "library": "elliot 0.3.1 at fc27efed",
+        "choices": {
+            **_LISTS,
+            "empty_list": "skip",
+            "gini_divisor": "n-1",
+            "gini_sign": "equality",
+            "gini_outside": "join",
+            "entropy_averaging": "macro",
+        },
+    },
+    "jurity": {
+        "summary": "jurity: diversity within and between lists",
+        "library": "jurity 2.1.0",
+        "choices": {**_LISTS},
     },
     # -- documents: where one disagrees with its own code, both are here -------------------------------------
     "hivemall": {

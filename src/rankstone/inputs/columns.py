@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain_ids
-from rankstone.inputs.source import Align, Aligned, ranked_from
+from rankstone.inputs.arrow import Column, Places, as_column, distinct, numbers, plain_ids, take
+from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
 if TYPE_CHECKING:
     from rankstone import typing
@@ -113,5 +113,22 @@ class ColumnPair:
             ranked_from(found), queries, extra_queries, len(extra), found.dropped, remarks=self.remarks, graded=graded
         )
 
+    def first(self, how: Align, depth: int | None) -> First:
+        run = self.run
+        offsets, rows, _ = _core.first_columns(self.truth.query, run.query, run.item, run.score, how, depth)
+        return first_rows(offsets, rows, run.item, run.score)
+
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]]:
         return distinct(self.truth.item), distinct(self.run.item)
+
+
+def first_rows(offsets: Places, rows: Places, item: Column, score: Column | None) -> First:
+    """What the core found to be shown, with the items of the rows."""
+    rank = None
+    if len(rows) and rows.min() < 0:  # a place that an item holds a second time
+        keep = rows >= 0
+        rank = (np.arange(1, len(rows) + 1) - np.repeat(offsets[:-1], np.diff(offsets)))[keep]
+        offsets, rows = np.concatenate(([0], np.cumsum(keep)))[offsets], rows[keep]
+    if len(rows) == len(item) and (len(rows) == 0 or (rows[0] == 0 and (np.diff(rows) == 1).all())):
+        return First(offsets, rank, item, score)  # all rows, as they are
+    return First(offsets, rank, take(item, rows), take(score, rows))

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.errors import DataError, DataTypeError
-from rankstone.inputs.source import Align, Aligned, ranked_from
+from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
 if TYPE_CHECKING:
     from rankstone.typing import Id, Items
@@ -42,6 +42,19 @@ class Dicts:
         return Aligned(
             ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks, graded=graded
         )
+
+    def first(self, how: Align, depth: int | None) -> First:
+        from rankstone.inputs.columns import first_rows  # a quick start: dicts need no columns but here
+        from rankstone.inputs.tables import as_lists
+
+        run = as_lists(self.run, "run")
+        at = {query: row for row, query in enumerate(self.run)}
+        queries = [*self.truth, *(query for query in self.run if how.extra_queries and query not in self.truth)]
+        rows = np.array([at.get(query, -1) for query in queries], dtype=np.int64)
+        offsets, found, _ = _core.first_lists(
+            run.offsets, run.items, run.values, rows, how, depth, queries.__getitem__
+        )  # fmt: skip
+        return first_rows(offsets, found, run.items, run.values)
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         shared = [query for query in self.truth if query in self.run]

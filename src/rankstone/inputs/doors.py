@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankstone.inputs.arrow import as_array, is_table
+from rankstone.inputs.catalogue import catalogue as make_catalogue
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
+from rankstone.inputs.known import Beside
 from rankstone.inputs.lists import ListPair, Lists
 from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
-from rankstone.inputs.source import Source
+from rankstone.inputs.source import Alone, Source
 from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, in_order, predictions
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ _KINDS = (Mapping, Columns, Lists)
 
 
 def find_door(
-    truth: Truth,
+    truth: Truth | None,
     run: Run | None,
     *,
     mask: Array | None,
@@ -35,6 +39,8 @@ def find_door(
     exclude: Truth | None,
 ) -> Source:
     """Find the door that fits."""
+    if truth is None:
+        return _alone(run, mask, lengths, columns, exclude)
     if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):
         return _dense(truth, run, mask, lengths, exclude)
     if mask is not None or lengths is not None:
@@ -70,6 +76,37 @@ def find_door(
         returned, note = without(returned, seen)
         pair, remarks = (pair[0], returned), (note,)
     return _paired(*pair, files=files, remarks=remarks)
+
+
+def _alone(run: Any, mask: Array | None, lengths: Numbers | None, columns: Roles | None, exclude: Any) -> Source:
+    """A run without a truth."""
+    if is_matrix(run):
+        return Alone(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
+    side, remarks = opened(run, "run", columns), ()
+    if exclude is not None:
+        seen: Any = _seen(exclude, columns)
+        if any(map(is_path, (run, exclude))) and not isinstance(side, Mapping):
+            seen, side = same_ids(seen, side)
+        side, note = without(side, seen)
+        remarks = (note,)
+    if isinstance(side, Mapping):
+        return Alone(Dicts({}, side, remarks=remarks))
+    if isinstance(side, Columns):
+        return Alone(ColumnPair(Columns(side.query[:0], side.item[:0]), side, remarks=remarks))
+    if isinstance(side, Lists):
+        starts = np.zeros(1 if side.query is not None else len(side) + 1, dtype=np.int64)
+        none = Lists(starts, side.items[:0], None, None if side.query is None else side.query[:0])
+        return Alone(ListPair(none, side, remarks=remarks))
+    raise TypeError(f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)")
+
+
+def open_beside(catalogue: Any, history: Any, reference: Any, columns: Roles | None) -> Beside:
+    """What is known beside a truth and a run."""
+    return Beside(
+        None if catalogue is None else make_catalogue(catalogue),
+        None if history is None else as_columns(opened(history, "truth", None), "truth"),
+        None if reference is None else _alone(reference, None, None, None, None),
+    )
 
 
 def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, exclude: Any) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from rankstone.inputs.arrow import (
     plain_ids,
     take,
 )
-from rankstone.inputs.columns import BadLine
-from rankstone.inputs.source import Align, Aligned, ranked_from
+from rankstone.inputs.columns import BadLine, first_rows
+from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
 if TYPE_CHECKING:
     import pyarrow
@@ -152,27 +153,44 @@ class ListPair:
 
     def align(self, how: Align) -> Aligned:
         truth, run = self.truth, self.run
-        offsets, run_rows = truth.offsets, self.run_rows
-        if how.extra_queries and len(self.extra_rows):  # as queries with an empty truth
-            offsets = np.append(offsets, np.full(len(self.extra_rows), offsets[-1]))
-            run_rows = np.append(run_rows, self.extra_rows)
-        ids = truth.query if truth.query is not None else run.query
-
-        def queries() -> Sequence[Any]:
-            if ids is None:
-                return range(len(truth))
-            return [*plain_ids(ids), *(extra() if how.extra_queries else ())]
-
-        def extra() -> Sequence[Any]:
-            return plain_ids(run.query, self.extra_rows) if len(self.extra_rows) else ()
-
+        offsets, run_rows = truth.offsets, self._rows(how)
+        if run_rows is not None:  # queries that nobody judged have an empty truth
+            offsets = np.append(offsets, np.full(len(run_rows) + 1 - len(offsets), offsets[-1]))
+        ids = self._ids
         found = _core.align_lists(
             offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows, how,
-            None if ids is None else lambda row: queries()[row],
+            None if ids is None else lambda row: self._queries(how)[row],
         )  # fmt: skip
         graded = truth.values is not None
         ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
-        return Aligned(ranked, queries, extra, len(self.extra_rows), found.dropped, remarks=self.remarks, graded=graded)
+        count = len(self.extra_rows)
+        return Aligned(
+            ranked, partial(self._queries, how), self._extra, count, found.dropped, remarks=self.remarks, graded=graded
+        )
+
+    def first(self, how: Align, depth: int | None) -> First:
+        run = self.run
+        names = None if self._ids is None else lambda row: self._queries(how)[row]
+        offsets, rows, _ = _core.first_lists(
+            run.offsets, run.items, run.values, self._rows(how), how, depth, names
+        )  # fmt: skip
+        return first_rows(offsets, rows, run.items, run.values)
+
+    def _rows(self, how: Align) -> Any:
+        """Where in the run the lists of the queries are; None: in the same row."""
+        return np.append(self.run_rows, self.extra_rows) if self.run_rows is not None and how.extra_queries else self.run_rows
+
+    @property
+    def _ids(self) -> Column | None:
+        return self.truth.query if self.truth.query is not None else self.run.query
+
+    def _queries(self, how: Align) -> Sequence[Any]:
+        if self._ids is None:
+            return range(len(self.truth))
+        return [*plain_ids(self._ids), *(self._extra() if how.extra_queries else ())]
+
+    def _extra(self) -> Sequence[Any]:
+        return plain_ids(self.run.query, self.extra_rows) if len(self.extra_rows) else ()  # type: ignore[arg-type]
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         return distinct(self.truth.items), distinct(self.run.items)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rankstone import _core
 from rankstone.inputs.arrow import as_array
 from rankstone.inputs.lists import Lists
-from rankstone.inputs.source import Align, Aligned, left_out, ranked_from
+from rankstone.inputs.columns import first_rows
+from rankstone.inputs.source import Align, Aligned, First, left_out, ranked_from
 
 if TYPE_CHECKING:
     import scipy
@@ -87,6 +88,14 @@ class Dense:
         how = Align(order=how.order, float32=how.float32, zeros=how.zeros, threads=how.threads)
         found = _core.align_dense(self.scores, self.labels, self.mask, how)
         return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0, remarks=self.remarks)
+
+    def first(self, how: Align, depth: int | None) -> First:
+        """The items are the columns' numbers."""
+        there = np.ones(self.scores.shape, dtype=bool) if self.mask is None else self.mask
+        offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+        item, score = np.nonzero(there)[1], self.scores[there]
+        found, rows, _ = _core.first_lists(offsets, item, score, None, how, depth, None)
+        return first_rows(found, rows, item, score)
 
     def ids(self) -> None:
         """An item is a place in its row."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_source(
-    truth: Truth,
+    truth: Truth | None,
     run: Run | None,
     *,
     mask: Array | None = None,

@@ -32,6 +32,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "scores", "prediction", "pred", "y_pred", "y_score", "sim", "similarity", "rating"),
     "rank": ("rank", "ranks"),
     "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
+    "popularity": ("popularity",),
+    "category": ("category", "categories", "genre", "genres"),
+    "group": ("group", "groups", "provider"),
+    "embedding": ("embedding", "embeddings", "vector", "features"),
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {

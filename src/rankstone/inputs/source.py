@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rankstone._core import Alignment
-from rankstone.align.ranked import Ranked
+from rankstone.align.ranked import Ints, Ranked
 from rankstone.errors import QueryError
+
+if TYPE_CHECKING:
+    from rankstone.align.shown import Shown
+    from rankstone.inputs.arrow import Column
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,12 @@ class Aligned:
     extra_known: bool = True  # False: there are at least `extra_count` of them, too many to remember
     remarks: tuple[str, ...] = ()  # on how the data was read
     graded: bool = True  # False: the truth names relevant items, and has no grades
+    judged: bool = True  # False: there is no truth
+    shown: Shown | None = None  # what the lists hold, where a metric asks for it
+
+    def form(self, reads: str) -> Any:
+        """What a metric reads: where the judged items stand, or what the lists hold."""
+        return self.shown if reads == "shown" else self.ranked
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -69,12 +79,21 @@ class Aligned:
 
     def __reduce__(self) -> tuple[Any, ...]:
         named = (partial(_same, list(ids)) for ids in (self.queries, self.extra))
-        told = self.extra_count, self.dropped, self.extra_known, self.remarks, self.graded
+        told = self.extra_count, self.dropped, self.extra_known, self.remarks, self.graded, self.judged, self.shown
         return Aligned, (self.ranked, *named, *told)
 
 
 def _same(ids: list[Any]) -> list[Any]:
     return ids
+
+
+class First(NamedTuple):
+    """What each list shows: the items of its first places."""
+
+    offsets: Ints  # where each query's start, in the order of the alignment's queries
+    rank: Ints | None  # from 1; None: they fill the places from the first on
+    item: Column
+    score: Column | None
 
 
 class Source(Protocol):
@@ -84,8 +103,30 @@ class Source(Protocol):
 
     def align(self, how: Align) -> Aligned: ...
 
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists of the same queries show down to a depth, in any order that the rules give equal scores."""
+
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         """The items of the truth and of the run, as far as they are at hand; None where they are mere places."""
+
+
+class Alone:
+    """A run without a truth: each of its queries has one that judges nothing."""
+
+    repeatable = True
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def align(self, how: Align) -> Aligned:
+        found = self.source.align(replace(how, extra_queries=True))
+        return replace(found, name_extra=tuple, extra_count=0, judged=False)
+
+    def first(self, how: Align, depth: int | None) -> First:
+        return self.source.first(replace(how, extra_queries=True), depth)
+
+    def ids(self) -> None:
+        """There is nothing to match the items with."""
 
 
 def left_out(count: int) -> str:

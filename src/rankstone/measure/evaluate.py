@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    truth: Truth,
+    truth: Truth | None = None,
     run: Run | None = None,
     metrics: Metrics = DEFAULT_METRICS,
     *,
@@ -31,6 +32,9 @@ def evaluate(
     groups: Numbers | None = None,
     query: Column | None = None,
     exclude: Truth | None = None,
+    catalogue: Any = None,
+    history: Truth | None = None,
+    reference: Run | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Result:
@@ -46,6 +50,10 @@ def evaluate(
     that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
     counted.
 
+    catalogue, history, reference: for metrics of what was shown, such as coverage, which need no truth. catalogue: the
+    ids of all items, a table of them, or `rs.catalogue(...)`; history: what each query had before, in any shape of a
+    truth; reference: other lists of the same queries.
+
     metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
     weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
     can be made by name: `threshold=2`, `gain="exp2"`, `ap_divisor="k"`, `ties="expected"`, `missing="skip"`,
@@ -55,13 +63,20 @@ def evaluate(
     >>> result["ap"]
     0.5555555555555555
     """
+    if truth is None and run is None:
+        raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: evaluate(run=run, ...)")
+    if isinstance(catalogue, Integral) and not isinstance(catalogue, bool):
+        choices["catalogue"], catalogue = int(catalogue), None  # how many items there are is a parameter of metrics
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     if "pyspark" in sys.modules:
         from rankstone.inputs.arrow import is_spark
 
         if is_spark(truth) or is_spark(run):
-            given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+            given = {
+                "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
+                "catalogue": catalogue, "history": history, "reference": reference,
+            }  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
             from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
@@ -70,6 +85,11 @@ def evaluate(
             return on_the_cluster(
                 **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
             )
+    beside = None
+    if catalogue is not None or history is not None or reference is not None:
+        from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
+
+        beside = open_beside(catalogue, history, reference, columns)
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 
@@ -77,7 +97,7 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if exclude is None and is_large(run):
+        if exclude is None and truth is not None and beside is None and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
@@ -86,4 +106,4 @@ def evaluate(
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
     )
-    return evaluate_source(source, metrics, convention, weights, threads, choices)
+    return evaluate_source(source, metrics, convention, weights, threads, choices, beside)

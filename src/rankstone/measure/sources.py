@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankstone.align.shown import Shown
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import alignments, make_plans
+from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.errors import QueryError
-from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.inputs.source import Align, Aligned, Alone, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
+    from rankstone.inputs.known import Beside
     from rankstone.typing import Metrics, Weights
 
 
@@ -27,9 +29,13 @@ def evaluate_source(
     weights: Weights | None,
     threads: int,
     choices: ByName,
+    beside: Beside | None = None,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
+    refuse_truthless(plans, source)
     aligned = align_all(source, alignments(plans, threads))
+    if any(plan.metric.declaration.reads == "shown" for plan in plans):
+        show(source, plans, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
@@ -39,10 +45,35 @@ def evaluate_source(
         found = aligned[plan.align]
         refuse(plan, found)
         try:
-            outcomes[plan.label] = outcome_of(plan, measure(plan, found.ranked), weighing)
+            form = found.form(plan.metric.declaration.reads)
+            outcomes[plan.label] = outcome_of(plan, measure(plan, form), weighing)
         except QueryError as error:
             raise found.named(error, plan.label) from None
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+
+
+def refuse_truthless(plans: Iterable[Plan], source: Source) -> None:
+    """Stop at metrics that need a truth where there is none."""
+    for plan in plans:
+        if plan.metric.declaration.reads == "ranking" and isinstance(source, Alone):
+            raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
+
+
+def show(
+    source: Source, plans: Sequence[Plan], aligned: Mapping[Align, Aligned], beside: Beside | None, threads: int
+) -> None:
+    """Add what the lists show to the alignments of metrics that read it."""
+    from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
+
+    known = Known(beside or Beside())
+    for align, found in aligned.items():
+        asking = [plan for plan in plans if plan.align == align and plan.metric.declaration.reads == "shown"]
+        if asking:
+            ks = [plan.arguments.get("k") for plan in asking]
+            depth = None if None in ks else max(ks) + 1  # the one below tells whether the last place was open
+            how = align.keeping(True, threads)
+            first = source.first(how, depth)
+            found.shown = Shown.of(found.ranked, known, first, lambda found=found: found.queries, how)
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.ranking import Ranking, Ratio, V, Values
+from rankstone.align.shown import Shown
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.errors import NoExpectedValue
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 
 # A number that grew too large is looked for in `values_of`, where the query is known.
-_quiet = np.errstate(over="ignore", invalid="ignore")
+_quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def view_for(plan: Plan, aligned: V) -> V:
-    """The ranking as the metric sees it."""
+    """The ranking as the metric sees it; of what was shown, the first k."""
+    if isinstance(aligned, Shown):
+        return aligned.judged_by(plan.relevance).first(plan.arguments.get("k"))
     ranked, ties = _seen(plan, aligned), plan.choices["ties"]
     return ranked if ties in COUNTED else ranked.with_ties(ties)
 
@@ -57,7 +60,13 @@ def apply(plan: Plan, ranking: Ranking) -> Ratio:
 
 def ratio_of(plan: Plan, ranking: Ranking) -> Ratio:
     """What each query of a ranking, as the metric sees it, earned over what it could have earned."""
-    ratio = apply(plan, ranking)
+    if isinstance(ranking, Shown) and (counted := counted_of(plan, ranking)) is not None and not counted.all():
+        some = apply(plan, ranking.only(counted))  # as if there were no other lists
+        parts = (np.zeros(len(counted)), np.zeros(len(counted)))
+        parts[0][counted], parts[1][counted] = some.numerator, some.denominator
+        ratio = some._replace(numerator=parts[0], denominator=parts[1])
+    else:
+        ratio = apply(plan, ranking)
     short = _short(plan, ranking)
     return ratio if short is None else ratio._replace(numerator=ranking.where(short, 0.0, ratio.numerator))
 
@@ -145,7 +154,7 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
 
 def without_pairs(plan: Plan, aligned: Ranked, ratio: Ratio) -> Bools:
     """Queries that have relevant items but none that is not, where a metric asks for both."""
-    if not plan.metric.declaration.two_sided:
+    if not plan.metric.declaration.two_sided or plan.metric.declaration.reads == "shown":
         return np.zeros(len(aligned), dtype=bool)
     found: Bools = (ratio.denominator == 0) & (aligned.judged_by(plan.relevance).relevant > 0)
     return found

@@ -1,6 +1,6 @@
 """The metrics, one file a family. Importing this package declares them all."""
 
-from rankstone.metrics import agreement, cascade, errors, gains, judged, pairs, precision, sets
+from rankstone.metrics import agreement, cascade, errors, gains, judged, pairs, precision, sets, shown, variety
 from rankstone.metrics.registry import Declaration, Metric, declared, metric, parse
 
 __all__ = [
@@ -17,4 +17,6 @@ __all__ = [
     "parse",
     "precision",
     "sets",
+    "shown",
+    "variety",
 ]

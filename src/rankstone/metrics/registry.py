@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kind = Literal["ranking", "count", "ratings", "agreement"]
+Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
@@ -71,6 +72,7 @@ class Declaration:
     use: str  # when to use it
     beware: str
     kind: Kind
+    reads: Form
     choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
     zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
@@ -203,6 +205,7 @@ def metric(
     use: str = "",
     beware: str = "",
     kind: Kind = "ranking",
+    reads: Form = "ranking",
     choices: ByName | None = None,
     expected: bool = False,
     zeros: bool | Callable[[ByName], bool] = True,
@@ -217,7 +220,9 @@ def metric(
     ends_at_k: bool = False,
     earns: Earns | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
-    """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
+    """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
+
+    `reads="shown"`: a function from `Shown`, which knows all that the lists hold, judged or not.
 
     It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
     `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
@@ -233,7 +238,7 @@ def metric(
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
+            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind, reads,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,

@@ -1,0 +1,122 @@
+"""Numbers for ids, so that what is known of items stands in arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankstone.inputs.arrow import Column, Places, is_whole, plain, plain_ids, take
+
+
+class Codes:
+    """Numbers for ids, from 0 in the order in which they become known."""
+
+    def __init__(self) -> None:
+        self.ids: list[Column] = []
+        self.count = 0
+        self._tables: list[Any] = []
+
+    def add(self, column: Column, what: str, *, distinct: bool = False) -> Places:
+        """The numbers of a column's ids; those that are new get the next ones. distinct: an id twice is an error."""
+        column = _whole_numbers(column)
+        found = self.find(column, what)
+        fresh = found < 0
+        if fresh.any():
+            new = column if fresh.all() else take(column, np.flatnonzero(fresh))
+            words, at = _unique(new)
+            if distinct and len(words) < len(new):
+                twice = plain_ids(words, np.array([np.bincount(at).argmax()]))[0]
+                raise ValueError(f"item {twice!r} is in the {what} twice")
+            found[fresh] = at + self.count
+            self._tables.append(_Lookup(words, self.count))
+            self.ids.append(words)
+            self.count += len(words)
+        return found
+
+    def find(self, column: Column, what: str) -> Places:
+        """The numbers of a column's ids, -1 where one is not known."""
+        column = _whole_numbers(column)
+        found = np.full(len(column), -1, dtype=np.int32)
+        for table in self._tables:
+            if is_whole(table.words) != is_whole(column) and len(column):
+                kinds = ["integers" if is_whole(side) else "strings" for side in (column, table.words)]
+                raise TypeError(f"{what} items are {kinds[0]} but others are {kinds[1]}; write them alike")
+            table.fill(column, found)
+        return found
+
+    def order(self, count: int) -> Places:
+        """The numbers of the first so many ids, by their ids."""
+        ids = [one for words in self.ids for one in plain_ids(words)][:count]
+        return np.array(sorted(range(count), key=ids.__getitem__), dtype=np.int64)
+
+    def name(self, code: int) -> Any:
+        """The id of a number."""
+        for words in self.ids:
+            if code < len(words):
+                return plain_ids(words, np.array([code]))[0]
+            code -= len(words)
+        raise IndexError(code)
+
+
+def _whole_numbers(column: Column) -> Column:
+    """Ids that are whole numbers as an array of these."""
+    if isinstance(column, np.ndarray) or not is_whole(column):
+        return column
+    return plain(column).to_numpy(zero_copy_only=False)
+
+
+def _unique(column: Column) -> tuple[Column, Places]:
+    """The ids that occur, in the order of their first row, and the number of each row's."""
+    if isinstance(column, np.ndarray) and len(column):
+        low, high = int(column.min()), int(column.max())
+        if high - low < 4 * len(column) + (1 << 16):  # a table of all that could be is small
+            table = np.full(high - low + 1, -1, dtype=np.int32)
+            table[column[::-1] - low] = np.arange(len(column) - 1, -1, -1, dtype=np.int32)
+            rows = np.sort(table[table >= 0])  # the first of each id
+            if len(rows) == len(column):
+                return column, np.arange(len(column), dtype=np.int32)
+            table[column[rows] - low] = np.arange(len(rows), dtype=np.int32)
+            return column[rows], table[column - low]
+    coded = plain(column).dictionary_encode()
+    words = coded.dictionary
+    return (
+        words.to_numpy() if isinstance(column, np.ndarray) else words,
+        coded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
+    )
+
+
+class _Lookup:
+    """Finds the numbers of ids."""
+
+    def __init__(self, words: Column, base: int) -> None:
+        self.words, self.base = words, base
+        self.table: NDArray[np.int32] | None = None
+        if isinstance(words, np.ndarray) and len(words):
+            self.low, self.high = int(words.min()), int(words.max())
+            if self.high - self.low < 4 * len(words) + (1 << 16):
+                self.table = np.full(self.high - self.low + 1, -1, dtype=np.int32)
+                self.table[words - self.low] = np.arange(len(words), dtype=np.int32)
+
+    def fill(self, column: Column, found: Places) -> None:
+        """Put the numbers of the ids that it knows where there was none."""
+        if not len(column):
+            return
+        if self.table is not None and isinstance(column, np.ndarray):
+            inside = (column >= self.low) & (column <= self.high)
+            if inside.all():
+                at = self.table[column - self.low]
+                known = at >= 0
+            else:
+                at = self.table[np.where(inside, column - self.low, 0)]
+                known = inside & (at >= 0)
+        else:
+            import pyarrow
+            import pyarrow.compute as pc
+
+            words = plain(self.words)
+            values: pyarrow.Array = plain(column).cast(words.type)
+            at = pc.fill_null(pc.index_in(values, value_set=words), -1).to_numpy(zero_copy_only=False)
+            known = at >= 0
+        np.copyto(found, at + np.int32(self.base), where=known & (found < 0), casting="same_kind")

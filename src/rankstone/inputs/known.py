@@ -1,0 +1,155 @@
+"""What is known beside a truth and a run: a catalogue of items, what queries had before, other lists of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankstone.align.shown import Base, Popularity
+from rankstone.inputs.arrow import Places, as_column
+from rankstone.inputs.catalogue import Catalogue, Words
+from rankstone.inputs.codes import Codes
+from rankstone.inputs.columns import Columns
+from rankstone.inputs.source import Source
+
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What is known beside a truth and a run."""
+
+    catalogue: Catalogue | None = None
+    history: Columns | None = None  # what queries had before
+    reference: Source | None = None  # other lists of the same queries
+
+    def __bool__(self) -> bool:
+        return any(known is not None for known in (self.catalogue, self.history, self.reference))
+
+
+class Known:
+    """Items by number: those of the catalogue first, then others of the history, then others that were shown."""
+
+    def __init__(self, beside: Beside) -> None:
+        self.beside = beside
+        self.codes = Codes()
+        self.given = beside.catalogue
+        if self.given is not None:
+            self.codes.add(self.given.item, "catalogue", distinct=True)
+        self.listed = self.codes.count  # how many the catalogue has
+        self.history_item: Places = np.zeros(0, dtype=np.int64)
+        if beside.history is not None:
+            self.history_item = self.codes.add(beside.history.item, "history")
+        self.before = self.codes.count  # how many the catalogue and the history have
+
+    def __len__(self) -> int:
+        """How many items there are: the catalogue's, or the history's where there is none."""
+        return self.count("catalogue")
+
+    def rows_of(self, queries: Sequence[Any]) -> Places:
+        """Which of some queries each row of the history is of, -1 if none."""
+        codes = Codes()
+        codes.add(as_column("query", list(queries)), "run")
+        return codes.find(self.need_history("the metric").query, "history")
+
+    def need_history(self, why: str) -> Columns:
+        if self.beside.history is None:
+            raise ValueError(f"{why} needs history=: what each query had before, in any shape of a truth")
+        return self.beside.history
+
+    def need(self, what: str) -> Any:
+        """A property of the catalogue's items."""
+        found = None if self.given is None else getattr(self.given, what)
+        if found is None:
+            raise ValueError(f"there is no {what} of the items; give catalogue=rs.catalogue(items, {what}=...)")
+        return found
+
+    def count(self, base: Base) -> int:
+        """How many items a base has, apart from what was shown."""
+        if base == "catalogue" and self.given is not None:
+            return self.listed
+        if base != "shown" and self.beside.history is not None:
+            return int(np.count_nonzero(self.times_seen > 0))
+        raise ValueError("which items there are is not known; give catalogue=, the ids of all items (or history=)")
+
+    def inside(self, base: Base, universe: int) -> NDArray[np.bool_]:
+        """Which items are of a base."""
+        if base == "shown":
+            return np.ones(universe, dtype=bool)
+        self.count(base)  # or nothing is known
+        if base == "catalogue" and self.given is not None:
+            return np.arange(universe) < self.listed
+        return self._padded(self.times_seen > 0, universe)
+
+    @staticmethod
+    def _padded(values: Any, universe: int) -> Any:
+        """The same for items that became known later, too."""
+        out = np.zeros(universe, dtype=values.dtype)
+        out[: min(len(values), universe)] = values[:universe]
+        return out
+
+    @cached_property
+    def times_seen(self) -> Places:
+        """How many rows of the history each item has."""
+        return np.bincount(self.history_item, minlength=self.before)
+
+    @cached_property
+    def users(self) -> Codes:
+        """The queries of the history."""
+        users = Codes()
+        self.user_of_row = users.add(self.need_history("popularity").query, "history")
+        return users
+
+    @cached_property
+    def pairs(self) -> tuple[Places, Places]:
+        """User and item of the history's rows, each pair once, by user."""
+        many = self.users.count
+        keys = np.unique(self.user_of_row.astype(np.int64) * self.before + self.history_item)
+        return keys // max(self.before, 1) if many else keys, keys % max(self.before, 1)
+
+    @cached_property
+    def users_seen(self) -> Places:
+        """How many queries of the history had each item."""
+        return np.bincount(self.pairs[1], minlength=self.before)
+
+    def popularity(self, by: Popularity, universe: int) -> NDArray[np.float64]:
+        """How popular each item is: users or rows of the history, or as the catalogue has it."""
+        if by == "given" or (self.beside.history is None and self.given is not None and self.given.popularity is not None):
+            return self._padded(self.need("popularity"), universe)
+        self.need_history(f"popularity={by!r}")
+        return self._padded((self.users_seen if by == "users" else self.times_seen).astype(np.float64), universe)
+
+    def in_tail(self, by: Popularity, rule: str, at: float, ties: str, universe: int) -> NDArray[np.bool_]:
+        """Which items are of the long tail."""
+        known = self.popularity(by, universe)
+        if rule == "count":
+            return (known > 0) & (known <= at)
+        if ties == "item":
+            order = self.codes.order(universe)
+            order = order[np.argsort(known[order], kind="stable")]  # least popular first, lower ids first
+        else:
+            order = np.argsort(-known, kind="stable")[::-1]  # the first in the catalogue is the more popular one
+        out = np.zeros(universe, dtype=bool)
+        if rule == "items":
+            seen = order[known[order] > 0]
+            out[seen[: int(len(seen) * at)]] = True
+            return out
+        above = np.cumsum(known[order[::-1]]) - known[order[::-1]]  # held by the more popular ones
+        out[order[::-1]] = above >= at * known.sum()
+        return out
+
+    def words(self, what: str, universe: int) -> Words:
+        """The categories or groups of each item."""
+        found: Words = self.need(what)
+        return found.of(np.where(np.arange(universe) < self.listed, np.arange(universe), -1))
+
+    def vectors(self, universe: int) -> tuple[Any, NDArray[np.bool_]]:
+        """The vectors of the catalogue's items, and which items have one."""
+        found = self.need("embedding")
+        described = self.given.described if self.given is not None else None
+        there = np.ones(self.listed, dtype=bool) if described is None else described
+        return found, self._padded(there, universe)

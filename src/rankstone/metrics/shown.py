@@ -1,0 +1,511 @@
+"""What was shown, relevant or not: how much of the catalogue, how evenly, how popular, how new."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from rankstone.align.ranked import Floats
+from rankstone.align.ranking import Depth, Ratio, Values
+from rankstone.align.shown import Base, Outside, Popularity, Shown
+from rankstone.metrics.registry import ByName, Parameter, metric
+
+__all__ = [
+    "coverage", "efd", "entropy", "epc", "filled", "gini", "novelty", "popularity", "tail", "unseen",
+]  # fmt: skip
+
+Items = Annotated[
+    Base,
+    Parameter(
+        "which items there are",
+        {
+            "catalogue": "of the catalogue, or of the history where there is none",
+            "history": "of the history",
+            "shown": "of the items shown",
+        },
+        quiet=("catalogue",),
+    ),
+]
+OutsideRule = Annotated[
+    Outside,
+    Parameter(
+        "a shown item that is none of these",
+        {
+            "error": "an item outside of it is an error",
+            "skip": "items outside of it are left out",
+            "count": "items outside of it count, and do not make it larger",
+            "join": "items outside of it join it",
+        },
+        quiet=("error",),
+    ),
+]
+PopularityOf = Annotated[
+    Popularity,
+    Parameter(
+        "what makes an item popular: users of the history that had it, its rows, or the catalogue's own number",
+        {
+            "users": "popularity by users of the history",
+            "interactions": "popularity by rows of the history",
+            "given": "popularity as the catalogue has it",
+        },
+    ),
+]
+Total = Annotated[
+    Literal["users", "interactions", "highest"] | float,
+    Parameter(
+        "what popularity is a share of: all users of the history, all its rows, the most popular item, or a number",
+        {
+            "users": "as a share of the users",
+            "interactions": "as a share of all interactions",
+            "highest": "as a share of the most popular item's",
+            ...: "as a share of {:g}",
+        },
+    ),
+]
+Cold = Annotated[
+    Literal["one", "least", "skip", "zero"],
+    Parameter(
+        "an item that the history does not have",
+        {
+            "one": "an item without history as if one had had it",
+            "least": "an item without history as the least popular one",
+            "skip": "items without history are left out",
+            "zero": "an item without history adds 0",
+        },
+    ),
+]
+Log = Annotated[
+    Literal[2, "e"], Parameter("base of the logarithm", {2: "logarithm to base 2", "e": "natural logarithm"}, quiet=(2,))
+]
+Scale = Annotated[
+    Literal["none", "log_users"],
+    Parameter(
+        "what the value is divided by",
+        {"none": "", "log_users": "divided by the logarithm of the number of users"},
+        quiet=("none",),
+    ),
+]
+ShownDivisor = Annotated[
+    Literal["shown", "k"],
+    Parameter(
+        "what a list's sum is divided by: the items that it shows, or k",
+        {"shown": "over the items shown", "k": "over k"},
+        quiet=("shown",),
+        latex={"shown": r"\mathrm{shown}(k)", "k": "k"},
+    ),
+]
+Unit = Annotated[
+    Literal["share", "count", "percent"],
+    Parameter(
+        "the unit of the answer",
+        {"share": "", "count": "as a number of items", "percent": "in percent"},
+        quiet=("share",),
+    ),
+]
+Exposure = Annotated[
+    Literal["one", "geometric", "log2", "log2_from_2", "1/rank"],
+    Parameter(
+        "how much exposure a place has",
+        {
+            "one": "each place exposes alike",
+            "geometric": "exposure patience^(rank - 1)",
+            "log2": "exposure 1 / log2(rank + 1)",
+            "log2_from_2": "exposure 1 / log2(rank), 1 at the first two places",
+            "1/rank": "exposure 1 / rank",
+        },
+        quiet=("one",),
+    ),
+]
+Patience = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
+GiniDivisor = Annotated[
+    Literal["n", "n-1"],
+    Parameter(
+        "what the sum is divided by, beside the rows",
+        {"n": "", "n-1": "over n - 1"},
+        quiet=("n",),
+        latex={"n": "n", "n-1": "(n - 1)"},
+    ),
+]
+Sign = Annotated[
+    Literal["inequality", "equality"],
+    Parameter(
+        "which end is 0",
+        {"inequality": "0 if all items are shown alike", "equality": "1 if all items are shown alike"},
+        quiet=("inequality",),
+    ),
+]
+EntropyDivisor = Annotated[
+    Literal["rows", "rows*items"],
+    Parameter("what the sum is divided by", {"rows": "", "rows*items": "divided by the items shown"}, quiet=("rows",)),
+]
+PopularityScale = Annotated[
+    Literal["none", "share", "highest", "percentile"],
+    Parameter(
+        "how popularity is expressed",
+        {
+            "none": "",
+            "share": "as a share of all interactions",
+            "highest": "as a share of the most popular item's",
+            "percentile": "as the share of the items seen that are less popular, equal ones counting half",
+        },
+        quiet=("none",),
+    ),
+]
+TailRule = Annotated[
+    Literal["interactions", "items", "count"],
+    Parameter(
+        "which items are the tail",
+        {
+            "interactions": "tail: all but the most popular items that hold this share of the interactions",
+            "items": "tail: this share of the items seen, the least popular ones",
+            "count": "tail: items seen at most so many times",
+        },
+    ),
+]
+TailAt = Annotated[float, Parameter("the share, or the number, that the tail begins at", above=0)]
+TailTies = Annotated[
+    Literal["catalogue", "item"],
+    Parameter(
+        "who of equally popular items is the more popular one: the first in the catalogue, or the last by id",
+        {"catalogue": "", "item": "of equally popular items those of lower ids are the tail"},
+        quiet=("catalogue",),
+    ),
+]
+AtLeast = Annotated[
+    int | None, Parameter("how many items fill a list", {None: "", ...: "of at least {} items"}, quiet=(None,), above=0)
+]
+
+
+def all_lists(parameters: ByName) -> str:
+    """What a metric asks of all lists at once."""
+    return "counts how often each item is shown in all lists"
+
+
+def weights(shown: Shown, exposure: str, patience: float) -> Floats:
+    """How much exposure each row has."""
+    rank = shown.rank.astype(np.float64)
+    if exposure == "geometric":
+        return patience ** (rank - 1)
+    if exposure == "log2":
+        return 1.0 / np.log2(rank + 1)
+    if exposure == "log2_from_2":
+        return 1.0 / np.log2(np.maximum(rank, 2))
+    return 1.0 / rank if exposure == "1/rank" else np.ones(len(rank))
+
+
+def logarithm(x: Values, base: Any) -> Values:
+    """To base 2, or natural."""
+    return np.log2(x) if base == 2 else np.log(x)
+
+
+def total_of(shown: Shown, by: Popularity, total: Any) -> float:
+    """What popularity is a share of."""
+    if not isinstance(total, str):
+        return float(total)
+    if total == "highest":
+        return float(shown.known.popularity(by, shown.universe).max(initial=0.0))
+    shown.known.need_history(f"popularity_total={total!r} (or a number)")
+    return float(shown.known.users.count if total == "users" else len(shown.known.history_item))
+
+
+@metric(
+    "coverage",
+    aliases=("catalog_coverage", "catalogue_coverage", "item_coverage"),
+    reads="shown",
+    formula="different items shown in all lists / items",
+    latex=r"\frac{|\bigcup_{l} \mathrm{shown}_l(k)|}{n}",
+    use="How much of the catalogue anybody gets to see.",
+    beware="It grows with the number of lists: compare runs on the same ones. Popular items count no more than others.",
+    choices={"averaging": "micro", "undefined": "skip"},
+    all_queries=all_lists,
+    better="higher",
+)
+def coverage(
+    shown: Shown, *, k: Depth = None, items: Items = "catalogue", outside: OutsideRule = "error", unit: Unit = "share",
+    padding: Annotated[int, Parameter("items that are counted beside those there are", {0: "", ...: "and {} more"}, quiet=(0,), at_least=0)] = 0,
+) -> Ratio:
+    """Share of the catalogue that the first k places of all lists together hold.
+
+    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="coverage@2", catalogue="abcdef")["coverage@2"]
+    0.5
+    """
+    if unit == "count" and items == "catalogue":
+        view = shown
+    else:
+        view = shown.within(items, outside)
+    first = 1.0 / view.times()[view.item]
+    whole = {"share": 1.0, "percent": 0.01}.get(unit)
+    size = 1.0 if whole is None else (view.size + padding) * whole
+    return Ratio(view.sum(first), view.per_query(size / len(shown)))
+
+
+@metric(
+    "gini",
+    aliases=("gini_index",),
+    reads="shown",
+    formula="sum over items of (2 place - n - 1) times shown, over n times rows; place 1 is the least shown item",
+    latex=r"\frac{\sum_{i} (2\,\mathrm{place}_i - n - 1)\,\mathrm{times}_i}{<divisor>\,\sum_{i} \mathrm{times}_i}",
+    use="How unevenly items are shown: 0 if all alike, near 1 if a few have it all.",
+    beware="Over the whole catalogue it is high for short lists whatever the model does; libraries differ in what n is.",
+    choices={"averaging": "micro", "undefined": "skip"},
+    all_queries=all_lists,
+    better="neither",
+)
+def gini(
+    shown: Shown, *, k: Depth = None, items: Items = "catalogue", outside: OutsideRule = "error",
+    divisor: GiniDivisor = "n", sign: Sign = "inequality", exposure: Exposure = "one", patience: Patience = 0.85,
+    padding: Annotated[int, Parameter("items that are counted beside those there are", {0: "", ...: "and {} more"}, quiet=(0,), at_least=0)] = 0,
+) -> Ratio:
+    """Gini's measure of how unevenly the items are shown, or exposed: 0 if all alike (Gini 1912).
+
+    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="gini@2", catalogue="abc")["gini@2"]
+    0.16666666666666666
+    """
+    view = shown.within(items, outside)
+    n = view.size + padding
+    if exposure == "one":
+        times, each = view.times(), np.ones(len(view.item))
+    else:
+        each = weights(view, exposure, patience)
+        times = view.times(exposure=each)
+    place = view.place_by(times)[view.item] + padding
+    over = n if divisor == "n" else n - 1
+    finish = None if sign == "inequality" else one_less
+    return Ratio(view.sum(each * (2.0 * place - n - 1)), view.sum(each) * over, finish)
+
+
+def one_less(value: Values) -> Values:
+    """1 less a value."""
+    return 1.0 - value
+
+
+@metric(
+    "entropy",
+    aliases=("shannon_entropy",),
+    reads="shown",
+    formula="mean over rows of -log2(times shown / rows)",
+    latex=r"-\sum_{i} \frac{\mathrm{times}_i}{\mathrm{rows}} \log_2 \frac{\mathrm{times}_i}{\mathrm{rows}}",
+    use="How spread out the shown items are, in bits; popular items that are shown often lower it.",
+    beware="It grows with the number of lists and items; there is no highest value to compare it with.",
+    choices={"averaging": "micro", "undefined": "skip"},
+    all_queries=all_lists,
+    bounds=(0.0, math.inf),
+)
+def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivisor = "rows") -> Ratio:
+    """How surprising it is, on average, which item a place shows, if only the shares of all lists are known (Shannon).
+
+    >>> rs.evaluate(run={"u1": ["a"], "u2": ["b"]}, metrics="entropy@1")["entropy@1"]
+    1.0
+    """
+    times = shown.times()
+    rows = max(len(shown.item), 1)
+    different = np.count_nonzero(times) if divisor == "rows*items" else 1
+    return Ratio(shown.sum(-logarithm(times[shown.item] / rows, log)), shown.shown * different)
+
+
+@metric(
+    "popularity",
+    aliases=("arp", "avg_rec_popularity", "average_popularity", "mean_popularity"),
+    reads="shown",
+    formula="mean popularity of the items shown",
+    latex=r"\frac{1}{\mathrm{shown}(k)} \sum_{r \le k} \mathrm{popularity}(i_r)",
+    use="Whether lists just repeat what everybody has anyway.",
+    beware="One blockbuster outweighs all else; by users and by interactions are different numbers.",
+    choices={"undefined": "skip"},
+    bounds=(0.0, math.inf),
+    better="neither",
+)
+def popularity(
+    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", scale: PopularityScale = "none",
+    divisor: ShownDivisor = "shown", cold: Annotated[Literal["zero", "skip"], Parameter("an item that the history does not have", {"zero": "an item without history adds 0", "skip": "items without history are left out"}, quiet=("zero",))] = "zero",
+) -> Ratio:
+    """How many users of the history had the items shown, on average.
+
+    >>> had = {"u1": ["a"], "u2": ["a", "b"]}
+    >>> rs.evaluate(run={"u3": ["a", "b"]}, metrics="popularity@2", history=had)["popularity@2"]
+    1.5
+    """
+    known = shown.known.popularity(popularity, shown.universe)
+    seen = known[known > 0]
+    if scale == "share":
+        values = known / max(known.sum(), 1e-300)
+    elif scale == "highest":
+        values = known / max(known.max(initial=0.0), 1e-300)
+    elif scale == "percentile":
+        order = np.sort(seen)
+        low, high = np.searchsorted(order, known, "left"), np.searchsorted(order, known, "right")
+        values = np.where(known > 0, (low + high + 1) / 2 / max(len(seen), 1), 0.0)
+    else:
+        values = known
+    over = shown.places(k, divisor) if cold == "zero" else shown.sum(known[shown.item] > 0)
+    return Ratio(shown.sum(values[shown.item]), over)
+
+
+@metric(
+    "novelty",
+    aliases=("mean_inv_user_freq", "miuf", "surprisal", "self_information"),
+    reads="shown",
+    formula="mean over the items shown of -log2(share of users who had it)",
+    latex=r"\frac{1}{<divisor>} \sum_{r \le k} -\log_2 p(i_r)",
+    use="How far from the well-trodden path the lists lead, in bits.",
+    beware="What an item counts that nobody had decides much: see cold=. Irrelevant items are novel too.",
+    choices={"undefined": "skip"},
+    bounds=(0.0, math.inf),
+)
+def novelty(
+    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users",
+    cold: Cold = "one", log: Log = 2, scale: Scale = "none", divisor: ShownDivisor = "shown",
+) -> Ratio:
+    """How surprising the items shown are, by how few had them before (Zhou et al. 2010).
+
+    >>> had = {"u1": ["a"], "u2": ["a", "b"]}
+    >>> rs.evaluate(run={"u3": ["a", "b"]}, metrics="novelty@2", history=had)["novelty@2"]
+    0.5
+    """
+    known = shown.known.popularity(popularity, shown.universe)
+    total = total_of(shown, popularity, popularity_total)
+    return _novelty(shown, known, total, k, cold, log, scale, divisor)
+
+
+def _novelty(
+    shown: Shown, known: Floats, total: float, k: Depth, cold: str, log: Any, scale: str, divisor: str
+) -> Ratio:
+    values = surprise(known, total, cold, log)
+    if scale == "log_users":
+        values = values / max(float(logarithm(shown.known.users.count, log)), 1e-300)
+    mine, had = values[shown.item], known[shown.item] > 0
+    if cold == "skip":
+        return Ratio(shown.sum(np.where(had, mine, 0.0)), shown.sum(had))
+    return Ratio(shown.sum(mine), shown.places(k, divisor))
+
+
+def surprise(known: Floats, total: float, cold: str, log: Any) -> Floats:
+    """How surprising each item is by its popularity."""
+    had = known > 0
+    least = known[had].min(initial=math.inf) if cold == "least" else 1.0
+    least = 1.0 if math.isinf(least) else least
+    values = -logarithm(np.where(had, known, least) / max(total, 1e-300), log) + 0.0
+    return np.where(had, values, 0.0) if cold == "zero" else values
+
+
+@metric(
+    "epc",
+    aliases=("expected_popularity_complement",),
+    reads="shown",
+    formula="sum over relevant items shown of (1 - share of users who had it) / log2(rank+1), over the sum of 1 / log2(rank+1)",
+    latex=r"\frac{\sum_{r \le k} \mathrm{rel}_r (1 - p(i_r)) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
+    use="Novelty of what was liked: relevant items that few had before, near the top.",
+    beware="A list without a hit has 0, however new its items are.",
+    choices={"undefined": 0},
+)
+def epc(shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users") -> Ratio:
+    """How unpopular the relevant items shown are, those near the top counting more (Vargas and Castells 2011).
+
+    >>> had = {"u1": ["a"], "u2": ["a", "b"]}
+    >>> rs.evaluate({"u3": ["b"]}, {"u3": ["b"]}, "epc@1", history=had)["epc@1"]
+    0.5
+    """
+    known = shown.known.popularity(popularity, shown.universe)
+    worth = 1.0 - known / max(total_of(shown, popularity, popularity_total), 1e-300)
+    return _discovered(shown, worth)
+
+
+@metric(
+    "efd",
+    aliases=("expected_free_discovery",),
+    reads="shown",
+    formula="sum over relevant items shown of -log2(share of interactions) / log2(rank+1), over the sum of 1 / log2(rank+1)",
+    latex=r"\frac{\sum_{r \le k} -\mathrm{rel}_r \log_2 p(i_r) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
+    use="As epc, in bits.",
+    beware="A list without a hit has 0, however new its items are.",
+    choices={"undefined": 0},
+    bounds=(0.0, math.inf),
+)
+def efd(
+    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "interactions",
+    cold: Cold = "least", log: Log = 2,
+) -> Ratio:
+    """How surprising the relevant items shown are, those near the top counting more (Vargas and Castells 2011).
+
+    >>> had = {"u1": ["a"], "u2": ["a", "b", "c"]}
+    >>> rs.evaluate({"u3": ["b"]}, {"u3": ["b"]}, "efd@1", history=had)["efd@1"]
+    2.0
+    """
+    known = shown.known.popularity(popularity, shown.universe)
+    return _discovered(shown, surprise(known, total_of(shown, popularity, popularity_total), cold, log))
+
+
+def _discovered(shown: Shown, worth: Floats) -> Ratio:
+    each = weights(shown, "log2", 0.0)
+    return Ratio(shown.sum(each * shown.credit * worth[shown.item]), shown.sum(each))
+
+
+@metric(
+    "tail",
+    aliases=("aplt", "tail_percentage", "tail_share"),
+    reads="shown",
+    formula="shown items of the tail / items shown",
+    latex=r"\frac{|\{r \le k : i_r \in \mathrm{tail}\}|}{<divisor>}",
+    use="Whether the long tail gets a place at all.",
+    beware="Where the tail begins is a choice; items that nobody had are in it or not, by tail_rule.",
+    choices={"undefined": "skip"},
+    better="neither",
+    bounds=(0.0, math.inf),
+)
+def tail(
+    shown: Shown, *, k: Depth = None, tail_rule: TailRule = "interactions", tail_at: TailAt = 0.8,
+    tail_ties: TailTies = "catalogue", divisor: ShownDivisor = "shown", unit: Unit = "share",
+    popularity: PopularityOf = "interactions",
+) -> Ratio:
+    """Share of the items shown that are of the long tail.
+
+    >>> had = {"u1": ["a"], "u2": ["a", "b"], "u3": ["a"], "u4": ["a"]}
+    >>> rs.evaluate(run={"u5": ["a", "b"]}, metrics="tail@2", history=had, catalogue=["a", "b", "c"])["tail@2"]
+    0.5
+    """
+    inside = shown.known.in_tail(popularity, tail_rule, tail_at, tail_ties, shown.universe)
+    over = shown.per_query(1.0) if unit == "count" else shown.places(k, divisor)
+    return Ratio(shown.sum(inside[shown.item]) * (100.0 if unit == "percent" else 1.0), over)
+
+
+@metric(
+    "unseen",
+    aliases=("unseen_share",),
+    reads="shown",
+    formula="shown items that the query had not had / items shown",
+    latex=r"\frac{|\{r \le k : i_r \notin \mathrm{history}\}|}{<divisor>}",
+    use="Whether lists lead to anything the user does not have yet.",
+    beware="Where a shop repeats on purpose (groceries, music), it should not be 1.",
+    choices={"undefined": "skip"},
+    better="neither",
+)
+def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") -> Ratio:
+    """Share of the items shown that the user has not had before.
+
+    >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="unseen@2", history={"u1": ["a"]})["unseen@2"]
+    0.5
+    """
+    return Ratio(shown.sum(~shown.seen), shown.places(k, divisor))
+
+
+@metric(
+    "filled",
+    aliases=("sufficient_reco", "full_lists"),
+    reads="shown",
+    formula="1 if the list shows k items",
+    latex=r"[\mathrm{shown}(k) \ge k]",
+    use="How many users get a full list; with at_least=1, how many get any.",
+    beware="",
+)
+def filled(shown: Shown, *, k: Depth = None, at_least: AtLeast = None) -> Ratio:
+    """1 if a list is as long as it should be: k items, or at least so many.
+
+    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a"]}, metrics="filled@2")["filled@2"]
+    0.5
+    """
+    wanted = at_least or k
+    if wanted is None:
+        raise ValueError("filled needs a length to reach: write filled@10, or filled(at_least=1)")
+    return Ratio((shown.shown >= wanted).astype(np.float64), shown.per_query(1.0))

@@ -1,0 +1,434 @@
+"""How much the items of a list, or the lists, differ: diversity, personalisation, serendipity, categories, calibration."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.ranking import Depth, Ratio
+from rankstone.align.shown import Shown
+from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, logarithm, one_less, weights
+
+__all__ = ["calibration", "categories", "ild", "overlap", "personalisation", "serendipity"]
+
+Distance = Annotated[
+    Literal["cosine", "hamming", "cooccurrence"],
+    Parameter(
+        "how far two items are from each other",
+        {
+            "cosine": "1 - cosine of the items' vectors",
+            "hamming": "how many entries of the vectors differ",
+            "cooccurrence": "1 - users who had both / root of the users of either multiplied",
+        },
+    ),
+]
+Pairs = Annotated[
+    Literal["pairs", "shown"],
+    Parameter(
+        "what the sum over pairs is divided by",
+        {"pairs": "over the pairs", "shown": "over the items shown"},
+        quiet=("pairs",),
+    ),
+]
+MissingFeatures = Annotated[
+    Literal["error", "skip", "zero"],
+    Parameter(
+        "an item that has no vector",
+        {
+            "error": "an item without a vector is an error",
+            "skip": "pairs with an item that has no vector are left out",
+            "zero": "an item without a vector is like no other",
+        },
+        quiet=("error",),
+    ),
+]
+Likeness = Annotated[
+    Literal["difference", "likeness"],
+    Parameter(
+        "which end is 0",
+        {"difference": "", "likeness": "as a likeness: 1 less it"},
+        quiet=("difference",),
+    ),
+]
+
+
+def unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
+    """A vector of length 1 for each item (0 where it has none), and which items have one."""
+    return shown.remember(("unit", distance, missing), lambda: _unit_vectors(shown, distance, missing))
+
+
+def _unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
+    import scipy.sparse as sparse
+
+    if distance == "cooccurrence":
+        user, item = shown.known.pairs
+        size = np.sqrt(np.maximum(shown.known.users_seen, 1))
+        shape = (shown.universe, shown.known.users.count)
+        rows = sparse.csr_array((1.0 / size[item], (item, user)), shape=shape)
+        return rows, np.ones(shown.universe, dtype=bool)
+    vectors, there = shown.known.vectors(shown.universe)
+    refuse_missing(shown, there, missing)
+    if sparse.issparse(vectors):
+        rows = sparse.csr_array(vectors)
+        size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        scaled = sparse.diags_array(1.0 / np.where(size > 0, size, 1.0)) @ rows
+        extra = shown.universe - rows.shape[0]
+        return sparse.vstack([scaled, sparse.csr_array((extra, rows.shape[1]))], format="csr") if extra else scaled, there
+    return vectors, there
+
+
+def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
+    lost = ~there[shown.item]
+    if missing == "error" and lost.any():
+        at = int(np.argmax(lost))
+        name = shown.known.codes.name(int(shown.item[at]))
+        shown.refuse(
+            np.arange(len(shown)) == shown.query[at],
+            f"item {name!r} has no vector; missing_features='skip' leaves out pairs with it",
+        )
+
+
+_BATCH = 1 << 16  # rows whose vectors are held at a time
+
+
+def summed(shown: Shown, vectors: Any, there: Bools) -> tuple[Floats, Floats, Any]:
+    """Of each list: the squared length of the sum of its items' unit vectors, how many have a direction, and the sums."""
+    import scipy.sparse as sparse
+
+    if sparse.issparse(vectors):
+        ones = sparse.csr_array((np.ones(len(shown.item)), shown.item, shown.offsets), shape=(len(shown), shown.universe))
+        sums = ones @ vectors
+        size = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
+        return np.asarray(sums.multiply(sums).sum(axis=1)).ravel(), shown.sum(size[shown.item]), sums
+    squared, directed = np.zeros(len(shown)), np.zeros(len(shown))
+    for lists, rows, units in in_batches(shown, vectors, there):
+        starts = shown.offsets[lists] - rows.start
+        full = np.flatnonzero(np.diff(np.append(starts, rows.stop - rows.start)))
+        if len(full):
+            total = np.add.reduceat(units, starts[full], axis=0)
+            squared[lists.start + full] = np.einsum("ij,ij->i", total, total)
+            lengths = np.einsum("ij,ij->i", units, units)
+            directed[lists.start + full] = np.add.reduceat(lengths, starts[full])
+    return squared, directed, None
+
+
+def in_batches(shown: Shown, vectors: Any, there: Bools) -> Any:
+    """Lists, their rows, and these rows' unit vectors, so many that they fit the memory."""
+    first = 0
+    while first < len(shown):
+        last = max(first + 1, int(np.searchsorted(shown.offsets, shown.offsets[first] + _BATCH, "right")) - 1)
+        rows = slice(int(shown.offsets[first]), int(shown.offsets[last]))
+        yield slice(first, last), rows, unit_rows(vectors, there, shown.item[rows])
+        first = last
+
+
+def unit_rows(vectors: Any, there: Bools, items: Ints) -> Floats:
+    """The unit vectors of some items, 0 for those that have none."""
+    known = there[items]
+    found = np.asarray(vectors[np.where(known, items, 0)], dtype=np.float64)
+    size = np.sqrt(np.einsum("ij,ij->i", found, found))
+    found *= np.where(known & (size > 0), 1.0 / np.where(size > 0, size, 1.0), 0.0)[:, None]
+    return found
+
+
+@metric(
+    "ild",
+    aliases=("intra_list_diversity", "intralist_diversity", "diversity"),
+    spellings={"ils": "ild(sign='likeness')", "intra_list_similarity": "ild(sign='likeness')"},
+    reads="shown",
+    formula="mean distance of the pairs of items shown",
+    latex=r"\frac{2}{s (s-1)} \sum_{i < j} d(i, j)",
+    use="Whether a list offers a choice, or the same thing ten times.",
+    beware="Random lists have the highest. A list of one item has no pair, and is left out.",
+    choices={"undefined": "skip"},
+    bounds=(-math.inf, math.inf),
+)
+def ild(
+    shown: Shown, *, k: Depth = None, distance: Distance = "cosine", divisor: Pairs = "pairs",
+    missing_features: MissingFeatures = "error", sign: Likeness = "difference",
+) -> Ratio:
+    """How different the items of a list are from each other, on average over its pairs (Ziegler et al. 2005).
+
+    >>> films = rs.catalogue(["a", "b", "c"], embedding=[[1, 0], [0, 1], [1, 0]])
+    >>> rs.evaluate(run={"u1": ["a", "b", "c"]}, metrics="ild@3", catalogue=films)["ild@3"]
+    0.6666666666666666
+    """
+    if distance == "hamming":
+        vectors, there = shown.known.vectors(shown.universe)
+        refuse_missing(shown, there, missing_features)
+        view = shown.keep(there) if missing_features == "skip" else shown
+        pairs = view.pairs()
+        far = pairs * vectors.shape[1] - _equal_pairs(view, np.asarray(vectors), there)
+    else:
+        vectors, there = unit_vectors(shown, distance, missing_features)
+        view = shown.keep(there) if missing_features == "skip" else shown
+        pairs = view.pairs()
+        squared, directed, _ = summed(view, vectors, there)
+        far = pairs - (squared - directed) / 2
+    return Ratio(far, pairs if divisor == "pairs" else shown.shown, one_less if sign == "likeness" else None)
+
+
+def _equal_pairs(shown: Shown, vectors: Floats, there: Bools) -> Floats:
+    """The pairs of each list that have the same value, added up over the vectors' entries."""
+    out, known = np.zeros(len(shown)), there[shown.item]
+    for column in vectors.T:
+        _, codes = np.unique(column, return_inverse=True)
+        mine = np.where(known, codes[np.where(known, shown.item, 0)], -1 - np.arange(len(known)))
+        key = shown.query * (len(column) + len(known) + 2) + mine + len(known) + 1
+        values, counts = np.unique(key, return_counts=True)
+        query = values // (len(column) + len(known) + 2)
+        out += np.bincount(query, counts * (counts - 1) / 2, minlength=len(shown))
+    return out
+
+
+@metric(
+    "personalisation",
+    aliases=("personalization", "inter_list_diversity", "interlist_diversity"),
+    reads="shown",
+    formula="1 - mean over pairs of lists of the items in common / root of the lengths multiplied",
+    latex=r"1 - \frac{1}{L (L-1)} \sum_{a \ne b} \frac{|a \cap b|}{\sqrt{|a|\,|b|}}",
+    use="Whether users get lists of their own: 0 if all get the same, 1 if no item is shown twice.",
+    beware="Random lists have the highest. Lists without an item are left out.",
+    choices={"averaging": "micro", "undefined": "skip"},
+    all_queries=all_lists,
+    bounds=(-math.inf, math.inf),
+)
+def personalisation(
+    shown: Shown, *, k: Depth = None,
+    lengths: Annotated[Literal["own", "k"], Parameter("how long lists are taken to be", {"own": "", "k": "every list taken to hold k items"}, quiet=("own",))] = "own",
+) -> Ratio:
+    """How little two users' lists have in common, on average over all pairs of lists.
+
+    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="personalisation@2")["personalisation@2"]
+    0.5
+    """
+    if lengths == "k":
+        size = float(k or shown.shown.max(initial=1.0))
+        lists = len(shown)
+        common = (shown.sum(shown.times()[shown.item]) - size) / size
+        return Ratio(lists - 1 - common, shown.per_query(lists - 1.0))
+    lists = int(np.count_nonzero(shown.shown))
+    share = 1.0 / np.sqrt(np.maximum(shown.shown, 1.0))
+    mine = share[shown.query]
+    others = shown.times(exposure=mine)[shown.item] - mine
+    there = shown.shown > 0
+    return Ratio(np.where(there, lists - 1 - shown.sum(mine * others), 0.0), np.where(there, lists - 1.0, 0.0))
+
+
+@metric(
+    "overlap",
+    aliases=("list_overlap",),
+    spellings={"unexpectedness": "overlap(sign='difference')"},
+    reads="shown",
+    formula="items in common with the reference's list / items shown",
+    latex=r"\frac{|\mathrm{shown}(k) \cap \mathrm{reference}(k)|}{<divisor>}",
+    use="How much of a list a baseline would have shown as well.",
+    beware="A different list is not a better one.",
+    choices={"undefined": "skip"},
+    better="neither",
+)
+def overlap(
+    shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown",
+    sign: Annotated[Literal["likeness", "difference"], Parameter("which end is 0", {"likeness": "", "difference": "as a difference: 1 less it"}, quiet=("likeness",))] = "likeness",
+) -> Ratio:
+    """Share of a list that is in the reference's list of the same query too.
+
+    >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="overlap@2", reference={"u1": ["b", "c"]})["overlap@2"]
+    0.5
+    """
+    other = shown.reference
+    many = other.universe
+    both = np.isin(shown.query * many + shown.item, other.query * many + other.item)
+    return Ratio(shown.sum(both), shown.places(k, divisor), one_less if sign == "difference" else None)
+
+
+Form = Annotated[
+    Literal["popularity", "history", "relevant"],
+    Parameter(
+        "what makes an item a lucky find",
+        {
+            "popularity": "a relevant item that stands higher than its popularity would put it",
+            "history": "an item that is unlike what the user had",
+            "relevant": "1 - likeness of all relevant items shown to what the user had, added up",
+        },
+    ),
+]
+
+
+@metric(
+    "serendipity",
+    reads="shown",
+    formula="<form>",
+    latex=r"\mathrm{serendipity}",
+    use="Whether a list holds what the user likes and would not have found.",
+    beware="No two libraries mean the same: choose a form, and name it.",
+    choices={"undefined": "skip"},
+    bounds=(-math.inf, math.inf),
+    all_queries=lambda _: "",
+)
+def serendipity(
+    shown: Shown, *, k: Depth = None, form: Form = "popularity", distance: Distance = "cosine",
+    missing_features: MissingFeatures = "error",
+) -> Ratio:
+    """How much of a list is a lucky find: unexpected, and (where a truth is given) relevant.
+
+    >>> had = {"u1": ["a"], "u2": ["a", "b"], "u3": ["a", "b", "c"]}
+    >>> rs.evaluate({"u4": ["c"]}, {"u4": ["c", "a"]}, "serendipity@2", history=had)["serendipity@2"]
+    0.3333333333333333
+    """
+    if form == "popularity":
+        return _unexpected(shown)
+    offsets, items = shown.history
+    had = shown.of_rows(offsets, items)
+    vectors, there = unit_vectors(shown, distance, missing_features)
+    near = _nearness(shown, had, vectors, there)  # of each row, added up over the history
+    size = had.shown
+    if form == "history":
+        each = np.where(size[shown.query] > 0, 1.0 - near / np.maximum(size[shown.query], 1.0), 0.0)
+        return Ratio(shown.sum(each), np.where(size > 0, shown.shown, 0.0))
+    return Ratio(size - shown.sum(near * shown.credit), np.where(shown.sum(shown.credit) > 0, size, 0.0))
+
+
+def _unexpected(shown: Shown) -> Ratio:
+    known = shown.known.popularity("interactions", shown.universe)
+    levels, level = np.unique(-known, return_inverse=True)
+    n = shown.size
+    expected = np.where(known > 0, (n - level) / n, 0.0)  # the most popular items stand first
+    ahead = np.maximum((n + 1.0 - shown.rank) / n - expected[shown.item], 0.0)
+    return Ratio(shown.sum(ahead * shown.credit), shown.shown)
+
+
+def _nearness(shown: Shown, had: Shown, vectors: Any, there: Bools) -> Floats:
+    """The likeness of each row's item to all that its query had, added up."""
+    import scipy.sparse as sparse
+
+    if sparse.issparse(vectors):
+        _, _, sums = summed(had, vectors, there)
+        return np.asarray(vectors[shown.item].multiply(sums[shown.query]).sum(axis=1)).ravel()
+    out = np.zeros(len(shown.item))
+    for lists, rows, units in in_batches(had, vectors, there):
+        width = units.shape[1]
+        sums = np.zeros((lists.stop - lists.start, width))
+        np.add.at(sums, had.query[rows] - lists.start, units)
+        mine = slice(int(shown.offsets[lists.start]), int(shown.offsets[lists.stop]))
+        own = unit_rows(vectors, there, shown.item[mine])
+        out[mine] = np.einsum("ij,ij->i", own, sums[shown.query[mine] - lists.start])
+    return out
+
+
+CategoryDivisor = Annotated[
+    Literal["shown", "k", "categories"],
+    Parameter(
+        "what the number of categories is divided by",
+        {"shown": "over the items shown", "k": "over k", "categories": "over all categories"},
+        latex={"shown": r"\mathrm{shown}(k)", "k": "k", "categories": r"\mathrm{categories}"},
+    ),
+]
+CategoriesOf = Annotated[
+    Literal["shown", "relevant"],
+    Parameter(
+        "whose categories count", {"shown": "", "relevant": "of the relevant items shown"}, quiet=("shown",)
+    ),
+]
+
+
+@metric(
+    "categories",
+    aliases=("categorical_diversity",),
+    spellings={"srecall": "categories(of='relevant', divisor='categories')"},
+    reads="shown",
+    formula="different categories of the items shown / items shown",
+    latex=r"\frac{|\bigcup_{r \le k} \mathrm{categories}(i_r)|}{<divisor>}",
+    use="How many kinds of things a list offers.",
+    beware="An item without a category adds none.",
+    choices={"undefined": "skip"},
+    bounds=(0.0, math.inf),
+)
+def categories(
+    shown: Shown, *, k: Depth = None, divisor: CategoryDivisor = "shown", of: CategoriesOf = "shown"
+) -> Ratio:
+    """How many different categories a list has, for each item shown.
+
+    >>> films = rs.catalogue(["a", "b", "c"], category=["drama", "war", "drama"])
+    >>> rs.evaluate(run={"u1": ["a", "b", "c"]}, metrics="categories@3", catalogue=films)["categories@3"]
+    0.6666666666666666
+    """
+    words = shown.known.words("category", shown.universe)
+    view = shown if of == "shown" else shown.rows(shown.credit > 0)
+    mine = words.of(view.item)
+    row = np.repeat(np.arange(len(view.item)), np.diff(mine.offsets))
+    different = np.unique(view.query[row] * len(words.names) + mine.codes) // max(len(words.names), 1)
+    count = np.bincount(different, minlength=len(shown)).astype(np.float64)
+    over = shown.per_query(len(words.names)) if divisor == "categories" else shown.places(k, divisor)
+    return Ratio(count, over)
+
+
+@metric(
+    "calibration",
+    aliases=("miscalibration",),
+    reads="shown",
+    formula="<form> of the categories of the history and of the list",
+    latex=r"\sum_c p_c \log \frac{p_c}{(1-\alpha) q_c + \alpha p_c}",
+    use="Whether a user who watches a third war films gets a third war films. 0 is calibrated.",
+    beware="Short lists cannot be calibrated for users of many interests.",
+    choices={"undefined": "skip"},
+    bounds=(0.0, math.inf),
+    better="lower",
+)
+def calibration(
+    shown: Shown, *, k: Depth = None,
+    form: Annotated[Literal["kl", "js"], Parameter("how two distributions are compared", {"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's distance"}, text={"kl": "divergence", "js": "distance"})] = "kl",
+    alpha: Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)] = 0.01,
+    log: Log = "e", exposure: Exposure = "one", patience: Patience = 0.85,
+) -> Ratio:
+    """How far the categories of a list are from those of what the user had (Steck 2018).
+
+    An item gives each of its categories an equal share.
+
+    >>> films = rs.catalogue(["a", "b"], category=["drama", "war"])
+    >>> had = {"u1": ["a", "b"]}
+    >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="calibration@2", catalogue=films, history=had)["calibration@2"]
+    0.0
+    """
+    offsets, items = shown.history
+    had = shown.of_rows(offsets, items)
+    many = len(shown.known.words("category", shown.universe).names)
+    ours, q = _spread(shown, weights(shown, exposure, patience))
+    theirs, p = _spread(had, np.ones(len(items)))
+    keys = np.union1d(ours, theirs)
+    both = np.zeros((2, len(keys)))
+    both[0, np.searchsorted(keys, theirs)] = p
+    both[1, np.searchsorted(keys, ours)] = q
+    p, q = both
+    query = keys // max(many, 1)
+    if form == "kl":
+        terms = _relative(p, (1 - alpha) * q + alpha * p, log)
+    else:
+        a, b = (1 - alpha) * p + alpha * q, (1 - alpha) * q + alpha * p
+        terms = (_relative(a, (a + b) / 2, log) + _relative(b, (a + b) / 2, log)) / 2
+    value = np.bincount(query, terms, minlength=len(shown))
+    if form == "js":
+        value = np.sqrt(np.maximum(value, 0.0))
+    known = (np.bincount(theirs // max(many, 1), minlength=len(shown)) > 0) & (shown.shown > 0)
+    return Ratio(np.where(known, value, 0.0), known.astype(np.float64))
+
+
+def _spread(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
+    """The share of each category in each list: keys of both, and the shares."""
+    words = shown.known.words("category", shown.universe)
+    many, mine = len(words.names), words.of(shown.item)
+    sizes = np.diff(mine.offsets)
+    row = np.repeat(np.arange(len(shown.item)), sizes)
+    share = each[row] * mine.weights / np.maximum(np.bincount(row, mine.weights, minlength=len(sizes)), 1e-300)[row]
+    keys, at = np.unique(shown.query[row] * many + mine.codes, return_inverse=True)
+    values = np.bincount(at, share, minlength=len(keys))
+    total = np.bincount(keys // max(many, 1), values, minlength=len(shown))
+    return keys, values / total[keys // max(many, 1)] if len(keys) else values
+
+
+def _relative(p: Floats, q: Floats, log: Any) -> Floats:
+    return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)
