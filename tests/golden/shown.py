@@ -18,7 +18,9 @@ def by_item(found):
 
 
 def run_of(case):
-    """The lists, best first."""
+    """The lists, best first; with scores where these decide."""
+    if case["metric"].endswith("_scores"):
+        return {user: dict(map(tuple, rows)) for user, rows in case["input"]["recs"].items()}
     return {user: [row[0] for row in rows] for user, rows in case["input"]["recs"].items()}
 
 
@@ -58,7 +60,7 @@ CALLS = {
     ("RecTools", "novelty"): ("novelty", {}),
     ("RecTools", "ild_hamming"): ("ild", {}),
     ("RecTools", "serendipity"): ("serendipity", {}),
-    ("RecTools", "sufficient"): ("filled", {}),
+    ("RecTools", "sufficient"): ("filled", {"empty_list": "skip"}),
     ("RecTools", "covered_users"): ("filled", {"at_least": 1}),
     ("RePlay", "coverage"): ("coverage", {}),
     ("RePlay", "coverage_pandas"): ("coverage", {}),
@@ -77,7 +79,13 @@ CALLS = {
     ("recmetrics", "ils"): ("ild", {"sign": "likeness"}),
     ("jurity", "inter_list"): ("personalisation", {}),
     ("jurity", "intra_list"): ("ild", {}),
+    ("Elliot", "pop_rsp"): ("rsp", {"by": "popularity"}),
+    ("Elliot", "pop_reo"): ("reo", {"by": "popularity"}),
+    ("Elliot", "rsp"): ("rsp", {}),
+    ("Elliot", "reo"): ("reo", {}),
     ("Elliot", "srecall"): ("categories", {"of": "relevant", "divisor": "categories"}),
+    ("Evidently", "novelty_scores"): ("novelty", {"ties": "group_mean"}),
+    ("Evidently", "gini_scores"): ("gini", {"ties": "group_mean"}),
     ("Evidently", "diversity"): ("ild", {}),
     ("Evidently", "personalization"): ("personalisation", {}),
     ("Evidently", "serendipity"): ("serendipity", {}),
@@ -119,4 +127,111 @@ def answer(case):
     return {**found, "per_query": [*found["per_query"].values()]} if case["tool"] == "jurity" else found
 
 
-TOOLS = dict.fromkeys(CALLS, answer)
+def lists_of(given):
+    """Lists that have no users, by their numbers."""
+    return dict(enumerate([given["list"]] if "list" in given else given["lists"]))
+
+
+EXPOSED = {
+    "exp": lambda params: {},
+    "awrf": lambda params: {"exposure": "geometric", "patience": 1 - params["p"], "exposure_scale": "percent"},
+    "erbe": lambda params: {"exposure": "geometric", "patience": params["decay"], "exposure_scale": "sum", "per": "none"},
+    "erbp": lambda params: {"exposure": "geometric", "patience": params["decay"], "exposure_scale": "sum"},
+    "expu": lambda params: {"per": "relevance", "exposure_averaging": "micro"},
+}
+
+
+RATIO = ("exposure", "patience", "per")  # the choices that a ratio depends on
+
+
+def fairranktune(case):
+    given, params = case["input"], case["params"]
+    run, groups = lists_of(given), given["groups"]
+    truth = None
+    if "relevance" in given:
+        truth = {at: dict(zip(run[at], grades, strict=True)) for at, grades in enumerate(given["relevance"])}
+
+    def value(name, **choices):
+        (found,) = rs.evaluate(
+            truth, run, name, catalogue=rs.catalogue(list(groups), group=groups), convention="fairranktune", **choices
+        ).values()
+        return found
+
+    kind = case["metric"].split("_")[0]
+    names = sorted(set(groups.values()))
+    if kind in ("iaa", "ndkl"):
+        return {"value": value(kind)}
+    if kind == "arp":
+        return {
+            "value": value("group_pairs"),
+            "per_group": {name: value(f"group_pairs(group={name!r})") for name in names},
+        }
+    choices = EXPOSED[kind](params)
+    each = {name: value(f"exposure(group={name!r})", **choices) for name in names}
+    if params["combo"] == "MaxMinDiff":
+        return {"value": value("exposure_difference", **choices), "per_group": each}
+    return {
+        "value": value("exposure_ratio", **{name: choice for name, choice in choices.items() if name in RATIO}),
+        "per_group": each,
+    }
+
+
+def trec_fair(case):
+    given, params = case["input"], case["params"]
+    run, groups = lists_of(given), by_item(given["groups"])
+    films = rs.catalogue(list(groups), group=groups)
+    truth = {at: given["relevant"] for at in run} if "relevant" in given else None
+    if case["metric"] == "awrf":
+        result = rs.evaluate(truth, run, "awrf", catalogue=films, convention="trec-fair-2022", target=given["target"])
+        return {"value": result["awrf"]}
+    choices = {"of": "relevant" if params["only_relevant"] else "shown"}
+    aim = {"target": given["target"], "target_length": params["target_len"]}
+    found = rs.evaluate(truth, run, ["ee_l", "ee_r"], catalogue=films, convention="trec-fair-2022", **choices, **aim)
+    alone = rs.evaluate(truth, run, "ee_d", catalogue=films, convention="trec-fair-2022", **choices)
+    return {"value": found["ee_l"], "EE-R": found["ee_r"], "EE-D": alone["ee_d"]}
+
+
+def expected_exposure(case):
+    given = case["input"]
+    run = lists_of(given)
+    items = sorted({one for ranked in run.values() for one in ranked} | set(given["relevant"]))
+    films = rs.catalogue(items, group=items)
+    truth = {at: given["relevant"] for at in run}
+    choices = {"exposure": "geometric", "patience": case["params"]["patience"]}
+    found = rs.evaluate(truth, run, ["ee_l", "ee_r"], catalogue=films, target="ideal", **choices)
+    alone = rs.evaluate(truth, run, "ee_d", catalogue=films, **choices)
+
+    def each(**of):
+        names = {item: f"exposure(group={item!r})" for item in items}
+        result = rs.evaluate(truth, run, list(names.values()), catalogue=films, **choices, **of)
+        return {item: result[name] for item, name in names.items()}
+
+    return {
+        "value": found["ee_l"], "EE-R": found["ee_r"], "EE-D": alone["ee_d"],
+        "exposure": each(), "target": each(of="ideal"),
+    }  # fmt: skip
+
+
+WEIGHTS = {"none": {}, "1/log2(rank+1)": {"exposure": "log2"}, "1/rank": {"exposure": "1/rank"}}
+
+
+def calibration(case):
+    given, params = case["input"], case["params"]
+    films = rs.catalogue(list(by_item(given["categories"])), category=by_item(given["categories"]))
+    form = {"form": "js", "alpha": params["smoothing"], "log": 2} if "smoothing" in params else {"alpha": params["alpha"]}
+    result = rs.evaluate(
+        run=given["lists"], metrics="calibration", catalogue=films, history=given["history"], **form,
+        **WEIGHTS[params["weight"]],
+    )  # fmt: skip
+    each = dict(zip(result.queries, result.per_query["calibration"].tolist(), strict=True))
+    return {"value": result["calibration"], "per_query": each}
+
+
+TOOLS = {
+    **dict.fromkeys(CALLS, answer),
+    "FairRankTune": fairranktune,
+    "TREC Fair Ranking 2022 (wptrec)": trec_fair,
+    "news-recommender-metrics": calibration,
+    ("exact formula", "calibration"): calibration,
+    ("exact formula", "expected_exposure"): expected_exposure,
+}

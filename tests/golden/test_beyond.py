@@ -13,10 +13,11 @@ def near(found, expected, tolerance):
     """The same, in proportion where it is above 1, in dicts and lists too."""
     expected = numbers(expected)
     if isinstance(expected, dict):
-        return expected.keys() == found.keys() and all(near(found[key], expected[key], tolerance) for key in expected)
+        same_keys = isinstance(found, dict) and expected.keys() == found.keys()
+        return same_keys and all(near(found[key], expected[key], tolerance) for key in expected)
     if isinstance(expected, list):
-        pairs = zip(found, expected, strict=False)
-        return len(found) == len(expected) and all(near(*pair, tolerance) for pair in pairs)
+        same_length = isinstance(found, list) and len(found) == len(expected)
+        return same_length and all(near(*pair, tolerance) for pair in zip(found, expected, strict=True))
     scale = max(1.0, abs(expected)) if isinstance(expected, float) else 1.0
     return same(found, expected, tolerance * scale)
 

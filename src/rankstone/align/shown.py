@@ -19,6 +19,7 @@ from rankstone.align.ranked import (
     starts_of,
 )
 from rankstone.align.ranking import Depth, Relevance, Values
+from rankstone.align.ties import SHARED, shared_rank
 from rankstone.errors import QueryError
 
 if TYPE_CHECKING:
@@ -87,6 +88,20 @@ class Shown(NumPyFunctions):
     def judged_by(self, rule: Relevance) -> Shown:
         """The same under another notion of relevance."""
         return self if rule == self.ranked.rule else self._with(ranked=self.ranked.judged_by(rule))
+
+    def with_ties(self, ties: str) -> Shown:
+        """The same with items of equal scores at one place, where they share it."""
+        if ties not in SHARED or self.score is None or not len(self.item):
+            return self
+        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(ties)))
+
+    def _shared(self, ties: str) -> Ints:
+        start = np.ones(len(self.item), dtype=bool)
+        start[1:] = (self.score[1:] != self.score[:-1]) | (self.query[1:] != self.query[:-1])
+        group = np.cumsum(start) - 1
+        first = np.flatnonzero(start)
+        tied = np.diff(np.append(first, len(start)))
+        return shared_rank((self.rank[first] - 1)[group], tied[group], ties)
 
     def first(self, k: Depth) -> Shown:
         """The first k places."""
@@ -236,6 +251,11 @@ class Shown(NumPyFunctions):
             values = np.where(self.rank <= k, values, 0.0)
         return segment_sums(values, self.offsets, self.remember("starts", lambda: starts_of(self.offsets)))
 
+    def running(self, values: Floats) -> Floats:
+        """Sum from the top of the list down to each row, itself included."""
+        total = np.concatenate(([0.0], np.cumsum(values)))
+        return total[1:] - np.repeat(total[self.offsets[:-1]], lengths(self.offsets))
+
     def places(self, k: Depth, divisor: str = "shown") -> Floats:
         """How many places a list is divided by: those that it fills, or k."""
         if divisor == "k" and k is not None:
@@ -312,15 +332,33 @@ class Shown(NumPyFunctions):
         return self.remember("history", self._history)
 
     def _history(self) -> tuple[Ints, Ints]:
-        known, queries = self.known, self.ids()
-        found = known.rows_of(queries)
-        number = np.full(len(queries) + 1, -1, dtype=np.int64)  # the last is that of -1
-        number[np.arange(len(queries)) if self.queries is None else self.queries] = np.arange(len(self))
-        mine = number[found]
+        known = self.known
+        mine = self._numbered(known.rows_of(known.need_history("the metric").query, self.ids()))
         rows = np.flatnonzero(mine >= 0)
         order = rows[np.argsort(mine[rows], kind="stable")]
         counts = np.bincount(mine[order], minlength=len(self))
         return np.concatenate(([0], np.cumsum(counts))), known.history_item[order]
+
+    @property
+    def relevant_items(self) -> tuple[Ints, Floats]:
+        """The numbers of all relevant items of the truth, once for each query, and what each counts."""
+        return self.remember("relevant items", self._relevant_items)
+
+    def _relevant_items(self) -> tuple[Ints, Floats]:
+        truth = self.known.truth()
+        if truth is None:
+            raise ValueError("this needs a truth: evaluate(truth, run, ...)")
+        mine = self._numbered(self.known.rows_of(truth.query, self.ids()))
+        grades = np.ones(len(mine)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
+        credit = self.ranked.relevance(grades)
+        keep = (mine >= 0) & (credit > 0)
+        return self.known.codes.find(truth.item, "truth")[keep], credit[keep]
+
+    def _numbered(self, found: Ints) -> Ints:
+        """The numbers of these lists, from those of the alignment's; -1 for others."""
+        number = np.full(len(self.ids()) + 1, -1, dtype=np.int64)  # the last is that of -1
+        number[np.arange(len(number) - 1) if self.queries is None else self.queries] = np.arange(len(self))
+        return number[found]
 
     @property
     def seen(self) -> Bools:

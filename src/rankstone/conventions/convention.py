@@ -21,7 +21,10 @@ def check_choice(declaration: Declaration | None, name: str, value: Value) -> Va
     """A choice's value in the form it is kept in, or an error that says what it could have been."""
     if declaration is not None and name in declaration.defaults:
         if isinstance(value, Mapping):
-            value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
+            try:
+                value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
+            except ValueError:  # of words: {"x": 0.5, "y": 0.5}
+                value = tuple(sorted((str(word), float(share)) for word, share in value.items()))
         declaration.check(name, value)
         return value
     if name not in CHOICES:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rankstone.align.ranking import Relevance
-from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED
+from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED, SHARED
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
 from rankstone.errors import NoExpectedValue
@@ -115,7 +115,7 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     declaration, ties = metric.declaration, choices["ties"]
     if declaration.takes_k:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
-    if ties in AVERAGED and not declaration.expected:
+    if ties in AVERAGED and not declaration.expected and declaration.reads == "ranking":
         raise NoExpectedValue(
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
             f"{', '.join(word for word in CHOICES['ties'].allowed if word not in AVERAGED)}"
@@ -131,10 +131,10 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             raise ValueError(
                 f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
             )
-    if declaration.reads == "shown" and ties not in COUNTED:
+    if declaration.reads == "shown" and ties not in (*COUNTED, *SHARED):
         raise ValueError(
             f"{metric} reads items that nobody judged, which ties={ties!r} cannot order; choose one of "
-            f"{', '.join(COUNTED)}"
+            f"{', '.join((*COUNTED, *SHARED))}"
         )
     if declaration.reads == "shown" and choices["averaging"] == "one_list":
         raise ValueError(f"{metric}: averaging='one_list' is for rows with a score and a grade; choose micro")

@@ -403,7 +403,7 @@ PRESETS: Mapping[str, Preset] = {
             "ild_distance": "hamming",
             "ild_missing_features": "skip",
             "ild_undefined": 0,
-            "filled_empty_list": "skip",
+            "ild_empty_list": "skip",
         },
         "notes": (
             "NDCG(divide_by_achievable=True): ideal='judged'",
@@ -470,6 +470,7 @@ PRESETS: Mapping[str, Preset] = {
             "unseen_divisor": "k",
             "categories_divisor": "k",
             "overlap_divisor": "k",
+            "overlap_undefined": 0,
         },
         "notes": ("with pandas and polars frames: ties='item_desc', no_relevant='skip'",),
     },
@@ -597,6 +598,30 @@ PRESETS: Mapping[str, Preset] = {
             "gini_outside": "join",
             "entropy_averaging": "macro",
         },
+    },
+    "fairranktune": {
+        "summary": "FairRankTune: exposure added up over the lists, for each item of a group",
+        "library": "FairRankTune 0.0.7",
+        "choices": {
+            **_LISTS,
+            "exposure_averaging": "sum",
+            "exposure_difference_averaging": "sum",
+            "group_pairs_averaging": "sum",
+            "ndkl_smoothing": 1e-7,
+        },
+        "notes": (
+            "AWRF(p=0.2): exposure='geometric', patience=0.8, exposure_scale='percent'",
+            "ERBP(decay=0.8): exposure='geometric', patience=0.8, exposure_scale='sum'; ERBE: per='none'; "
+            "EXPU: per='relevance', with grades, and averaging='micro'",
+            "ARP: group_pairs",
+        ),
+        "not_reproduced": ("IAA of several lists, of which it reads the first only",),
+    },
+    "trec-fair-2022": {
+        "summary": "TREC Fair Ranking 2022: AWRF, and expected exposure of relevant items",
+        "library": "wptrec at 6fd105f2",
+        "choices": {"ee_l_of": "relevant", "ee_d_of": "relevant", "ee_r_of": "relevant"},
+        "notes": ("EELMetric(target_len=4): target_length=4", "EELMetric(only_rel=False): of='shown'"),
     },
     "jurity": {
         "summary": "jurity: diversity within and between lists",

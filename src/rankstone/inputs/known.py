@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.shown import Base, Popularity
-from rankstone.inputs.arrow import Places, as_column
+from rankstone.inputs.arrow import Column, Places, as_column
 from rankstone.inputs.catalogue import Catalogue, Words
 from rankstone.inputs.codes import Codes
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.source import Source
+from rankstone.inputs.tables import as_columns
 
 
 
@@ -34,8 +35,10 @@ class Beside:
 class Known:
     """Items by number: those of the catalogue first, then others of the history, then others that were shown."""
 
-    def __init__(self, beside: Beside) -> None:
+    def __init__(self, beside: Beside, judged: Any = None) -> None:
         self.beside = beside
+        self.judged = judged  # the truth, in the shape of its door
+        self._truth: Columns | None = None
         self.codes = Codes()
         self.given = beside.catalogue
         if self.given is not None:
@@ -50,11 +53,19 @@ class Known:
         """How many items there are: the catalogue's, or the history's where there is none."""
         return self.count("catalogue")
 
-    def rows_of(self, queries: Sequence[Any]) -> Places:
-        """Which of some queries each row of the history is of, -1 if none."""
+    @staticmethod
+    def rows_of(column: Column, queries: Sequence[Any]) -> Places:
+        """Which of some queries each row is of, -1 if none."""
         codes = Codes()
         codes.add(as_column("query", list(queries)), "run")
-        return codes.find(self.need_history("the metric").query, "history")
+        return codes.find(column, "query")
+
+    def truth(self) -> Columns | None:
+        """The truth's rows, whose items have numbers then."""
+        if self._truth is None and self.judged is not None:
+            self._truth = as_columns(self.judged, "truth")
+            self.codes.add(self._truth.item, "truth")
+        return self._truth
 
     def need_history(self, why: str) -> Columns:
         if self.beside.history is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankstone.align.shown import Shown
+from rankstone.align.ties import SHARED
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
@@ -65,12 +66,13 @@ def show(
     """Add what the lists show to the alignments of metrics that read it."""
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
-    known = Known(beside or Beside())
+    known = Known(beside or Beside(), getattr(source, "truth", None))
     for align, found in aligned.items():
         asking = [plan for plan in plans if plan.align == align and plan.metric.declaration.reads == "shown"]
         if asking:
             ks = [plan.arguments.get("k") for plan in asking]
-            depth = None if None in ks else max(ks) + 1  # the one below tells whether the last place was open
+            shared = any(plan.choices["ties"] in SHARED for plan in asking)  # a place for all of equal scores
+            depth = None if None in ks or shared else max(ks) + 1  # one more tells whether the last place was open
             how = align.keeping(True, threads)
             first = source.first(how, depth)
             found.shown = Shown.of(found.ranked, known, first, lambda found=found: found.queries, how)

@@ -27,7 +27,7 @@ _quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def view_for(plan: Plan, aligned: V) -> V:
     """The ranking as the metric sees it; of what was shown, the first k."""
     if isinstance(aligned, Shown):
-        return aligned.judged_by(plan.relevance).first(plan.arguments.get("k"))
+        return aligned.judged_by(plan.relevance).with_ties(plan.choices["ties"]).first(plan.arguments.get("k"))
     ranked, ties = _seen(plan, aligned), plan.choices["ties"]
     return ranked if ties in COUNTED else ranked.with_ties(ties)
 

@@ -10,7 +10,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ranking import Depth, Ratio
 from rankstone.align.shown import Shown
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.registry import Parameter, metric
 from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, logarithm, one_less, weights
 
 __all__ = ["calibration", "categories", "ild", "overlap", "personalisation", "serendipity"]
@@ -243,7 +243,8 @@ def overlap(
     other = shown.reference
     many = other.universe
     both = np.isin(shown.query * many + shown.item, other.query * many + other.item)
-    return Ratio(shown.sum(both), shown.places(k, divisor), one_less if sign == "difference" else None)
+    over = np.where(shown.shown > 0, shown.places(k, divisor), 0.0)
+    return Ratio(shown.sum(both), over, one_less if sign == "difference" else None)
 
 
 Form = Annotated[
@@ -381,7 +382,7 @@ def categories(
 )
 def calibration(
     shown: Shown, *, k: Depth = None,
-    form: Annotated[Literal["kl", "js"], Parameter("how two distributions are compared", {"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's distance"}, text={"kl": "divergence", "js": "distance"})] = "kl",
+    form: Annotated[Literal["kl", "js"], Parameter("how two distributions are compared", {"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's divergence"})] = "kl",
     alpha: Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)] = 0.01,
     log: Log = "e", exposure: Exposure = "one", patience: Patience = 0.85,
 ) -> Ratio:
@@ -411,8 +412,6 @@ def calibration(
         a, b = (1 - alpha) * p + alpha * q, (1 - alpha) * q + alpha * p
         terms = (_relative(a, (a + b) / 2, log) + _relative(b, (a + b) / 2, log)) / 2
     value = np.bincount(query, terms, minlength=len(shown))
-    if form == "js":
-        value = np.sqrt(np.maximum(value, 0.0))
     known = (np.bincount(theirs // max(many, 1), minlength=len(shown)) > 0) & (shown.shown > 0)
     return Ratio(np.where(known, value, 0.0), known.astype(np.float64))
 
