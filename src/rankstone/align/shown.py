@@ -340,11 +340,11 @@ class Shown(NumPyFunctions):
         return np.concatenate(([0], np.cumsum(counts))), known.history_item[order]
 
     @property
-    def relevant_items(self) -> tuple[Ints, Floats]:
-        """The numbers of all relevant items of the truth, once for each query, and what each counts."""
+    def relevant_items(self) -> tuple[Ints, Ints, Floats]:
+        """All relevant items of the truth: the number of the list, that of the item, and what it counts."""
         return self.remember("relevant items", self._relevant_items)
 
-    def _relevant_items(self) -> tuple[Ints, Floats]:
+    def _relevant_items(self) -> tuple[Ints, Ints, Floats]:
         truth = self.known.truth()
         if truth is None:
             raise ValueError("this needs a truth: evaluate(truth, run, ...)")
@@ -352,7 +352,7 @@ class Shown(NumPyFunctions):
         grades = np.ones(len(mine)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
         credit = self.ranked.relevance(grades)
         keep = (mine >= 0) & (credit > 0)
-        return self.known.codes.find(truth.item, "truth")[keep], credit[keep]
+        return mine[keep], self.known.codes.find(truth.item, "truth")[keep], credit[keep]
 
     def _numbered(self, found: Ints) -> Ints:
         """The numbers of these lists, from those of the alignment's; -1 for others."""
@@ -364,12 +364,14 @@ class Shown(NumPyFunctions):
     def seen(self) -> Bools:
         """Which rows show an item that the query had before."""
 
-        def seen() -> Bools:
-            offsets, items = self.history
-            had = np.repeat(np.arange(len(self)), np.diff(offsets)) * self.universe + items
-            return np.isin(self.query * self.universe + self.item, had)
+        return self.remember("seen", lambda: self.had(self.query, self.item))
 
-        return self.remember("seen", seen)
+    def had(self, query: Ints, item: Ints) -> Bools:
+        """Which of some items their lists' queries had before."""
+        offsets, items = self.history
+        many = self.known.codes.count
+        had = np.repeat(np.arange(len(self)), np.diff(offsets)) * many + items
+        return np.isin(query * many + item, had)
 
     @property
     def reference(self) -> Shown:

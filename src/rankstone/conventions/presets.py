@@ -472,7 +472,10 @@ PRESETS: Mapping[str, Preset] = {
             "overlap_divisor": "k",
             "overlap_undefined": 0,
         },
-        "notes": ("with pandas and polars frames: ties='item_desc', no_relevant='skip'",),
+        "notes": (
+            "with pandas and polars frames: ties='item_desc', no_relevant='skip'",
+            "Surprisal is novelty; Novelty is unseen, with the training users as the truth: each without a list counts 1",
+        ),
     },
     "lenskit": {
         "summary": "LensKit 2025: recall over min(k, relevant), discount log2(max(rank, 2)), NaN counts 0 in the mean",

@@ -510,28 +510,28 @@ def _chances(shown: Shown, by: str, relevant: bool) -> Ratio:
     listed = np.ones(shown.universe, dtype=bool) if inside is None else inside[0]
 
     def count(items: Ints, each: Floats) -> Floats:
-        times = np.bincount(items, each, minlength=shown.universe)
+        times = np.bincount(items, each, minlength=shown.universe)[: shown.universe]
         return np.bincount(member[1], times[member[0]] * listed[member[0]], minlength=many)
 
+    credit = shown.credit if relevant else np.ones(len(shown.item))
     if relevant:
-        got = count(shown.item, shown.credit)
-        could = count(*shown.relevant_items)
+        query, items, credits = shown.relevant_items
+        if known.beside.history is not None:  # what users had before is not there to be found
+            credit = np.where(shown.seen, 0.0, credit)
+            credits = np.where(shown.had(query, items), 0.0, credits)
+        could = count(items, credits)
     else:
-        got = count(shown.item, np.ones(len(shown.item)))
         offsets, items = shown.history
-        had = np.unique(np.repeat(np.arange(len(shown)), np.diff(offsets)) * shown.universe + items) % max(
-            shown.universe, 1
-        )
-        could = count(np.arange(shown.universe), np.full(shown.universe, float(len(shown)))) - count(
-            had, np.ones(len(had))
-        )
+        pairs = np.unique(np.repeat(np.arange(len(shown)), np.diff(offsets)) * shown.universe + items)
+        everywhere = count(np.arange(shown.universe), np.full(shown.universe, float(len(shown))))
+        could = everywhere - count(pairs % max(shown.universe, 1), np.ones(len(pairs)))
+    got = count(shown.item, credit)
     if (could == 0).any():  # a group that cannot be shown has no chance to compare
         return Ratio(np.zeros(len(shown)), np.zeros(len(shown)))
     chance = got / could
     mean, spread = chance.mean(), chance.std()
     each = 1.0 / could / many
     off = each * (chance - mean) / (spread if spread > 0 else 1.0)
-    credit = shown.credit if relevant else np.ones(len(shown.item))
 
     def of(worth: Floats) -> Floats:
         by_item = np.bincount(member[0], worth[member[1]] * listed[member[0]], minlength=shown.universe)

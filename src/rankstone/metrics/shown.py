@@ -487,7 +487,8 @@ def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") ->
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="unseen@2", history={"u1": ["a"]})["unseen@2"]
     0.5
     """
-    return Ratio(shown.sum(~shown.seen), shown.places(k, divisor))
+    places = shown.places(k, divisor)  # one that a list leaves empty shows nothing that was seen
+    return Ratio(places - shown.sum(shown.seen), places)
 
 
 @metric(
