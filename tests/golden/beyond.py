@@ -4,10 +4,10 @@
 has a function for a tool, or for one metric of it, and `DEVIATIONS` where rankstone answers otherwise, and why.
 """
 
-TOOLS = {}
-DEVIATIONS = {}
 from . import shown
 
+TOOLS = {}
+DEVIATIONS = {}
 for module in (shown,):
     TOOLS.update(module.TOOLS)
     DEVIATIONS.update(module.DEVIATIONS)

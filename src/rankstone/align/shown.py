@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -40,21 +40,33 @@ class Shown(NumPyFunctions):
     """
 
     def __init__(
-        self, ranked: Ranked, known: Known, offsets: Ints, item: Ints, rank: Ints | None, universe: int, **more: Any
+        self,
+        ranked: Ranked,
+        known: Known,
+        offsets: Ints,
+        item: Ints,
+        rank: Ints | None,
+        universe: int,
+        *,
+        ids: Callable[[], Sequence[Hashable]],
+        how: Align,
+        score: Floats | None = None,
+        queries: Ints | None = None,
+        depth: int | None = None,
+        base: tuple[Bools, int] | None = None,
     ) -> None:
         self.ranked, self.known = ranked, known
         self.offsets, self.item, self._rank = offsets, item, rank
         self.universe = universe  # how many items there are numbers for
-        self.queries: Ints | None = more.get("queries")  # which of the alignment's these are; None: all
-        self.ids: Callable[[], Any] = more["ids"]  # the alignment's queries
-        self.how: Align = more["how"]
-        self.score: Any = more.get("score")
-        self.depth: int | None = more.get("depth")  # how far down the lists were read
-        self.base: tuple[Bools, int] | None = more.get("base")  # which items count, and how many they are
+        self.queries = queries  # which of the alignment's these are; None: all
+        self.ids = ids  # the alignment's queries
+        self.how, self.score = how, score
+        self.depth = depth  # how far down the lists were read
+        self.base = base  # which items count, and how many they are
         self._memo: dict[Any, Any] = {}
 
     @classmethod
-    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Any], how: Align) -> Shown:
+    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align) -> Shown:
         """What the lists of an alignment show."""
         item = known.codes.add(first.item, "run")
         score = None if first.score is None else np.asarray(first.score, dtype=np.float64)
@@ -91,13 +103,14 @@ class Shown(NumPyFunctions):
 
     def with_ties(self, ties: str) -> Shown:
         """The same with items of equal scores at one place, where they share it."""
-        if ties not in SHARED or self.score is None or not len(self.item):
+        score = self.score
+        if ties not in SHARED or score is None or not len(self.item):
             return self
-        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(ties)))
+        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(score, ties)))
 
-    def _shared(self, ties: str) -> Ints:
+    def _shared(self, score: Floats, ties: str) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
-        start[1:] = (self.score[1:] != self.score[:-1]) | (self.query[1:] != self.query[:-1])
+        start[1:] = (score[1:] != score[:-1]) | (self.query[1:] != self.query[:-1])
         group = np.cumsum(start) - 1
         first = np.flatnonzero(start)
         tied = np.diff(np.append(first, len(start)))
@@ -237,7 +250,7 @@ class Shown(NumPyFunctions):
     def per_query(self, value: Values) -> Floats:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self),))
 
-    def every(self, condition: Any) -> bool:
+    def every(self, condition: Values) -> bool:
         return bool(np.all(condition))
 
     def spread(self, values: Values) -> Values:
@@ -278,7 +291,7 @@ class Shown(NumPyFunctions):
             exposure = np.where(self.rank <= k, exposure, 0.0)
         return np.bincount(self.item, exposure, minlength=self.universe)
 
-    def place_by(self, times: Any) -> Ints:
+    def place_by(self, times: Values) -> Ints:
         """Each item's place among those that count by how often it is shown, the least shown first."""
         inside = np.arange(len(times)) if self.base is None else np.flatnonzero(self.base[0])
         place = np.zeros(self.universe, dtype=np.int64)
@@ -388,7 +401,9 @@ class Shown(NumPyFunctions):
         wanted = [self.ids()[self.number(at)] for at in range(len(self))]
         at = np.array([place.get(query, -1) for query in wanted], dtype=np.int64)
         item = self.known.codes.add(first.item, "reference")
-        rows, offsets = ranges(np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at))
+        rows, offsets = ranges(
+            np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at)
+        )
         rank = first.rank
         return self._with(
             offsets=offsets, item=item[rows], rank=None if rank is None else rank[rows], score=None,

@@ -52,9 +52,7 @@ def idle(name: str, declaration: Declaration) -> bool:
 
 
 # Choices about relevance, which do not reach a metric of what was shown.
-_OF_RELEVANCE = frozenset(
-    ("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty", "truth_duplicates")
-)
+_OF_RELEVANCE = frozenset(("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty"))
 
 
 def check_choices(choices: ByName) -> dict[str, Value]:

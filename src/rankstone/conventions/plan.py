@@ -36,9 +36,7 @@ class Plan:
     @property
     def is_pooled(self) -> bool:
         """Is the mean made of the rows of all queries at once, and not of what each query adds."""
-        return self.of_all_lists or (
-            self.choices["averaging"] == "one_list" and not self.metric.declaration.additive
-        )
+        return self.of_all_lists or (self.choices["averaging"] == "one_list" and not self.metric.declaration.additive)
 
     @property
     def of_all_lists(self) -> bool:
@@ -189,6 +187,7 @@ class Feeding:
     weights: str = ""
     ratings: str = ""  # predicted ratings beside actual ones
     agreement: str = ""  # how far two orders agree
+    shown: str = ""  # items that nobody judged, and what is known of them
     other_means: str = ""  # means that are not one sum over the queries by another
     parts: str = ""  # the two parts of a value, each with a mean of its own
     digits: str = ""  # rounding of a mean to decimals
@@ -224,6 +223,8 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if declaration.kind == "agreement":
         yield "agreement", f"{label} compares two orders; choose metrics of lists"
+    if declaration.kind == "shown":
+        yield "shown", f"{label} reads all that lists show, judged or not; choose metrics of relevance"
     if ties in BY_INPUT:
         others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
         yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"

@@ -341,7 +341,9 @@ PRESETS: Mapping[str, Preset] = {
             "negative": "signed",
             "f1_averaging": "parts",
             "f1_undefined": "nan",
-            **_by_metric(("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"),
+            **_by_metric(
+                ("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"
+            ),
             "coverage_items": "history",
             "coverage_outside": "skip",
             "gini_items": "shown",
@@ -352,7 +354,7 @@ PRESETS: Mapping[str, Preset] = {
             "novelty_cold": "skip",
             "ild_divisor": "shown",
             "ild_undefined": 0,
-            "personalisation_lengths": "k",
+            "personalisation_list_length": "k",
             "serendipity_form": "relevant",
         },
         "notes": (
@@ -474,7 +476,7 @@ PRESETS: Mapping[str, Preset] = {
         },
         "notes": (
             "with pandas and polars frames: ties='item_desc', no_relevant='skip'",
-            "Surprisal is novelty; Novelty is unseen, with the training users as the truth: each without a list counts 1",
+            "Surprisal is novelty; Novelty is unseen with the training users as the truth: without a list they count 1",
         ),
     },
     "lenskit": {

@@ -22,7 +22,7 @@ from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
-    from rankstone.typing import Array, Column, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Column, Numbers, Roles, Run, Stock, Truth
 
 _KINDS = (Mapping, Columns, Lists)
 
@@ -82,7 +82,8 @@ def _alone(run: Any, mask: Array | None, lengths: Numbers | None, columns: Roles
     """A run without a truth."""
     if is_matrix(run):
         return Alone(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
-    side, remarks = opened(run, "run", columns), ()
+    side: Any = opened(run, "run", columns)
+    remarks: tuple[str, ...] = ()
     if exclude is not None:
         seen: Any = _seen(exclude, columns)
         if any(map(is_path, (run, exclude))) and not isinstance(side, Mapping):
@@ -97,10 +98,12 @@ def _alone(run: Any, mask: Array | None, lengths: Numbers | None, columns: Roles
         starts = np.zeros(1 if side.query is not None else len(side) + 1, dtype=np.int64)
         none = Lists(starts, side.items[:0], None, None if side.query is None else side.query[:0])
         return Alone(ListPair(none, side, remarks=remarks))
-    raise TypeError(f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)")
+    raise TypeError(
+        f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)"
+    )
 
 
-def open_beside(catalogue: Any, history: Any, reference: Any, columns: Roles | None) -> Beside:
+def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run | None) -> Beside:
     """What is known beside a truth and a run."""
     return Beside(
         None if catalogue is None else make_catalogue(catalogue),

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention
+from rankstone.conventions.convention import Convention, takes
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.inputs.open import open_source
 from rankstone.measure.sources import evaluate_source
+from rankstone.metrics.registry import parse_all
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 
 def evaluate(
@@ -32,7 +33,7 @@ def evaluate(
     groups: Numbers | None = None,
     query: Column | None = None,
     exclude: Truth | None = None,
-    catalogue: Any = None,
+    catalogue: Stock | int | None = None,
     history: Truth | None = None,
     reference: Run | None = None,
     threads: int = 0,
@@ -66,7 +67,9 @@ def evaluate(
     if truth is None and run is None:
         raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: evaluate(run=run, ...)")
     if isinstance(catalogue, Integral) and not isinstance(catalogue, bool):
-        choices["catalogue"], catalogue = int(catalogue), None  # how many items there are is a parameter of metrics
+        choices, stock = _with_size(choices, int(catalogue)), None
+    else:
+        stock = cast("Stock | None", catalogue)
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     if "pyspark" in sys.modules:
@@ -75,7 +78,7 @@ def evaluate(
         if is_spark(truth) or is_spark(run):
             given = {
                 "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-                "catalogue": catalogue, "history": history, "reference": reference,
+                "catalogue": stock, "history": history, "reference": reference,
             }  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
@@ -86,10 +89,12 @@ def evaluate(
                 **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
             )
     beside = None
-    if catalogue is not None or history is not None or reference is not None:
+    if stock is not None or history is not None or reference is not None:
         from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
 
-        beside = open_beside(catalogue, history, reference, columns)
+        beside = open_beside(stock, history, reference)
+        if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in parse_all(metrics)):
+            choices = _with_size(choices, len(beside.catalogue))
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 
@@ -107,3 +112,8 @@ def evaluate(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
     )
     return evaluate_source(source, metrics, convention, weights, threads, choices, beside)
+
+
+def _with_size(choices: Any, size: int) -> Any:
+    """The choices, and how many items there are, which some metrics take for a parameter."""
+    return {"catalogue": size, **choices}

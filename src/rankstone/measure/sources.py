@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from rankstone.align.shown import Shown
 from rankstone.align.ties import SHARED
@@ -70,12 +71,12 @@ def show(
     for align, found in aligned.items():
         asking = [plan for plan in plans if plan.align == align and plan.metric.declaration.reads == "shown"]
         if asking:
-            ks = [plan.arguments.get("k") for plan in asking]
+            ks: list[Any] = [plan.arguments.get("k") for plan in asking]
             shared = any(plan.choices["ties"] in SHARED for plan in asking)  # a place for all of equal scores
             depth = None if None in ks or shared else max(ks) + 1  # one more tells whether the last place was open
             how = align.keeping(True, threads)
             first = source.first(how, depth)
-            found.shown = Shown.of(found.ranked, known, first, lambda found=found: found.queries, how)
+            found.shown = Shown.of(found.ranked, known, first, partial(getattr, found, "queries"), how)
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

@@ -50,7 +50,7 @@ def _seen(plan: Plan, aligned: V) -> V:
 
 
 @_quiet
-def apply(plan: Plan, ranking: Ranking) -> Ratio:
+def apply(plan: Plan, ranking: Ranking | Shown) -> Ratio:
     """What the metric's function says."""
     try:
         return plan.metric.declaration.function(ranking, **plan.arguments)

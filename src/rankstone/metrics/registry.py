@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -21,6 +21,7 @@ from typing import (
     SupportsIndex,
     TypeAlias,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 T = TypeVar("T")
-Kind = Literal["ranking", "count", "ratings", "agreement"]
+Kind = Literal["ranking", "count", "ratings", "agreement", "shown"]
 Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
@@ -153,9 +154,12 @@ class Parameter:
 
     def check(self, name: str, value: Value) -> None:
         """Refuse what it cannot be."""
-        if self.allowed and value not in self.allowed:
+        if self.allowed and value in self.allowed:
+            return
+        table = isinstance(value, tuple) and any(get_origin(kind) is Mapping for kind in self.types)
+        if self.allowed and not table and not (self.types & {int, float} and isinstance(value, Real)):
             raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
-        if value is None and type(None) in self.types:
+        if table or (value is None and type(None) in self.types):
             return
         if self.types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
             raise TypeError(f"{name}={value!r} is not a number")
@@ -185,9 +189,12 @@ def _about(hint: Any) -> Parameter:
     said = next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)), Parameter())
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
-    if get_origin(hint) is Literal:
-        return replace(said, allowed=get_args(hint))
-    return replace(said, types=frozenset({hint, *get_args(hint)} - {Any}))
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    words = tuple(word for part in parts if get_origin(part) is Literal for word in get_args(part))
+    types = frozenset({hint, *parts, *get_args(hint)} - {Any})
+    if not words:
+        return replace(said, types=types)
+    return replace(said, allowed=words, types=frozenset(part for part in parts if get_origin(part) is not Literal))
 
 
 _DECLARED: dict[str, Declaration] = {}
@@ -238,7 +245,8 @@ def metric(
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind, reads,
+            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware,
+            "shown" if reads == "shown" else kind, reads,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,

@@ -56,7 +56,7 @@ ROWS: Mapping[str, str] = {
 
 def measures() -> dict[str, str]:
     """Every measure of a list by its SQL name: the usual ones, and each metric there is as `rs_<metric>`."""
-    return {**MEASURES, **{f"rs_{name}": name for name in declared()}}
+    return {**MEASURES, **{f"rs_{name}": name for name, row in declared().items() if row.kind != "shown"}}
 
 
 def _convention(name: str, given: str | Convention | None) -> str | Convention:
