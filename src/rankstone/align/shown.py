@@ -20,7 +20,7 @@ from rankstone.align.ranked import (
 )
 from rankstone.align.ranking import Depth, Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
-from rankstone.errors import QueryError
+from rankstone.errors import NotGiven, QueryError
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Known
@@ -161,6 +161,9 @@ class Shown(NumPyFunctions):
                 "items out, outside='join' adds them to it",
                 self.number(int(self.query[at])),
             )
+        rule = {"skip": "left out", "join": "added to it", "count": "counted"}[outside]
+        lost = len(mine) - int(np.count_nonzero(mine))
+        self.known.note(f"{lost:,} of {len(mine):,} shown items are in no catalogue ({rule})")
         if outside == "skip":
             return self.rows(mine)._with(base=(inside, count))
         if outside == "join":
@@ -346,7 +349,7 @@ class Shown(NumPyFunctions):
 
     def _history(self) -> tuple[Ints, Ints]:
         known = self.known
-        mine = self._numbered(known.rows_of(known.need_history("the metric").query, self.ids()))
+        mine = self._numbered(known.rows_of(known.need_history().query, self.ids()))
         rows = np.flatnonzero(mine >= 0)
         order = rows[np.argsort(mine[rows], kind="stable")]
         counts = np.bincount(mine[order], minlength=len(self))
@@ -360,7 +363,7 @@ class Shown(NumPyFunctions):
     def _relevant_items(self) -> tuple[Ints, Ints, Floats]:
         truth = self.known.truth()
         if truth is None:
-            raise ValueError("this needs a truth: evaluate(truth, run, ...)")
+            raise NotGiven("give a truth: evaluate(truth, run, ...)")
         mine = self._numbered(self.known.rows_of(truth.query, self.ids()))
         grades = np.ones(len(mine)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
         credit = self.ranked.relevance(grades)
@@ -391,7 +394,7 @@ class Shown(NumPyFunctions):
         """The other lists of the same queries."""
         source = self.known.beside.reference
         if source is None:
-            raise ValueError("this needs reference=: other lists of the same queries, in any shape of a run")
+            raise NotGiven("give reference=: other lists of the same queries, in any shape of a run")
         return self.remember("reference", lambda: self._reference(source))
 
     def _reference(self, source: Source) -> Shown:

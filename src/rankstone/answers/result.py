@@ -489,7 +489,10 @@ class Result(Means):
     def definitions(self) -> Definitions:  # type: ignore[override]
         """What each number means, by metric."""
         named = self.convention.with_choices(**self.choices)
-        return Definitions({label: definition_of(outcome.plan, named) for label, outcome in self._outcomes.items()})
+        judged = self._first.judged
+        return Definitions(
+            {label: definition_of(outcome.plan, named, judged) for label, outcome in self._outcomes.items()}
+        )
 
     @cached_property
     def inputs(self) -> dict[str, str]:  # type: ignore[override]
@@ -512,7 +515,7 @@ class Result(Means):
             judged=truths,
             missing=int((~ranked.present[:truths]).sum()),
             extra=self._first.extra_count if self._first.extra_known else None,
-            nothing_relevant=int((relevant == 0).sum()),
+            nothing_relevant=int((relevant == 0).sum()) if any(map(_reads_grades, self._outcomes.values())) else 0,
             dropped_rows=self._first.dropped,
             tied=int(tied.sum()),
             no_pairs=int(no_pairs[:truths].sum()),
@@ -586,8 +589,8 @@ class Result(Means):
         """What a reader of the means should know: the convention, and what happened to the queries."""
         account = self.account
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
-        judged = _count(account.judged, "judged query", "judged queries")
-        lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {judged}"]
+        words = ("judged query", "judged queries") if self._first.judged else ("list", "lists")
+        lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {_count(account.judged, *words)}"]
         if account.missing:
             lines.append(f"{account.missing} missing from the run ({_fate(self._outcomes, 'missing')})")
         if account.nothing_relevant:
@@ -613,7 +616,14 @@ class Result(Means):
         return self
 
 
+def _reads_grades(outcome: Outcome) -> bool:
+    grades = outcome.plan.metric.declaration.grades
+    return grades is not None and grades(outcome.plan.arguments)
+
+
 def _refuse_pooled(plan: Plan) -> None:
+    if plan.of_all_lists:
+        raise ValueError(f"{plan.label}: what a list adds depends on all others, so it has no value of its own")
     if plan.is_pooled:
         raise ValueError(f"{plan.label}: averaging='one_list' is no mean of queries' values")
 

@@ -47,7 +47,7 @@ def takes(metric: Metric, given: str) -> bool:
 def idle(name: str, declaration: Declaration) -> bool:
     """Is it a choice that cannot move a metric of this kind."""
     if declaration.reads == "shown":
-        return name in _OF_RELEVANCE
+        return name in _OF_RELEVANCE or (declaration.grades is None and name in ("threshold", "credit"))
     return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankstone.errors import NotGiven
 from rankstone.inputs.arrow import Column, as_column
 from rankstone.inputs.catalogue import Catalogue, Words
 from rankstone.inputs.codes import Codes
@@ -38,6 +39,7 @@ class Known:
         self.beside = beside
         self.judged = judged  # the truth, in the shape of its door
         self._truth: Columns | None = None
+        self.notes: dict[str, None] = {}
         self.codes = Codes()
         self.given = beside.catalogue
         if self.given is not None:
@@ -66,16 +68,21 @@ class Known:
             self.codes.add(self._truth.item, "truth")
         return self._truth
 
-    def need_history(self, why: str) -> Columns:
+    def note(self, text: str) -> None:
+        """Something that a reader of the result should know."""
+        self.notes[text] = None
+
+    def need_history(self) -> Columns:
+        """What queries had before."""
         if self.beside.history is None:
-            raise ValueError(f"{why} needs history=: what each query had before, in any shape of a truth")
+            raise NotGiven("give history=: what each query had before, in any shape of a truth")
         return self.beside.history
 
     def need(self, what: str) -> Any:
         """A property of the catalogue's items."""
         found = None if self.given is None else getattr(self.given, what)
         if found is None:
-            raise ValueError(f"there is no {what} of the items; give catalogue=rs.catalogue(items, {what}=...)")
+            raise NotGiven(f"give what is known of the items: catalogue=rs.catalogue(items, {what}=...)")
         return found
 
     def count(self, base: str) -> int:
@@ -83,8 +90,11 @@ class Known:
         if base == "catalogue" and self.given is not None:
             return self.listed
         if base != "shown" and self.beside.history is not None:
-            return int(np.count_nonzero(self.times_seen > 0))
-        raise ValueError("which items there are is not known; give catalogue=, the ids of all items (or history=)")
+            count = int(np.count_nonzero(self.times_seen > 0))
+            if base == "catalogue":
+                self.note(f"the {count:,} items of the history stand in for a catalogue")
+            return count
+        raise NotGiven("give catalogue=: the ids of all items (or history=, whose items stand in for it)")
 
     def inside(self, base: str, universe: int) -> NDArray[np.bool_]:
         """Which items are of a base."""
@@ -111,7 +121,7 @@ class Known:
     def users(self) -> Codes:
         """The queries of the history."""
         users = Codes()
-        self.user_of_row = users.add(self.need_history("popularity").query, "history")
+        self.user_of_row = users.add(self.need_history().query, "history")
         return users
 
     @cached_property
@@ -132,7 +142,7 @@ class Known:
             self.beside.history is None and self.given is not None and self.given.popularity is not None
         ):
             return self._padded(self.need("popularity"), universe)
-        self.need_history(f"popularity={by!r}")
+        self.need_history()
         return self._padded((self.users_seen if by == "users" else self.times_seen).astype(np.float64), universe)
 
     def in_tail(self, by: str, rule: str, at: float, ties: str, universe: int) -> NDArray[np.bool_]:

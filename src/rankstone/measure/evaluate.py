@@ -93,8 +93,12 @@ def evaluate(
         from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
 
         beside = open_beside(stock, history, reference)
-        if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in parse_all(metrics)):
+        asked = parse_all(metrics)
+        if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in asked):
             choices = _with_size(choices, len(beside.catalogue))
+        elif all(metric.declaration.reads == "ranking" for metric in asked):
+            labels = ", ".join(map(str, asked))
+            raise ValueError(f"catalogue=, history= and reference= would change nothing: {labels} read none of them")
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 

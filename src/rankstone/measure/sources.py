@@ -20,7 +20,7 @@ from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
-    from rankstone.inputs.known import Beside
+    from rankstone.inputs.known import Beside, Known
     from rankstone.typing import Metrics, Weights
 
 
@@ -36,8 +36,7 @@ def evaluate_source(
     plans = make_plans(metrics, convention, choices)
     refuse_truthless(plans, source)
     aligned = align_all(source, alignments(plans, threads))
-    if any(plan.metric.declaration.reads == "shown" for plan in plans):
-        show(source, plans, aligned, beside, threads)
+    known = show(source, plans, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
@@ -51,20 +50,25 @@ def evaluate_source(
             outcomes[plan.label] = outcome_of(plan, measure(plan, form), weighing)
         except QueryError as error:
             raise found.named(error, plan.label) from None
+    if known is not None:
+        first.remarks += tuple(known.notes)
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
 
 
 def refuse_truthless(plans: Iterable[Plan], source: Source) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
-        if plan.metric.declaration.reads == "ranking" and isinstance(source, Alone):
+        grades = plan.metric.declaration.grades
+        if grades is not None and grades(plan.arguments) and isinstance(source, Alone):
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
 def show(
     source: Source, plans: Sequence[Plan], aligned: Mapping[Align, Aligned], beside: Beside | None, threads: int
-) -> None:
-    """Add what the lists show to the alignments of metrics that read it."""
+) -> Known | None:
+    """Add what the lists show to the alignments of metrics that read it; what is known of the items, if any does."""
+    if not any(plan.metric.declaration.reads == "shown" for plan in plans):
+        return None
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
     known = Known(beside or Beside(), getattr(source, "truth", None))
@@ -77,6 +81,7 @@ def show(
             how = align.keeping(True, threads)
             first = source.first(how, depth)
             found.shown = Shown.of(found.ranked, known, first, partial(getattr, found, "queries"), how)
+    return known
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

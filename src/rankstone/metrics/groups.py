@@ -87,6 +87,11 @@ def all_groups(parameters: ByName) -> str:
     return "adds up what each group gets in all lists"
 
 
+def per_relevance(parameters: ByName) -> bool:
+    """Does it divide by what was earned."""
+    return bool(parameters["per"] == "relevance")
+
+
 class Exposed(NamedTuple):
     """What each row gives to each group of its item."""
 
@@ -131,6 +136,7 @@ def _over(shown: Shown, found: Exposed, per: str) -> Floats:
 @metric(
     "exposure",
     reads="shown",
+    grades=lambda parameters: parameters["of"] != "shown" or parameters["per"] == "relevance",
     formula="exposure of the group's items shown, <per>",
     latex=r"\frac{1}{|g|} \sum_{r : i_r \in g} e(r)",
     use="How much attention one group gets: exposure(group='women')@10.",
@@ -176,6 +182,7 @@ def exposure(
     "exposure_ratio",
     aliases=("disparate_exposure",),
     reads="shown",
+    grades=per_relevance,
     formula="exposure of the least exposed group / that of the most exposed one, each <per>",
     latex=r"\frac{\min_g E_g}{\max_g E_g}",
     use="One number for all groups: 1 if each item has the same exposure, whatever its group.",
@@ -208,6 +215,7 @@ def exposure_ratio(
 @metric(
     "exposure_difference",
     reads="shown",
+    grades=per_relevance,
     formula="exposure of the most exposed group - that of the least exposed one, each <per>",
     latex=r"\max_g E_g - \min_g E_g",
     use="As exposure_ratio, in the unit of exposure; 0 is even.",
@@ -291,6 +299,7 @@ def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
     "iaa",
     aliases=("inequity_of_attention",),
     reads="shown",
+    grades=True,
     formula="sum over the items shown of |exposure - grade|",
     latex=r"\sum_{r \le k} |e(r) - \mathrm{grade}_r|",
     use="Whether single items get the attention that they deserve, where grades are such shares.",
@@ -438,8 +447,13 @@ def _ideal_exposure(shown: Shown, each: Floats) -> Floats:
     return (total / np.maximum(count, 1))[key]
 
 
+def _of_relevant(parameters: ByName) -> bool:
+    return parameters["of"] == "relevant" or parameters.get("target") == "ideal"
+
+
 _EE: dict[str, Any] = {
     "reads": "shown",
+    "grades": _of_relevant,
     "choices": {"undefined": "skip"},
     "all_queries": all_groups,
     "bounds": (0.0, math.inf),
@@ -611,6 +625,7 @@ def rsp(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
     "reo",
     aliases=("ranking_equal_opportunity",),
     reads="shown",
+    grades=True,
     spellings={"pop_reo": "reo(grouping='popularity')"},
     formula="deviation over mean of the groups' chances to be shown where they are relevant",
     latex=r"\frac{\mathrm{std}_g R_g}{\mathrm{mean}_g R_g}",

@@ -87,6 +87,7 @@ class Declaration:
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
     earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    grades: Callable[[ByName], bool] | None  # does it read the truth's grades, given its parameters; None: never
 
     @property
     def summary(self) -> str:
@@ -226,6 +227,7 @@ def metric(
     counts_hits: bool = False,
     ends_at_k: bool = False,
     earns: Earns | None = None,
+    grades: bool | Callable[[ByName], bool] | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
 
@@ -236,9 +238,11 @@ def metric(
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
-    that is not divided by what could be earned: without a relevant item there is nothing to earn.
+    that is not divided by what could be earned: without a relevant item there is nothing to earn. `grades` says, of a
+    metric of what was shown, whether it reads grades, so that it needs a truth.
     """
     names = (name, *aliases)
+    graded = reads == "ranking" if grades is None else grades
     for alias in names:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", alias):
             raise ValueError(f"{alias!r} cannot be a metric's name: use letters, digits and _")
@@ -250,6 +254,7 @@ def metric(
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
+            graded if callable(graded) else (lambda _: True) if graded else None,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):

@@ -136,7 +136,12 @@ Exposure = Annotated[
         quiet=("one",),
     ),
 ]
-Patience = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
+Patience = Annotated[
+    float,
+    Parameter(
+        "chance to go on to the next place", {...: "patience {:g}, where exposure is geometric"}, above=0, below=1
+    ),
+]
 GiniDivisor = Annotated[
     Literal["n", "n-1"],
     Parameter(
@@ -224,7 +229,6 @@ def total_of(shown: Shown, by: Popularity, total: str | float) -> float:
         return float(total)
     if total == "highest":
         return float(shown.known.popularity(by, shown.universe).max(initial=0.0))
-    shown.known.need_history(f"popularity_total={total!r} (or a number)")
     return float(shown.known.users.count if total == "users" else len(shown.known.history_item))
 
 
@@ -415,6 +419,8 @@ def _novelty(
     if scale == "log_users":
         values = values / max(float(logarithm(shown.known.users.count, log)), 1e-300)
     mine, had = values[shown.item], known[shown.item] > 0
+    if cold_rows := len(had) - int(np.count_nonzero(had)):
+        shown.known.note(f"{cold_rows:,} of {len(had):,} shown items have no history (cold={cold!r})")
     if cold == "skip":
         return Ratio(shown.sum(np.where(had, mine, 0.0)), shown.sum(had))
     return Ratio(shown.sum(mine), shown.places(k, divisor))
@@ -433,6 +439,7 @@ def surprise(known: Floats, total: float, cold: str, log: int | str) -> Floats:
     "epc",
     aliases=("expected_popularity_complement",),
     reads="shown",
+    grades=True,
     formula="sum over relevant items of (1 - share of users who had it) / log2(rank+1), over sum of 1 / log2(rank+1)",
     latex=r"\frac{\sum_{r \le k} \mathrm{rel}_r (1 - p(i_r)) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     use="Novelty of what was liked: relevant items that few had before, near the top.",
@@ -457,6 +464,7 @@ def epc(
     "efd",
     aliases=("expected_free_discovery",),
     reads="shown",
+    grades=True,
     formula="sum over relevant items of -log2(share of interactions) / log2(rank+1), over sum of 1 / log2(rank+1)",
     latex=r"\frac{\sum_{r \le k} -\mathrm{rel}_r \log_2 p(i_r) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     use="As epc, in bits.",

@@ -109,6 +109,9 @@ def _unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Vectors, B
 
 def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
     lost = ~there[shown.item]
+    if lost.any():
+        count = int(np.count_nonzero(lost))
+        shown.known.note(f"{count:,} of {len(lost):,} shown items have no vector (missing_features={missing!r})")
     if missing == "error" and lost.any():
         at = int(np.argmax(lost))
         name = shown.known.codes.name(int(shown.item[at]))
@@ -301,6 +304,7 @@ LuckyForm = Annotated[
 @metric(
     "serendipity",
     reads="shown",
+    grades=lambda parameters: parameters["form"] != "history",
     formula="<form>",
     latex=r"\mathrm{serendipity}",
     use="Whether a list holds what the user likes and would not have found.",
@@ -382,6 +386,7 @@ CategoriesOf = Annotated[
     aliases=("categorical_diversity",),
     spellings={"srecall": "categories(of='relevant', divisor='categories')"},
     reads="shown",
+    grades=lambda parameters: parameters["of"] == "relevant",
     formula="different categories of the items shown / items shown",
     latex=r"\frac{|\bigcup_{r \le k} \mathrm{categories}(i_r)|}{<divisor>}",
     use="How many kinds of things a list offers.",
