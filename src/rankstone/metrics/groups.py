@@ -207,9 +207,10 @@ def exposure_ratio(
     """
     found = exposed(shown, weights(shown, exposure, patience))
     share, over = _shares(shown, found, per)
-    low, high = np.zeros(len(share)), np.zeros(len(share))
-    low[np.argmin(share)], high[np.argmax(share)] = 1.0, 1.0
-    return Ratio(found.of(shown, low / over), found.of(shown, high / over))
+    low = np.zeros(len(share))
+    low[np.argmin(share)] = 1.0
+    # Each list has its part of what the most exposed group gets in all, or one that does not show it would not count.
+    return Ratio(found.of(shown, low / over), shown.per_query(share.max(initial=0.0) / len(shown)))
 
 
 @metric(
