@@ -59,6 +59,17 @@ def test_ir_measures(seed, grades):
     cut = {"AP": "ap", "RR": "rr", "nDCG": "ndcg", "P": "precision", "R": "recall", "Success": "hit_rate",
            "Judged": "judged"}  # fmt: skip
     names |= {f"{theirs}@{k}": f"{ours}@{k}" for theirs, ours in cut.items() for k in KS}
+    condensed = [
+        "AP",
+        "RR",
+        "nDCG",
+        "Rprec",
+        "SetP",
+        *(f"{one}@{k}" for one in ("AP", "nDCG", "P", "R", "Success") for k in KS),
+    ]
+    for name in condensed:  # read as they are written
+        word, at, k = name.partition("@")
+        names[f"{word}(judged_only=True){at}{k}"] = str(*rs.Metric.parse(f"{word}(judged_only=True){at}{k}"))
     measures = [library.parse_measure(name) for name in names]
     theirs = {metric: {} for metric in names.values()}
     for one in library.iter_calc(measures, truth, run):

@@ -93,7 +93,7 @@ def choices_of(row):
     values = {"ties": ties, "undefined": (0, 0.25, "nan", "skip", "error")}
     if row.kind in ("ratings", "agreement"):
         return values
-    values |= {"threshold": THRESHOLDS, "known": ("truth", "returned")}
+    values |= {"threshold": THRESHOLDS, "known": ("truth", "returned", "judged")}
     if row.takes_k or row.counts_hits:
         values["truth_depth"] = ("all", "k")
     if not row.two_sided:
@@ -325,4 +325,8 @@ def test_pairs_of_arrays(row):
     arrays = rectangles(row)
     measure, (truth, run) = of_arrays(*arrays), as_dicts(*arrays)
     for metric, params, choices in asked(row):
+        if choices.get("known") == "judged":
+            with pytest.raises(ValueError, match=r"known='judged' leaves out .*every item of a row has a label"):
+                measure(metric, truth, run, choices)
+            continue
         compare(measure, metric, params, truth, run, choices)

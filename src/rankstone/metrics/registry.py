@@ -466,8 +466,11 @@ _SHAPE = re.compile(
 _MOST_CUTOFFS = 10_000
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
 # Parameters and their words as ir_measures has them.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
-_WORDS = {("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2"}
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain", "judged_only": "known"}
+_WORDS = {
+    ("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2", ("judged_only", True): "judged",
+    ("judged_only", False): "truth",
+}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -614,7 +617,7 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
             value = ast.literal_eval(node)
         except ValueError:
             raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
-        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, str) else value
+        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, (str, bool)) else value
     return out
 
 
