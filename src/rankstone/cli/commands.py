@@ -336,6 +336,11 @@ def _measuring(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what was seen before, as a truth: it leaves the lists before they are measured",
     )
+    command.add_argument(
+        "--parent",
+        metavar="FILE",
+        help="of which document each item is a chunk: a file with these two columns, or a separator such as '#'",
+    )
 
 
 def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:

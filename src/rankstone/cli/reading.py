@@ -107,6 +107,8 @@ def results_of(arguments: argparse.Namespace, runs: Mapping[str, str], metrics: 
         seen = {"exclude": arguments.exclude}
         if arguments.columns:
             seen["columns"] = {"truth": roles_for(arguments, "truth", arguments.exclude, []) or {}}
+    if arguments.parent:
+        seen["parent"] = arguments.parent
     for name, path in runs.items():
         columns = roles_for(arguments, "run", path, [arguments.truth])
         in_batches = arguments.on_error == "stop" and not form and not seen

@@ -11,6 +11,7 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
 from rankstone.inputs.lists import ListPair, Lists
 from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
+from rankstone.inputs.parents import by_document
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Source
@@ -18,7 +19,7 @@ from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
-    from rankstone.typing import Array, Column, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Column, Numbers, Parent, Roles, Run, Truth
 
 _KINDS = (Mapping, Columns, Lists)
 
@@ -33,8 +34,11 @@ def find_door(
     query: Column | None,
     columns: Roles | None,
     exclude: Truth | None,
+    parent: Parent | None = None,
 ) -> Source:
     """Find the door that fits."""
+    if parent is not None and is_matrix(run):
+        raise TypeError("parent= goes with items that have ids, not with matrices of labels and scores")
     if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):
         return _dense(truth, run, mask, lengths, exclude)
     if mask is not None or lengths is not None:
@@ -69,6 +73,9 @@ def find_door(
             seen, returned = same_ids(seen, returned)
         returned, note = without(returned, seen)
         pair, remarks = (pair[0], returned), (note,)
+    if parent is not None:
+        judged, returned, note = by_document(pair[0], pair[1], parent)
+        pair, remarks = (judged, returned), (*remarks, note)
     return _paired(*pair, files=files, remarks=remarks)
 
 

@@ -15,7 +15,7 @@ from rankstone.measure.sources import evaluate_source
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Truth, Weights
 
 
 def evaluate(
@@ -31,6 +31,7 @@ def evaluate(
     groups: Numbers | None = None,
     query: Column | None = None,
     exclude: Truth | None = None,
+    parent: Parent | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Result:
@@ -44,7 +45,9 @@ def evaluate(
     query. Two flat arrays, labels and scores, go with `groups`, or with `query`: the query of each row. `columns` names
     a table's columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`; None for a role
     that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
-    counted.
+    counted. parent: of which document each item is a chunk, `{chunk: document}`, a table or a file with these two
+    columns, a separator (`"#"`: `doc7#3` is of `doc7`) or a function; a document then counts once, where its best chunk
+    stands.
 
     metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
     weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
@@ -61,7 +64,8 @@ def evaluate(
         from rankstone.inputs.arrow import is_spark
 
         if is_spark(truth) or is_spark(run):
-            given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+            given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
+                     "parent": parent}  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
             from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
@@ -77,13 +81,14 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if exclude is None and is_large(run):
+        if exclude is parent is None and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
                 truth, run, metrics, convention=convention, weights=weights, columns=columns, threads=threads, **choices
             )
     source = open_source(
-        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
-    )
+        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
+        parent=parent,
+    )  # fmt: skip
     return evaluate_source(source, metrics, convention, weights, threads, choices)
