@@ -80,6 +80,28 @@ def test_ir_measures(seed, grades):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_llamaindex(seed):
+    """Lists of ids, some of them twice."""
+    library = need("llama_index.core.evaluation.retrieval.metrics")
+    truth, run = text(*draw(seed, "binary", tied=False))
+    truth = {user: [item for item, grade in rows.items() if grade > 0] for user, rows in truth.items()}
+    run = {user: sorted(rows, key=rows.get, reverse=True) for user, rows in run.items()}
+    run = {user: [*items[:5], *items[1:4], *items[5:]] for user, items in run.items()}
+    truth = {user: [*items, items[0]] for user, items in truth.items() if items and run.get(user)}
+    measures = {
+        "hit_rate": library.HitRate(), "rr": library.MRR(), "precision": library.Precision(),
+        "recall": library.Recall(), "ap": library.AveragePrecision(), "ndcg": library.NDCG(),
+        "recall(duplicates='count', truth_duplicates='count')": library.HitRate(use_granular_hit_rate=True),
+        "rr(terms='mean')": library.MRR(use_granular_mrr=True),
+    }  # fmt: skip
+    theirs = {
+        name: macro({user: measure.compute(expected_ids=truth[user], retrieved_ids=run[user]).score for user in truth})
+        for name, measure in measures.items()
+    }
+    agree("llamaindex", truth, run, theirs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("grades", ["binary", "graded", "negative"])
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.filterwarnings("ignore:.*unsafe cast")

@@ -260,6 +260,8 @@ def rr(one):
     found = sorted((item for item in one.shown if one.credit(item) > 0), key=one.rank)
     if one["terms"] == "all":
         return sum(one.truth[item] / one.rank(item) for item in found), 1
+    if one["terms"] == "mean":
+        return sum(one.credit(item) / one.rank(item) for item in found), sum(map(one.credit, found))
     return (1 / one.rank(found[0]) if found else 0.0), 1
 
 

@@ -157,7 +157,7 @@ def test_expected(name, data):
     try:
         rs.evaluate(truth, run, metric, **chosen)
     except rs.errors.NoExpectedValue:
-        impossible = params.get("divisor") == "found" or "term_digits" in params
+        impossible = params.get("divisor") == "found" or "term_digits" in params or params.get("terms") == "mean"
         in_list = name == "auc" and k is not None and (chosen["ties"] == "expected" or params.get("pairs") == "list")
         impossible |= in_list or (name == "auc" and params.get("tied_pairs") == "order")
         assert impossible, f"{metric} has a closed form"
@@ -216,7 +216,8 @@ def has_no_known_order(metric, params, truth, chosen):
         in_list = params.get("pairs") == "list" or chosen.get("known") == "returned"
         return in_list and metric.k is not None and params.get("catalogue") is None
     in_part = params.get("term_digits") is not None and "credit" in chosen
-    return in_part or (params.get("divisor") == "found" and metric.k is not None)
+    of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
+    return in_part or (of_found and metric.k is not None)
 
 
 def brute_range(metric, params, k, truth, run, chosen):

@@ -218,7 +218,8 @@ def has_no_closed_form(metric, params, choices):
         return False
     in_part = choices.get("credit") == "clamp" and name == "ap"
     cut_truth = choices.get("truth_depth") == "k" and name == "hit_rate"
-    return in_part or cut_truth or params.get("divisor") == "found" or params.get("term_digits") is not None
+    of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
+    return in_part or cut_truth or of_found or params.get("term_digits") is not None
 
 
 def compare(measure, metric, params, truth, run, choices):

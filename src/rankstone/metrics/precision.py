@@ -68,14 +68,23 @@ TermDigits = Annotated[
     ),
 ]
 Terms = Annotated[
-    Literal["first", "all"],
+    Literal["first", "all", "mean"],
     Parameter(
         "which relevant items count",
-        {"first": "only the first relevant item counts", "all": "grade / rank, summed over all relevant items"},
-        text={"first": "1 / rank of the first relevant item", "all": "sum of grade / rank over the relevant items"},
+        {
+            "first": "only the first relevant item counts",
+            "all": "grade / rank, summed over all relevant items",
+            "mean": "1 / rank, averaged over the relevant items found",
+        },
+        text={
+            "first": "1 / rank of the first relevant item",
+            "all": "sum of grade / rank over the relevant items",
+            "mean": "mean of 1 / rank over the relevant items found",
+        },
         latex={
             "first": r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
             "all": r"\sum_{i \le k} \mathrm{rel}_i \, \frac{g_i}{i}",
+            "mean": r"\frac{1}{\mathrm{hits}(k)} \sum_{i \le k} \frac{\mathrm{rel}_i}{i}",
         },
     ),
 ]
@@ -88,8 +97,10 @@ def _found(ranking: Ranking, parameters: ByName) -> Values | None:
     return None if by_found or in_part else ranking.credit
 
 
-def _first(ranking: Ranking, parameters: ByName) -> Values:
-    return ranking.credit if parameters["terms"] == "first" else ranking.relevant_grade
+def _first(ranking: Ranking, parameters: ByName) -> Values | None:
+    if parameters["terms"] == "mean" and not ranking.settled(parameters["k"]):
+        return None  # a mean over the items found may be better with fewer of them
+    return ranking.relevant_grade if parameters["terms"] == "all" else ranking.credit
 
 
 @metric(
@@ -191,13 +202,18 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
 
-    terms="all" sums grade / rank over every relevant item instead. Its mean over queries is MRR.
+    terms="all" sums grade / rank over every relevant item instead, terms="mean" averages 1 / rank over those found. Its
+    mean over queries is MRR.
 
     >>> rs.rr([3, 1, 2], truth=[1, 2])
     0.5
     """
     if terms == "all":
         return Ratio(ranking.discounted(ranking.relevant_grade, reciprocal, k), ranking.one)
+    if terms == "mean":
+        if ranking.expected:
+            raise NoExpectedValue("has no closed form over all orders of tied items with terms='mean'")
+        return Ratio(ranking.discounted(ranking.credit, reciprocal, k), ranking.hits(k))
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
