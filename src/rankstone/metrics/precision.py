@@ -213,7 +213,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     if terms == "mean":
         if ranking.expected:
             raise NoExpectedValue("has no closed form over all orders of tied items with terms='mean'")
-        return Ratio(ranking.discounted(ranking.credit, reciprocal, k), ranking.hits(k))
+        return Ratio(ranking.discounted(ranking.credit, reciprocal, k), ranking.sum(ranking.credit, k))
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
