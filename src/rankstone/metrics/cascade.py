@@ -109,7 +109,7 @@ def err(
     ),
     use="As err, on a scale from 0 to 1 for each query.",
     beware="The ideal list decides; it needs all grades.",
-    zeros=False,
+    zeros=lambda parameters: parameters["stop_chance"] == "grade",  # in the ideal list they stand before negative ones
     all_queries=_takes_highest,
     ends_at_k=True,
     best_first=_stops,
