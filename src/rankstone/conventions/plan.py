@@ -151,14 +151,14 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     return Plan(metric, str(metric), arguments, relevance, choices, align, zeros)
 
 
-def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:
-    """The alignments that plans read, each once, with items judged 0 where one of the plans needs them."""
+def alignments(plans: Iterable[Plan], threads: int = 0, zeros_too: bool = False) -> dict[Align, Align]:
+    """The alignments that plans read, each once, with items judged 0 where one of the plans needs them, or all."""
     plans = tuple(plans)
     if len({plan.choices["extra"] == "zero" for plan in plans}) > 1:
         raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
     zeros: dict[Align, bool] = {}
     for plan in plans:
-        zeros[plan.align] = zeros.get(plan.align, False) or plan.zeros
+        zeros[plan.align] = zeros.get(plan.align, zeros_too) or plan.zeros
     return {align: align.keeping(keep, threads) for align, keep in zeros.items()}
 
 

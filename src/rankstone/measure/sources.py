@@ -13,6 +13,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
+from rankstone.measure.unjudged import refuse_bounds
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
@@ -27,9 +28,13 @@ def evaluate_source(
     weights: Weights | None,
     threads: int,
     choices: ByName,
+    bounds: bool = False,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
-    aligned = align_all(source, alignments(plans, threads))
+    if bounds:
+        for plan in plans:
+            refuse_bounds(plan)
+    aligned = align_all(source, alignments(plans, threads, bounds))
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
@@ -42,7 +47,7 @@ def evaluate_source(
             outcomes[plan.label] = outcome_of(plan, measure(plan, found.ranked), weighing)
         except QueryError as error:
             raise found.named(error, plan.label) from None
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+    return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

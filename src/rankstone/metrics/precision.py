@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
 
 ApDivisor = Annotated[
     Literal[
@@ -103,6 +103,11 @@ def _first(ranking: Ranking, parameters: ByName) -> Values | None:
     return ranking.relevant_grade if parameters["terms"] == "all" else ranking.credit
 
 
+def _grows(parameters: ByName) -> Growth | None:
+    """By k or by nothing it is a sum of hits; by grades it reads more than hits."""
+    return None if parameters["divisor"] == "grades" else "hits" if parameters["divisor"] in ("k", "none") else "share"
+
+
 @metric(
     "ap",
     aliases=("map", "average_precision", "mean_average_precision"),
@@ -116,6 +121,7 @@ def _first(ranking: Ranking, parameters: ByName) -> Values | None:
     ends_at_k=True,
     best_first=_found,
     earns=by_relevant,
+    grows=_grows,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
@@ -143,6 +149,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     ends_at_k=True,
     best_first=_found,
     earns=by_relevant,
+    grows=_grows,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -186,6 +193,11 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     return ranking.minimum(bound, k) if "k" in divisor and k is not None else bound
 
 
+def _grows_by_terms(parameters: ByName) -> Growth:
+    growths: dict[str, Growth] = {"first": "hits", "all": "gains", "mean": "share"}
+    return growths[parameters["terms"]]
+
+
 @metric(
     "rr",
     aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
@@ -198,6 +210,7 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     ends_at_k=True,
     best_first=_first,
     earns=by_relevant,
+    grows=_grows_by_terms,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
@@ -227,6 +240,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     beware="It is interpolated: the highest precision from there on.",
     zeros=False,
     earns=by_relevant,
+    grows="share",
 )
 def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
@@ -252,6 +266,7 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
     beware="Average precision says nearly the same without interpolation.",
     zeros=False,
     earns=by_relevant,
+    grows="share",
 )
 def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.

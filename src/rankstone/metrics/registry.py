@@ -45,6 +45,13 @@ BestFirst = Callable[[Ranking, ByName], Values | None]
 highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
 
 
+Growth = Literal["hits", "gains", "share", "share of gains", "binary"]
+"""How a value grows if unjudged items of a list are judged. hits, gains: it never falls, and reads whether they are
+relevant, or their grades. share: of as many relevant ones, it is highest with the first of a list and lowest with the
+last. share of gains: a sum of gains, each discounted by its rank, over that of the ideal list. binary: as a share if
+all grades are 0 and 1."""
+
+
 def by_grade(ranking: Ranking, parameters: ByName) -> Values:
     """An item is worth its grade, a relevant one more than any other."""
     return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
@@ -84,6 +91,8 @@ class Declaration:
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
     earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    grows: Callable[[ByName], Growth | None]  # with the grades of unjudged items, given its parameters; None: unknown
+    reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
 
     @property
     def summary(self) -> str:
@@ -216,6 +225,8 @@ def metric(
     counts_hits: bool = False,
     ends_at_k: bool = False,
     earns: Earns | None = None,
+    grows: Growth | Callable[[ByName], Growth | None] | None = None,
+    reach: Callable[[ByName], int] | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
@@ -224,7 +235,8 @@ def metric(
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
-    that is not divided by what could be earned: without a relevant item there is nothing to earn.
+    that is not divided by what could be earned: without a relevant item there is nothing to earn. `grows` says what
+    becomes of it if unjudged items are judged (see `Growth`); without it, its bounds are unknown.
     """
     names = (name, *aliases)
     for alias in names:
@@ -236,7 +248,7 @@ def metric(
             name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
-            all_queries, whole, counts_hits, ends_at_k, earns,
+            all_queries, whole, counts_hits, ends_at_k, earns, grows if callable(grows) else lambda _: grows, reach,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
