@@ -307,8 +307,28 @@ class Means(Page, Sheet, Mapping[str, float]):
         unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
         if unknown:
             ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
-        bounds = _bounds_said(self.unjudged) if self._bounded else []
-        return [*self.remarks(), *bounds, *(ranges if self._ranges else ()), *([] if quiet else self.defined())]
+        return [
+            *self.remarks(),
+            *self.said_of_bounds(),
+            *(ranges if self._ranges else ()),
+            *([] if quiet else self.defined()),
+        ]
+
+    def bounds(self, label: str) -> str:
+        """What is printed beside a mean of what it could be at least and at most; empty if nobody asked."""
+        if not self._bounded:
+            return ""
+        found = self.unjudged[label]
+        unknown = math.isnan(found.lowest)
+        return " [unknown]" if unknown else f" [{number(found.lowest)} {number(found.highest)}]"
+
+    def said_of_bounds(self, where: str = "at least and at most") -> list[str]:
+        """What the bounds are, and which of them are not known."""
+        if not self._bounded:
+            return []
+        said = [f"{where}: the means if the returned items that nobody judged were judged, with any grades"]
+        unknown = [label for label, found in self.unjudged.items() if math.isnan(found.lowest) and found.queries]
+        return [*said, f"the bounds of {', '.join(unknown)} are unknown"] if unknown else said
 
     @property
     def _ranges(self) -> bool:
@@ -318,13 +338,6 @@ class Means(Page, Sheet, Mapping[str, float]):
 
     def _tips(self) -> dict[str, str]:
         return {label: definition.cite for label, definition in self.definitions.items()}
-
-
-def _bounds_said(found: Mapping[str, UnjudgedRange]) -> list[str]:
-    """What the bounds are, and which of them are not known."""
-    said = ["at least and at most: the means if the returned items that nobody judged were judged, with any grades"]
-    unknown = [label for label, ends in found.items() if math.isnan(ends.lowest) and ends.queries]
-    return [*said, f"the bounds of {', '.join(unknown)} are unknown"] if unknown else said
 
 
 def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
