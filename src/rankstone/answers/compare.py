@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Truth, Weights
 
-_BEFORE = ("query", "exclude", "parent")  # what makes the lists others than those that were given
+_BEFORE = ("query", "exclude", "parent", "overlap")  # what makes the lists others than those that were given
 
 
 def compare(
@@ -59,6 +59,7 @@ def compare(
     query: Column | None = None,
     exclude: Truth | None = None,
     parent: Parent | None = None,
+    overlap: float | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Comparison:
@@ -86,7 +87,7 @@ def compare(
     """
     doors: dict[str, Any] = {
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
-        "parent": parent,
+        "parent": parent, "overlap": overlap,
     }  # fmt: skip
     origin = None
     systems: Mapping[str, Sequence[Means]]

@@ -15,6 +15,7 @@ from rankstone.inputs.parents import by_document
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Source
+from rankstone.inputs.spans import covered
 from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, in_order, predictions
 
 if TYPE_CHECKING:
@@ -35,8 +36,14 @@ def find_door(
     columns: Roles | None,
     exclude: Truth | None,
     parent: Parent | None = None,
+    overlap: float | None = None,
 ) -> Source:
     """Find the door that fits."""
+    if overlap is not None:
+        given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+        for name in (name for name, value in {**given, "parent": parent}.items() if value is not None):
+            raise TypeError(f"{name}= does not go with overlap=")
+        return covered(truth, run, overlap, columns)
     if parent is not None and is_matrix(run):
         raise TypeError("parent= goes with items that have ids, not with matrices of labels and scores")
     if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):

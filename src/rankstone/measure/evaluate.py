@@ -32,6 +32,7 @@ def evaluate(
     query: Column | None = None,
     exclude: Truth | None = None,
     parent: Parent | None = None,
+    overlap: float | None = None,
     unjudged: Literal["bounds"] | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
@@ -48,8 +49,9 @@ def evaluate(
     that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
     counted. parent: of which document each item is a chunk, `{chunk: document}`, a table or a file with these two
     columns, a separator (`"#"`: `doc7#3` is of `doc7`) or a function; a document then counts once, where its best chunk
-    stands. unjudged: "bounds" for the lowest and the highest mean that the returned items nobody judged could make,
-    `result.unjudged`.
+    stands. overlap: items are spans, tuples (document, start, end) or a table with these columns; a returned one finds
+    a true one of which it covers at least this share, once. unjudged: "bounds" for the lowest and the highest mean that
+    the returned items nobody judged could make, `result.unjudged`.
 
     metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
     weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
@@ -69,7 +71,8 @@ def evaluate(
 
         if is_spark(truth) or is_spark(run):
             given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-                     "parent": parent, "unjudged": unjudged}  # fmt: skip
+                     "parent": parent,
+                "overlap": overlap, "unjudged": unjudged}  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
             from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
@@ -85,7 +88,7 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if exclude is parent is unjudged is None and is_large(run):
+        if exclude is parent is unjudged is None and overlap is None and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
@@ -93,6 +96,6 @@ def evaluate(
             )
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
-        parent=parent,
+        parent=parent, overlap=overlap,
     )  # fmt: skip
     return evaluate_source(source, metrics, convention, weights, threads, choices, unjudged is not None)
