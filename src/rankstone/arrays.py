@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from rankstone.typing import Keywords
 
 # Rows come in any batches, and the value of one may not depend on its neighbours.
-_ROWS = Feeding(all_queries="a batch is some of the rows at a time", otherwise="as in max_grade=4")
+_ROWS = Feeding(
+    all_queries="a batch is some of the rows at a time; as in max_grade=4",
+    unjudged="every item of a row has a label; leave out by the mask what nobody judged",
+)
 
 
 class BatchMetric:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from os import PathLike
 from typing import Any, Protocol, TypeAlias
 
@@ -91,6 +91,7 @@ Truth: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"
 Run: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 0.9, "b": 0.5}}
 PerItem: TypeAlias = Mapping[Id, object] | Column  # one an item: {"a": "drama"}, or ["drama", ...] in their order
 Stock: TypeAlias = "Column | Set[Id] | Path | Catalogue | tuple[Column, Array]"  # all items: ids, or a table of them
+Parent: TypeAlias = "Mapping[Id, Id] | Callable[[Any], Id | None] | Arrow | Path"  # {"doc1#3": "doc1"}, or "#"
 Metrics: TypeAlias = str | Metric | Iterable[str | Metric]  # "ndcg@10", or ["ap", rs.ndcg @ 10]
 Roles: TypeAlias = Mapping[str, Any]  # {"query": "user_id"}, or {"truth": {...}, "run": {...}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, takes
@@ -17,7 +17,7 @@ from rankstone.metrics.registry import parse_all
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
 
 
 def evaluate(
@@ -36,6 +36,9 @@ def evaluate(
     catalogue: Stock | int | None = None,
     history: Truth | None = None,
     reference: Run | None = None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
+    unjudged: Literal["bounds"] | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Result:
@@ -49,7 +52,11 @@ def evaluate(
     query. Two flat arrays, labels and scores, go with `groups`, or with `query`: the query of each row. `columns` names
     a table's columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`; None for a role
     that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
-    counted.
+    counted. parent: of which document each item is a chunk, `{chunk: document}`, a table or a file with these two
+    columns, a separator (`"#"`: `doc7#3` is of `doc7`) or a function; a document then counts once, where its best chunk
+    stands. overlap: items are spans, tuples (document, start, end) or a table with these columns; a returned one finds
+    a true one of which it covers at least this share, once. unjudged: "bounds" for the lowest and the highest mean that
+    the returned items nobody judged could make, `result.unjudged`.
 
     catalogue, history, reference: for metrics of what was shown, such as coverage, which need no truth. catalogue: the
     ids of all items, a table of them, or `rs.catalogue(...)`; history: what each query had before, in any shape of a
@@ -72,12 +79,15 @@ def evaluate(
         stock = cast("Stock | None", catalogue)
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    if unjudged not in (None, "bounds"):
+        raise ValueError(f"unjudged={unjudged!r}; choose 'bounds', or leave it out")
     if "pyspark" in sys.modules:
         from rankstone.inputs.arrow import is_spark
 
         if is_spark(truth) or is_spark(run):
             given = {
                 "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
+                "parent": parent, "overlap": overlap, "unjudged": unjudged,
                 "catalogue": stock, "history": history, "reference": reference,
             }  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
@@ -93,11 +103,11 @@ def evaluate(
         from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
 
         beside = open_beside(stock, history, reference)
-        asked = parse_all(metrics)
-        if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in asked):
+        wanted = parse_all(metrics)
+        if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in wanted):
             choices = _with_size(choices, len(beside.catalogue))
-        elif all(metric.declaration.reads == "ranking" for metric in asked):
-            labels = ", ".join(map(str, asked))
+        elif all(metric.declaration.reads == "ranking" for metric in wanted):
+            labels = ", ".join(map(str, wanted))
             raise ValueError(f"catalogue=, history= and reference= would change nothing: {labels} read none of them")
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
@@ -106,16 +116,18 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if exclude is None and truth is not None and beside is None and is_large(run):
+        whole = (exclude, parent, overlap, unjudged, beside)  # which need all rows at once
+        if truth is not None and all(asked is None for asked in whole) and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
                 truth, run, metrics, convention=convention, weights=weights, columns=columns, threads=threads, **choices
             )
     source = open_source(
-        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
-    )
-    return evaluate_source(source, metrics, convention, weights, threads, choices, beside)
+        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
+        parent=parent, overlap=overlap,
+    )  # fmt: skip
+    return evaluate_source(source, metrics, convention, weights, threads, choices, unjudged is not None, beside)
 
 
 def _with_size(choices: Any, size: int) -> Any:

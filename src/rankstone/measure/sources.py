@@ -16,6 +16,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Alone, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
+from rankstone.measure.unjudged import refuse_bounds
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
@@ -31,11 +32,15 @@ def evaluate_source(
     weights: Weights | None,
     threads: int,
     choices: ByName,
+    bounds: bool = False,
     beside: Beside | None = None,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
     refuse_truthless(plans, source)
-    aligned = align_all(source, alignments(plans, threads))
+    if bounds:
+        for plan in plans:
+            refuse_bounds(plan)
+    aligned = align_all(source, alignments(plans, threads, bounds))
     known = show(source, plans, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
@@ -52,7 +57,7 @@ def evaluate_source(
             raise found.named(error, plan.label) from None
     if known is not None:
         first.remarks += tuple(known.notes)
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+    return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
 
 
 def refuse_truthless(plans: Iterable[Plan], source: Source) -> None:

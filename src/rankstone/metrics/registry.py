@@ -47,6 +47,13 @@ BestFirst = Callable[[Ranking, ByName], Values | None]
 highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
 
 
+Growth = Literal["hits", "gains", "share", "share of gains", "binary"]
+"""How a value grows if unjudged items of a list are judged. hits, gains: it never falls, and reads whether they are
+relevant, or their grades. share: of as many relevant ones, it is highest with the first of a list and lowest with the
+last. share of gains: a sum of gains, each discounted by its rank, over that of the ideal list. binary: as a share if
+all grades are 0 and 1."""
+
+
 def by_grade(ranking: Ranking, parameters: ByName) -> Values:
     """An item is worth its grade, a relevant one more than any other."""
     return ranking.where(ranking.credit > 0, ranking.maximum(ranking.grade, 0.0) + 1.0, ranking.grade)
@@ -88,6 +95,8 @@ class Declaration:
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
     earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
     grades: Callable[[ByName], bool] | None  # does it read the truth's grades, given its parameters; None: never
+    grows: Callable[[ByName], Growth | None]  # with the grades of unjudged items, given its parameters; None: unknown
+    reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
 
     @property
     def summary(self) -> str:
@@ -228,6 +237,8 @@ def metric(
     ends_at_k: bool = False,
     earns: Earns | None = None,
     grades: bool | Callable[[ByName], bool] | None = None,
+    grows: Growth | Callable[[ByName], Growth | None] | None = None,
+    reach: Callable[[ByName], int] | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
 
@@ -239,7 +250,8 @@ def metric(
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
     that is not divided by what could be earned: without a relevant item there is nothing to earn. `grades` says, of a
-    metric of what was shown, whether it reads grades, so that it needs a truth.
+    metric of what was shown, whether it reads grades, so that it needs a truth. `grows` says what becomes of it if
+    unjudged items are judged (see `Growth`); without it, its bounds are unknown.
     """
     names = (name, *aliases)
     graded = reads == "ranking" if grades is None else grades
@@ -255,6 +267,7 @@ def metric(
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
             graded if callable(graded) else (lambda _: True) if graded else None,
+            grows if callable(grows) else lambda _: grows, reach,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -484,8 +497,11 @@ _SHAPE = re.compile(
 _MOST_CUTOFFS = 10_000
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
 # Parameters and their words as ir_measures has them.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
-_WORDS = {("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2"}
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain", "judged_only": "known"}
+_WORDS = {
+    ("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2", ("judged_only", True): "judged",
+    ("judged_only", False): "truth",
+}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -632,7 +648,7 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
             value = ast.literal_eval(node)
         except ValueError:
             raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
-        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, str) else value
+        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, (str, bool)) else value
     return out
 
 

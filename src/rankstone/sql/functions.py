@@ -233,7 +233,7 @@ def _mean_of(plan: Plan) -> Mean:
 def ends_at_k(plan: Plan) -> bool:
     """Is what lies below a cutoff never looked at: neither by the metric, nor for an item that comes twice."""
     whole = plan.arguments.get("ideal") == "retrieved" or plan.arguments.get("nonrelevant") == "list"
-    whole = whole or plan.choices["known"] == "returned" or plan.choices["duplicates"] not in ("count", "once")
+    whole = whole or plan.choices["known"] != "truth" or plan.choices["duplicates"] not in ("count", "once")
     return plan.metric.declaration.ends_at_k and not whole
 
 
