@@ -10,7 +10,8 @@ import numpy as np
 from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, more_extra
 from rankstone.align.join import join
-from rankstone.align.ranked import Ints, Ranked, ranges
+from rankstone.align.notes import ranges
+from rankstone.align.ranked import Ints, Ranked
 from rankstone.inputs.arrow import movable, one_piece, plain_ids, take
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.source import Align, Aligned

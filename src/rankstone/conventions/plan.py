@@ -34,6 +34,13 @@ class Plan:
     zeros: bool  # must items judged 0 be kept
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What it reads of the truth besides grades."""
+        if self.metric.declaration.kind == "intents":
+            return ("subtopic",)
+        return ("weight",) if self.choices["credit"] == "weight" else ()
+
+    @property
     def is_pooled(self) -> bool:
         """Is the mean made of the rows of all queries at once, and not of what each query adds."""
         return self.choices["averaging"] == "one_list" and not self.metric.declaration.additive
@@ -41,7 +48,7 @@ class Plan:
     @property
     def alignment(self) -> Align:
         """The alignment for this metric alone, on one core."""
-        return self.align.keeping(self.zeros, 1)
+        return self.align.keeping(self.zeros, 1, self.notes)
 
 
 def make_plans(metrics: Metrics, convention: str | Convention, choices: ByName) -> tuple[Plan, ...]:
@@ -123,6 +130,16 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             raise ValueError(
                 f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
             )
+    if choices["credit"] == "weight" and not declaration.weighs:
+        weighing = ", ".join(name for name, other in declared().items() if other.weighs)
+        raise ValueError(f"{metric} cannot count items by credit='weight'; {weighing} can")
+    if declaration.kind == "intents" and choices["credit"] != "whole":
+        raise ValueError(f"{metric}: for a subtopic an item is relevant or not: credit={choices['credit']!r} says neither")
+    if declaration.kind == "intents" or choices["credit"] == "weight":  # what the truth says besides grades
+        what = "subtopics" if declaration.kind == "intents" else "weights"
+        for choice, value in (("known", "returned"), ("averaging", "one_list"), ("truth_depth", "k")):
+            if choices[choice] == value:
+                raise ValueError(f"{metric} reads {what} of the whole truth of each query, without {choice}={value!r}")
     if choices["averaging"] == "parts" and declaration.whole is None:
         raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
@@ -134,7 +151,7 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             f"{metric}: truth_depth='k' goes by the order of the truth, of which known='returned' leaves none"
         )
     whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "one_list"
-    zeros = declaration.zeros(arguments) or every_row or whole
+    zeros = declaration.zeros(arguments) or every_row or whole or choices["credit"] == "weight"
     align = Align(
         order=ties if ties in COUNTED else "input",
         float32=choices["score_precision"] == "float32",
@@ -154,7 +171,8 @@ def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:
     zeros: dict[Align, bool] = {}
     for plan in plans:
         zeros[plan.align] = zeros.get(plan.align, False) or plan.zeros
-    return {align: align.keeping(keep, threads) for align, keep in zeros.items()}
+    notes = tuple(sorted({note for plan in plans for note in plan.notes}))  # a truth is read in one way for all
+    return {align: align.keeping(keep or bool(notes), threads, notes) for align, keep in zeros.items()}
 
 
 # -- what a way of feeding cannot know -----------------------------------------------------------------------
@@ -174,6 +192,7 @@ class Feeding:
     weights: str = ""
     ratings: str = ""  # predicted ratings beside actual ones
     agreement: str = ""  # how far two orders agree
+    notes: str = ""  # what a truth says besides grades: subtopics and weights
     other_means: str = ""  # means that are not one sum over the queries by another
     parts: str = ""  # the two parts of a value, each with a mean of its own
     digits: str = ""  # rounding of a mean to decimals
@@ -209,6 +228,10 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if declaration.kind == "agreement":
         yield "agreement", f"{label} compares two orders; choose metrics of lists"
+    if declaration.kind == "intents":
+        yield "notes", f"{label} needs subtopics; choose metrics of relevance"
+    if choices["credit"] == "weight":
+        yield "notes", f"{label}: credit='weight' needs weights of items; choose whole"
     if ties in BY_INPUT:
         others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
         yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"

@@ -1,6 +1,6 @@
 """The metrics, one file a family. Importing this package declares them all."""
 
-from rankstone.metrics import agreement, cascade, errors, gains, judged, pairs, precision, sets
+from rankstone.metrics import agreement, cascade, errors, gains, intents, judged, pairs, precision, sets
 from rankstone.metrics.registry import Declaration, Metric, declared, metric, parse
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "declared",
     "errors",
     "gains",
+    "intents",
     "judged",
     "metric",
     "pairs",

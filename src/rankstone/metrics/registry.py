@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 T = TypeVar("T")
-Kind = Literal["ranking", "count", "ratings", "agreement"]
+Kind = Literal["ranking", "count", "ratings", "agreement", "intents"]
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
@@ -84,6 +84,7 @@ class Declaration:
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
     earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    weighs: bool  # its items can count by the weights of the truth
 
     @property
     def summary(self) -> str:
@@ -216,6 +217,7 @@ def metric(
     counts_hits: bool = False,
     ends_at_k: bool = False,
     earns: Earns | None = None,
+    weighs: bool = False,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from `Ranked`, and k if it has a place for it, to a `Ratio`.
 
@@ -224,7 +226,8 @@ def metric(
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
-    that is not divided by what could be earned: without a relevant item there is nothing to earn.
+    that is not divided by what could be earned: without a relevant item there is nothing to earn. `kind="intents"` is
+    for one that reads `ranking.by_subtopic`, and `weighs=True` for one that is a sum of credits or weighted gains.
     """
     names = (name, *aliases)
     for alias in names:
@@ -236,7 +239,7 @@ def metric(
             name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
-            all_queries, whole, counts_hits, ends_at_k, earns,
+            all_queries, whole, counts_hits, ends_at_k, earns, weighs,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
