@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from rankstone.typing import Keywords
 
 # Rows come in any batches, and the value of one may not depend on its neighbours.
-_ROWS = Feeding(all_queries="a batch is some of the rows at a time", otherwise="as in max_grade=4")
+_ROWS = Feeding(
+    all_queries="a batch is some of the rows at a time", notes="a batch has grades alone", otherwise="as in max_grade=4"
+)
 
 
 class BatchMetric:
@@ -133,10 +135,10 @@ def __getattr__(name: str) -> BatchMetric:
     declaration = declared().get(name)
     if declaration is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if declaration.kind == "agreement":
+    if declaration.kind in ("agreement", "intents"):
         raise AttributeError(f"{name} is not computed on batches of arrays; use rs.evaluate(labels, scores, {name!r})")
     return BatchMetric(name)
 
 
 def __dir__() -> list[str]:
-    return [name for name, declaration in declared().items() if declaration.kind != "agreement"]
+    return [name for name, declaration in declared().items() if declaration.kind not in ("agreement", "intents")]

@@ -1,4 +1,4 @@
-"""Metrics of intents and of weighted truths: pyndeval's numbers, the best list by trial, and propensities by formula."""
+"""Metrics of intents and of weighted truths: those of pyndeval, the best list by trial, propensities by formula."""
 
 import rankstone as rs
 
@@ -12,9 +12,7 @@ def pyndeval(case):
     run = rs.columns(query=query, item=item, score=score)
     asked = rs.Metric.parse(case["metric"])[0]
     own = {name: params[name] for name in ("alpha", "beta") if name in asked.declaration.defaults and name in params}
-    result = rs.evaluate(
-        truth, run, asked(**own), convention="pyndeval", threshold=params.get("relevance_level", 1)
-    )
+    result = rs.evaluate(truth, run, asked(**own), convention="pyndeval", threshold=params.get("relevance_level", 1))
     (label,) = result
     values = dict(zip(result.queries, result.per_query[label].tolist(), strict=True))
     there = set(query)
@@ -25,9 +23,7 @@ def best_list(case):
     """What the best list of items earns, and the list."""
     items = case["input"]["subtopics"]
     k, alpha = case["params"]["k"], case["params"]["alpha"]
-    told = rs.explain(
-        {"q": items}, {"q": list(items)}, rs.metrics.alpha_ndcg(alpha=alpha, ideal="best") @ k, query="q"
-    )
+    told = rs.explain({"q": items}, {"q": list(items)}, rs.metrics.alpha_ndcg(alpha=alpha, ideal="best") @ k, query="q")
     return {"value": told.denominator, "list": [row.item for row in told.ideal]}
 
 

@@ -157,7 +157,7 @@ class RankedIntents(Ranked, Intents):
 
     def _greedy(self, queries: Ints, alpha: float, discount: Discount, k: Depth) -> Iterator[_Lists]:
         """The greedy lists, some queries at a time: a table of their items for each subtopic."""
-        found, ends, place, query = self._candidates
+        _, ends, place, query = self._candidates
         sizes = lengths(ends)
         some = queries[sizes[queries] > 0]
         some = some[np.argsort(sizes[some], kind="stable")]

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from rankstone.align import agree
 from rankstone.align.notes import Notes, ranges
-from rankstone.align.ranking import NO_WEIGHTS, Depth, Discount, Functions, Ideal, Intents, Relevance, Values, Views, Worth
+from rankstone.align.ranking import (
+    NO_WEIGHTS,
+    Depth,
+    Discount,
+    Functions,
+    Ideal,
+    Intents,
+    Relevance,
+    Values,
+    Views,
+    Worth,
+)
 from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
 

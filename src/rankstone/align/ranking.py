@@ -139,7 +139,6 @@ class Ranking(Functions, ABC):
     items_above: Values  # how many items have a higher score
     items_level: Values  # how many items have the same score, itself included
     predicted: Values  # the scores, where they predict the grades
-    weight: Values  # what the truth says that it weighs
 
     # -- one a query: the engine's ---------------------------------------------------------------------------
 
@@ -151,8 +150,6 @@ class Ranking(Functions, ABC):
     nonrelevant: Values  # how many items the truth judges not relevant (a negative grade is no judgement)
     first_rank: Values  # rank of the first relevant item; infinite where there is none
     highest_grade: Values  # of the whole truth, all queries together; at least 0
-
-    by_subtopic: Intents  # the same lists, with a row for each subtopic that an item is judged for
 
     @abstractmethod
     def per_query(self, value: Values) -> Values:
@@ -259,6 +256,16 @@ class Ranking(Functions, ABC):
     def credit(self) -> Values:
         """What each item counts: 1 if relevant, else 0."""
         return self.remember("credit", lambda: self.relevance(self.grade))
+
+    @property
+    def weight(self) -> Values:
+        """What the truth says that each item weighs; only engines that read a truth's weights have it."""
+        raise NotImplementedError
+
+    @property
+    def by_subtopic(self) -> Intents:
+        """The same lists, with a row for each subtopic that an item is judged for; of engines that read subtopics."""
+        raise NotImplementedError
 
     def weighted(self, values: Values) -> Values:
         """A value of each item times what the truth says that it weighs, if that counts."""

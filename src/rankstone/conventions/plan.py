@@ -134,7 +134,9 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         weighing = ", ".join(name for name, other in declared().items() if other.weighs)
         raise ValueError(f"{metric} cannot count items by credit='weight'; {weighing} can")
     if declaration.kind == "intents" and choices["credit"] != "whole":
-        raise ValueError(f"{metric}: for a subtopic an item is relevant or not: credit={choices['credit']!r} says neither")
+        raise ValueError(
+            f"{metric}: for a subtopic an item is relevant or not: credit={choices['credit']!r} says neither"
+        )
     if declaration.kind == "intents" or choices["credit"] == "weight":  # what the truth says besides grades
         what = "subtopics" if declaration.kind == "intents" else "weights"
         for choice, value in (("known", "returned"), ("averaging", "one_list"), ("truth_depth", "k")):

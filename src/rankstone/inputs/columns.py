@@ -12,6 +12,7 @@ from rankstone import _core
 from rankstone.align.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain, plain_ids, take
+from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class Columns:
     remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
     subtopic: Column | None = None
     weight: Column | None = None
-    iteration: Callable[[], Column] | None = None  # the second field of TREC's qrels, a subtopic if one asks for it
+    iteration: Callable[[], Column | None] | None = (
+        None  # the second field of TREC's qrels, a subtopic if one asks for it
+    )
     rows: Subtopics | None = None  # the rows that a judged item had, where there is one for each subtopic
     distinct: bool = False  # has each judged item one row, and are the rows of a query together
 
@@ -103,14 +106,11 @@ def as_scores(ranks: typing.Column) -> Column:
     return -np.asarray(as_column("rank", ranks), dtype=np.float64)
 
 
-NOTES = ("subtopic", "weight", "propensity")  # what a truth may say of an item besides its grade
-
-
 def with_notes(truth: Columns, found: Mapping[str, Column]) -> Columns:
     """The same with what else it says of its items, by role; a propensity becomes the weight 1 / propensity."""
     if "weight" in found and "propensity" in found:
         raise ValueError("the truth has a weight and a propensity; a weight is one over a propensity: give one of them")
-    changes = {}
+    changes: dict[str, Any] = {}
     if "subtopic" in found:
         changes["subtopic"] = found["subtopic"]
     for role in {"weight", "propensity"} & found.keys():
@@ -239,7 +239,13 @@ class ColumnPair:
     def align(self, how: Align) -> Aligned:
         self.truth = one_each(self.truth, how)
         truth, run = self.truth, self.run
-        found = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, how)
+        try:
+            found = _core.align_columns(truth.query, truth.item, truth.grade, run.query, run.item, run.score, how)
+        except DataError as error:
+            if truth.iteration is not None and (error.kind, error.side) == ("twice", "truth"):
+                hint = "; where the second field of the qrels is a subtopic, ask for a metric of intents, too"
+                raise DataError(str(error) + hint, "twice", "truth", error.query, error.item, error.row) from None
+            raise
         first, extra = found.queries, found.extra
 
         def queries() -> Sequence[Any]:
