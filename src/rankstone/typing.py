@@ -11,7 +11,17 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.lists import Lists
 from rankstone.metrics.agreement import Variant
 from rankstone.metrics.cascade import BestDivisor, MaxGrade, Persisting, RelevantGain, StopChance
-from rankstone.metrics.gains import BelowThreshold, DiscountName, Gain, IdealDepth, IdealItems, IdealSign, Negative
+from rankstone.metrics.gains import (
+    BelowThreshold,
+    DcgDivisor,
+    DiscountName,
+    Gain,
+    IdealDepth,
+    IdealItems,
+    IdealSign,
+    Negative,
+)
+from rankstone.metrics.intents import Alpha, DiverseIdeal, EveryDivisor, Patience
 from rankstone.metrics.pairs import Divisor, NoNegatives, Pairs, TiedPairs
 from rankstone.metrics.precision import ApDivisor, Recall, RecallRounding, TermDigits, Terms
 from rankstone.metrics.registry import Metric
@@ -33,11 +43,12 @@ class Array(Protocol):
 
 Id: TypeAlias = Any  # of a query or an item: text, a whole number, or anything hashable
 Items: TypeAlias = Mapping[Id, float] | Sequence[Id] | Set[Id] | Array  # one list: {"a": 3, "b": 1}, or ["a", "b"]
+BySubtopic: TypeAlias = Mapping[Id, Mapping[Any, float] | Sequence[Any] | Set[Any]]  # {"a": {"s1": 2}, "b": ["s1"]}
 Numbers: TypeAlias = Sequence[float] | Array
 Weights: TypeAlias = Mapping[Id, float] | Numbers  # one a query
 Column: TypeAlias = Arrow | Array | Sequence[Any]
 Path: TypeAlias = "str | PathLike[str]"
-Truth: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 3, "b": 1}}
+Truth: TypeAlias = "Mapping[Id, Items | BySubtopic] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 3}}
 Run: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 0.9, "b": 0.5}}
 Metrics: TypeAlias = str | Metric | Iterable[str | Metric]  # "ndcg@10", or ["ap", rs.ndcg @ 10]
 Roles: TypeAlias = Mapping[str, Any]  # {"query": "user_id"}, or {"truth": {...}, "run": {...}}
@@ -46,6 +57,11 @@ Roles: TypeAlias = Mapping[str, Any]  # {"query": "user_id"}, or {"truth": {...}
 class Keywords(Choices, total=False):
     """Every choice, and the parameters of the metrics: for all that take them, or for one (`ap_divisor`)."""
 
+    alpha: Alpha
+    alpha_dcg_alpha: Alpha
+    alpha_dcg_divisor: EveryDivisor
+    alpha_ndcg_alpha: Alpha
+    alpha_ndcg_ideal: DiverseIdeal
     ap_divisor: ApDivisor
     ap_term_digits: TermDigits
     auc_catalogue: Catalogue
@@ -54,18 +70,21 @@ class Keywords(Choices, total=False):
     auc_pairs: Pairs
     auc_tied_pairs: TiedPairs
     below_threshold: BelowThreshold
-    beta: Beta
+    beta: Beta | Patience
     catalogue: Catalogue
     cg_below_threshold: BelowThreshold
     cg_gain: Gain
     cg_negative: Negative
     dcg_below_threshold: BelowThreshold
     dcg_discount: DiscountName
+    dcg_divisor: DcgDivisor
     dcg_gain: Gain
     dcg_negative: Negative
     discount: DiscountName
-    divisor: ApDivisor | BestDivisor | Divisor | PrecisionDivisor | RecallDivisor
+    divisor: ApDivisor | BestDivisor | DcgDivisor | Divisor | EveryDivisor | PrecisionDivisor | RecallDivisor
     err_discount: DiscountName
+    err_ia_alpha: Alpha
+    err_ia_divisor: EveryDivisor
     err_max_grade: MaxGrade
     err_stop_chance: StopChance
     f1_precision_divisor: PrecisionDivisor
@@ -77,7 +96,7 @@ class Keywords(Choices, total=False):
     fallout_nonrelevant: Nonrelevant
     gain: Gain
     gmap_divisor: ApDivisor
-    ideal: IdealItems
+    ideal: DiverseIdeal | IdealItems
     ideal_depth: IdealDepth
     ideal_sign: IdealSign
     iprec11_recall_rounding: RecallRounding
@@ -95,10 +114,17 @@ class Keywords(Choices, total=False):
     ndcg_negative: Negative
     negative: Negative
     nerr_discount: DiscountName
+    nerr_ia_alpha: Alpha
+    nerr_ia_ideal: DiverseIdeal
     nerr_max_grade: MaxGrade
     nerr_stop_chance: StopChance
+    nnrbp_alpha: Alpha
+    nnrbp_beta: Patience
+    nnrbp_ideal: DiverseIdeal
     no_negatives: NoNegatives
     nonrelevant: Nonrelevant
+    nrbp_alpha: Alpha
+    nrbp_beta: Patience
     p: Persisting
     pairs: Pairs
     precision_divisor: PrecisionDivisor

@@ -202,7 +202,8 @@ def cg(one):
 
 def dcg(one):
     judged = [item for item in one.shown if item in one.truth]
-    return math.fsum(_gain(one, one.truth[item]) / _discount(one, one.rank(item)) for item in judged), 1
+    earned = math.fsum(_gain(one, one.truth[item]) / _discount(one, one.rank(item)) for item in judged)
+    return earned, one.relevant if one["divisor"] == "relevant" else 1
 
 
 def _discounted(one, gains):
@@ -532,7 +533,7 @@ METRICS = {
     "auc": (auc, True, _AUC, {"undefined": 0.5}),
     "bpref": (bpref, False, {}, {}),
     "cg": (cg, True, _GAIN, {}),
-    "dcg": (dcg, True, _DCG, {}),
+    "dcg": (dcg, True, {**_DCG, "divisor": "none"}, {}),
     "err": (err, True, _ERR, {}),
     "f": (f, True, {"beta": 1.0, **_F}, {}),
     "f1": (f1, True, _F, {}),

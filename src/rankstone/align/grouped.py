@@ -10,10 +10,10 @@ import numpy as np
 from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, more_extra
 from rankstone.align.join import join
-from rankstone.align.notes import ranges
 from rankstone.align.ranked import Ints, Ranked
 from rankstone.inputs.arrow import movable, one_piece, plain_ids, take
 from rankstone.inputs.columns import ColumnPair, Columns, notes_of
+from rankstone.inputs.notes import ranges
 from rankstone.inputs.source import Align, Aligned
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it

@@ -7,17 +7,21 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rankstone.align.notes import Subtopics, ranges
 from rankstone.align.ranked import NUMPY, Bools, Floats, Ints, Ranked, lengths
 from rankstone.align.ranking import NO_SUBTOPICS, Depth, Discount, Intents
 from rankstone.errors import QueryError
+from rankstone.inputs.notes import Subtopics, ranges
 
 _AT_ONCE = 1 << 21  # cells of a table of queries, items and subtopics
 _SEARCHED = 1 << 18  # sets of items, of which the best list of a query is found
 
 
 def by_subtopic(ranked: Ranked) -> RankedIntents:
-    """The rows of a ranking's items, one for each subtopic."""
+    """The same lists, with a row for each subtopic that an item is judged for."""
+    return ranked.remember("by_subtopic", lambda: _spread_out(ranked))
+
+
+def _spread_out(ranked: Ranked) -> RankedIntents:
     found = None if ranked.notes is None else ranked.notes.subtopics
     if found is None:
         if len(ranked.truth_grades):

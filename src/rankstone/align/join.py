@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.notes import join_notes
 from rankstone.align.ranked import Ints, Ranked
+from rankstone.inputs.notes import join_notes
 
 
 def join(pieces: Sequence[Ranked]) -> Ranked:

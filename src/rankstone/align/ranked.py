@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align import agree
-from rankstone.align.notes import Notes, ranges
 from rankstone.align.ranking import (
     NO_WEIGHTS,
     Depth,
     Discount,
     Functions,
     Ideal,
-    Intents,
     Relevance,
     Values,
     Views,
@@ -26,6 +24,7 @@ from rankstone.align.ranking import (
 )
 from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
+from rankstone.inputs.notes import Notes, ranges
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -359,12 +358,6 @@ class Ranked(NumPyFunctions, Views):
     def truth_place(self) -> Ints:
         """Where each placed item stands among all judged items of all queries, in the order of the truth."""
         return self.truth_offsets[self.query] + self.place - 1
-
-    @property
-    def by_subtopic(self) -> Intents:
-        from rankstone.align.intents import by_subtopic  # it is a ranking, too
-
-        return self.remember("by_subtopic", lambda: by_subtopic(self))
 
     @property
     def nonrelevant(self) -> Floats:

@@ -262,11 +262,6 @@ class Ranking(Functions, ABC):
         """What the truth says that each item weighs; only engines that read a truth's weights have it."""
         raise NotImplementedError
 
-    @property
-    def by_subtopic(self) -> Intents:
-        """The same lists, with a row for each subtopic that an item is judged for; of engines that read subtopics."""
-        raise NotImplementedError
-
     def weighted(self, values: Values) -> Values:
         """A value of each item times what the truth says that it weighs, if that counts."""
         return values * self.weight if self.rule.credit == "weight" else values

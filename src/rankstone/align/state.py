@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from rankstone.align.notes import Notes, Subtopics
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.inputs.notes import Notes, Subtopics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 State: TypeAlias = Mapping[str, Any]  # fields by name, as a `state_dict` has them: {"queries": 2, "ids": ["u1", "u2"]}

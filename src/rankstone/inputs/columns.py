@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain, plain_ids, take
+from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, ranked_from
 

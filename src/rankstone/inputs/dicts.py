@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.notes import SEVERAL, Ints, Notes, Subtopics
 from rankstone.errors import DataError, DataTypeError
+from rankstone.inputs.notes import SEVERAL, Ints, Notes, Subtopics
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
 if TYPE_CHECKING:

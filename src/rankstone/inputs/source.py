@@ -9,9 +9,9 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from rankstone._core import Alignment
-from rankstone.align.notes import Notes
 from rankstone.align.ranked import Ranked
 from rankstone.errors import QueryError
+from rankstone.inputs.notes import Notes
 
 
 @dataclass(frozen=True)

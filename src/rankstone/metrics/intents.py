@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from rankstone.align.ranking import Depth, Discount, Functions, Intents, Ranking, Ratio, Values
+from rankstone.align.intents import by_subtopic
+from rankstone.align.ranked import Ranked
+from rankstone.align.ranking import Depth, Discount, Functions, Intents, Ratio, Values
 from rankstone.metrics.gains import DISCOUNTS, reciprocal
 from rankstone.metrics.registry import Parameter, by_relevant, metric
 
@@ -68,16 +70,16 @@ class Fading:
         return self.discount(f, rank) * (1.0 - self.alpha) ** (rank - 1.0)
 
 
-def _over_every(ranking: Ranking, alpha: float, discount: Discount, k: Depth, divisor: EveryDivisor) -> Ratio:
-    intents = ranking.by_subtopic
+def _over_every(ranking: Ranked, alpha: float, discount: Discount, k: Depth, divisor: EveryDivisor) -> Ratio:
+    intents = by_subtopic(ranking)
     earned = _earned(intents, alpha, discount, k)
     if divisor == "none" or (divisor == "every from 2" and k == 1):
         return Ratio(earned, ranking.one)
     return Ratio(earned, intents.subtopics * ranking.sum_of_discounts(Fading(alpha, discount), k))
 
 
-def _over_ideal(ranking: Ranking, alpha: float, discount: Discount, k: Depth, ideal: DiverseIdeal) -> Ratio:
-    intents = ranking.by_subtopic
+def _over_ideal(ranking: Ranked, alpha: float, discount: Discount, k: Depth, ideal: DiverseIdeal) -> Ratio:
+    intents = by_subtopic(ranking)
     return Ratio(_earned(intents, alpha, discount, k), intents.ideal_sum(alpha, discount, k, ideal == "best"))
 
 
@@ -90,7 +92,7 @@ def _over_ideal(ranking: Ranking, alpha: float, discount: Discount, k: Depth, id
     ends_at_k=True,
     **_DIVERSE,
 )
-def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
+def alpha_dcg(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
     """Gain of the first k items by subtopic, less for one that came before, discounted by rank.
 
     Clarke et al., 2008. divisor="none" is the plain sum.
@@ -111,7 +113,7 @@ def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor:
     ends_at_k=True,
     **_DIVERSE,
 )
-def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
+def alpha_ndcg(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
     """Gain of the first k items by subtopic, less for one that came before, over that of an ideal list.
 
     Clarke et al., 2008. ideal="best" divides by the best of all lists; where those are too many, it says so.
@@ -131,7 +133,7 @@ def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: 
     ends_at_k=True,
     **_DIVERSE,
 )
-def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
+def err_ia(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
     """Expected value of one over the rank at which a person with one of several intents stops, satisfied.
 
     Chapelle et al., 2011, for relevant or not, where a relevant item satisfies with chance alpha, on the scale of
@@ -153,7 +155,7 @@ def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: Ev
     ends_at_k=True,
     **_DIVERSE,
 )
-def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
+def nerr_ia(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
     """Expected reciprocal rank by intent, over that of an ideal list.
 
     >>> rs.metrics.nerr_ia(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
@@ -181,7 +183,7 @@ class Going:
     ends_at_k=True,
     **_DIVERSE,
 )
-def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Patience = 0.5) -> Ratio:
+def nrbp(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, beta: Patience = 0.5) -> Ratio:
     """Subtopics met by a person who goes on with probability beta, less for one that came before.
 
     Clarke, Kolla and Vechtomova, 2009.
@@ -189,7 +191,7 @@ def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Patienc
     >>> rs.metrics.nrbp(["a", "b"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.75
     """
-    intents = ranking.by_subtopic
+    intents = by_subtopic(ranking)
     return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Going(beta), k), intents.subtopics)
 
 
@@ -204,7 +206,7 @@ def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Patienc
     **_DIVERSE,
 )
 def nnrbp(
-    ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Patience = 0.5, ideal: DiverseIdeal = "greedy"
+    ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, beta: Patience = 0.5, ideal: DiverseIdeal = "greedy"
 ) -> Ratio:
     """Subtopics met by a person who goes on with probability beta, over those of an ideal list.
 
@@ -224,7 +226,7 @@ def nnrbp(
     ends_at_k=True,
     **_DIVERSE,
 )
-def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
+def ap_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
     """Average precision of each subtopic, averaged over the subtopics that have a relevant item.
 
     Agrawal et al., 2009.
@@ -232,7 +234,7 @@ def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     >>> rs.metrics.ap_ia(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]})
     0.75
     """
-    intents = ranking.by_subtopic
+    intents = by_subtopic(ranking)
     precisions = intents.credit * intents.nth / intents.rank / intents.of_subtopic
     return Ratio(intents.sum(precisions, k), intents.subtopics)
 
@@ -248,7 +250,7 @@ def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     ends_at_k=True,
     **_DIVERSE,
 )
-def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
+def precision_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
     """Precision of each subtopic, averaged over the subtopics that have a relevant item.
 
     Agrawal et al., 2009.
@@ -256,7 +258,7 @@ def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     >>> rs.metrics.precision_ia(["a", "b"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=2)
     0.75
     """
-    intents = ranking.by_subtopic
+    intents = by_subtopic(ranking)
     return Ratio(intents.sum(intents.credit, k), ranking.places(k) * intents.subtopics)
 
 
@@ -270,7 +272,7 @@ def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     ends_at_k=True,
     **_DIVERSE,
 )
-def subtopic_recall(ranking: Ranking, *, k: Depth = None) -> Ratio:
+def subtopic_recall(ranking: Ranked, *, k: Depth = None) -> Ratio:
     """Share of the subtopics that some item of the first k covers.
 
     Zhai, Cohen and Lafferty, 2003. With nuggets for subtopics it is the recall of nuggets.
@@ -278,6 +280,6 @@ def subtopic_recall(ranking: Ranking, *, k: Depth = None) -> Ratio:
     >>> rs.metrics.subtopic_recall(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
     """
-    intents = ranking.by_subtopic
+    intents = by_subtopic(ranking)
     new = intents.where(intents.nth == 1, intents.credit, 0.0)
     return Ratio(intents.sum(new, k), intents.subtopics)

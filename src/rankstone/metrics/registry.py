@@ -227,7 +227,7 @@ def metric(
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
     that is not divided by what could be earned: without a relevant item there is nothing to earn. `kind="intents"` is
-    for one that reads `ranking.by_subtopic`, and `weighs=True` for one that is a sum of credits or weighted gains.
+    for one that reads subtopics, and `weighs=True` for one that is a sum of credits or weighted gains.
     """
     names = (name, *aliases)
     for alias in names:
