@@ -13,7 +13,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.notes import Subtopics, ranges
 
 _AT_ONCE = 1 << 21  # cells of a table of queries, items and subtopics
-_SEARCHED = 1 << 18  # sets of items, of which the best list of a query is found
+_SEARCHED = 1 << 22  # numbers in a table of sets of items, of which the best list of a query is found
 
 
 def by_subtopic(ranked: Ranked) -> RankedIntents:
