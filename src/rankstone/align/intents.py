@@ -12,7 +12,7 @@ from rankstone.align.ranking import NO_SUBTOPICS, Depth, Discount, Intents
 from rankstone.errors import QueryError
 from rankstone.inputs.notes import Subtopics, ranges
 
-_AT_ONCE = 1 << 21  # cells of a table of queries, items and subtopics
+_AT_ONCE = 1 << 16  # cells of a table of queries, items and subtopics
 _SEARCHED = 1 << 22  # numbers in a table of sets of items, of which the best list of a query is found
 
 

@@ -137,19 +137,22 @@ def one_each(truth: Columns, how: Align) -> Columns:
     # The core itself says which rows are of one item: the truth meets its own rows, with row numbers for grades.
     plain_rules = Align(duplicates="count", truth_duplicates="first", threads=how.threads)
     found = _core.align_columns(query, item, rows, query, item, -rows, plain_rules)
-    _core.align_columns(query, item, grade, query[:0], item[:0], None, plain_rules)  # it refuses bad grades
+    grades = np.ones(len(rows)) if grade is None else _floats(grade)
+    if not np.isfinite(grades).all():
+        _core.align_columns(query, item, grade, query[:0], item[:0], None, plain_rules)  # it says which
     kept = found.truth_grades.astype(np.int64)  # the first row of each judged item
     number = np.empty(len(rows), dtype=np.int64)
     number[kept] = np.arange(len(kept))
     row, of = (-found.score).astype(np.int64), number[found.grade.astype(np.int64)]
     codes = np.zeros(len(rows), dtype=np.int64) if subtopic is None else _codes(subtopic)[row]
-    order = np.argsort(of * (codes.max(initial=0) + 1) + codes, kind="stable")
-    row, of, codes = row[order], of[order], codes[order]
-    again = np.zeros(len(rows), dtype=bool)
-    again[1:] = (of[1:] == of[:-1]) & (codes[1:] == codes[:-1])
-    if again.any() and how.truth_duplicates == "error":
-        _refuse_row(truth, int(row[np.argmax(again)]), "appears twice in the truth", subtopic, "twice")
-    row, of, codes = row[~again], of[~again], codes[~again]
+    pair = of * (codes.max(initial=0) + 1) + codes
+    if (pair[1:] <= pair[:-1]).any():  # else they are in order, and each is there once
+        order = np.argsort(pair, kind="stable")
+        again = np.diff(pair[order], prepend=-1) == 0
+        if again.any() and how.truth_duplicates == "error":
+            _refuse_row(truth, int(row[order[np.argmax(again)]]), "appears twice in the truth", subtopic, "twice")
+        order = order[~again]
+        row, of, codes = row[order], of[order], codes[order]
     starts = np.flatnonzero(np.diff(of, prepend=-1))
     weight = None if truth.weight is None else np.asarray(truth.weight)[kept]
     if weight is not None:
@@ -159,15 +162,15 @@ def one_each(truth: Columns, how: Align) -> Columns:
     changes: dict[str, Any] = {"weight": weight, "subtopic": None, "iteration": None, "distinct": True}
     one, other = take(query, kept), take(item, kept)
     if subtopic is not None:
-        grades = np.ones(len(row)) if grade is None else _floats(grade)[row]
+        grades = grades[row]
         changes["grade"] = None if grade is None else np.maximum.reduceat(grades, starts) if len(row) else grades
         by_id = _core.align_columns(one, other, None, one, other, np.zeros(len(kept)), Align(threads=how.threads))
         places = np.empty(len(kept), dtype=np.int64)
         at = np.repeat(by_id.placed_offsets[:-1], np.diff(by_id.placed_offsets))
         places[at + by_id.place - 1] = by_id.rank - 1
         offsets = np.append(starts, len(row))
-        query_of = np.repeat(np.arange(len(found.queries)), np.diff(found.truth_offsets))
-        changes["rows"] = Subtopics(offsets, numbered(query_of[of], codes), grades, places)
+        queries = offsets[found.truth_offsets]
+        changes["rows"] = Subtopics(offsets, _numbered(queries, codes), grades, places)
         if len(row) > len(kept):
             changes["remarks"] = (*truth.remarks, SEVERAL)
     elif grade is not None:
@@ -175,20 +178,19 @@ def one_each(truth: Columns, how: Align) -> Columns:
     return replace(truth, query=one, item=other, **changes)
 
 
-def numbered(query: Ints, codes: Ints) -> Ints:
-    """Subtopics by their numbers among those of their query, from 0, in the order of the codes."""
-    pair = query * (codes.max(initial=0) + 1) + codes
-    if len(pair) == 0:
-        return pair
-    if pair.max() < 8 * len(pair) + 1000:  # a table is quicker than to sort
-        known = np.zeros(int(pair.max()) + 1, dtype=np.int64)
+def _numbered(queries: Ints, codes: Ints) -> Ints:
+    """Subtopics by their numbers among those of their query, from 0, in the order of the codes; queries: offsets."""
+    if len(codes) == 0:
+        return codes
+    sizes, width = np.diff(queries), int(codes.max()) + 1
+    pair = np.repeat(np.arange(len(sizes)) * width, sizes) + codes
+    if len(sizes) * width < 8 * len(pair) + 1000:  # a table is quicker than to sort
+        known = np.zeros(len(sizes) * width, dtype=np.int64)
         known[pair] = 1
         number = (np.cumsum(known) - 1)[pair]
     else:
         number = np.unique(pair, return_inverse=True)[1].reshape(-1)
-    first = np.full(int(query.max()) + 1, len(pair))
-    np.minimum.at(first, query, number)
-    return number - first[query]
+    return number - np.repeat(np.minimum.reduceat(number, queries[:-1]), sizes)
 
 
 def notes_of(truth: Columns, how: Align) -> Notes | None:
