@@ -19,6 +19,7 @@ import decisions
 import dicts
 import files
 import identify
+import intents
 import lists
 import memory
 import small
@@ -31,7 +32,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -49,6 +50,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "arrays": arrays.rows,
     "splits": splits.rows,
     "identify": identify.rows,
+    "intents": intents.rows,
     "decisions": decisions.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,

@@ -20,7 +20,7 @@ from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Alone, Source
 from rankstone.inputs.spans import covered
-from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, in_order, predictions
+from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, has_notes, in_order, predictions
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
@@ -171,6 +171,11 @@ def _paired(truth: Side, run: Side, *, files: bool, remarks: tuple[str, ...]) ->
         return Dicts(truth, run, remarks=remarks)
     both = isinstance(truth, Lists) and isinstance(run, Lists)
     by_list = both or has_empty(truth) or has_empty(run) or in_order(truth)
+    if by_list and has_notes(truth):
+        raise ValueError(
+            "a truth with subtopics or weights is measured by rows of items, and some query has a list without any; "
+            "leave that query out, or give both sides as dicts"
+        )
     shape: Any = as_lists if by_list else as_columns
     pair: Any = shape(truth, "truth"), shape(run, "run")
     if files:  # a file's ids are text, whatever they look like

@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
-from rankstone.inputs.dicts import listed, ordered_lists
+from rankstone.inputs.dicts import by_item, listed, names_subtopics, ordered_lists
 from rankstone.inputs.lists import Lists, labelled, lists, rows_of
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
@@ -100,6 +100,8 @@ def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
+    if what == "truth" and isinstance(side, Mapping) and names_subtopics(side):
+        return _by_subtopic(side)
     if isinstance(side, Mapping):
         side = listed(side, what)
     if not isinstance(side, (Columns, Lists)):
@@ -111,6 +113,23 @@ def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     if what == "run" and side.score is None and side.grade is not None:
         raise ValueError("the run has grades but no scores; name the column score=")
     return side
+
+
+def _by_subtopic(truth: Mapping[Id, Any]) -> Columns:
+    """A nested dict as rows of query, item and subtopic, which is a number: it may have been anything."""
+    numbers: dict[Any, int] = {}
+    nothing = {None: 0.0}  # an item without a subtopic is judged all the same
+    rows = [(query, item, *row) for query, item, grades in by_item(truth) for row in (grades or nothing).items()]
+    query, item, subtopic, grade = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+    codes = [numbers.setdefault(name, len(numbers)) for name in subtopic]
+    return columns(query=query, item=item, subtopic=codes, grade=grade)
+
+
+def has_notes(side: object) -> bool:
+    """Does a truth say more of its items than their grades."""
+    if isinstance(side, Columns):
+        return side.subtopic is not None or side.weight is not None
+    return names_subtopics(side)
 
 
 def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:

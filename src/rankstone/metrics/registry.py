@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 T = TypeVar("T")
-Kind = Literal["ranking", "count", "ratings", "agreement", "shown"]
+Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "shown"]
 Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
@@ -97,6 +97,7 @@ class Declaration:
     grades: Callable[[ByName], bool] | None  # does it read the truth's grades, given its parameters; None: never
     grows: Callable[[ByName], Growth | None]  # with the grades of unjudged items, given its parameters; None: unknown
     reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
+    weighs: bool  # its items can count by the weights of the truth
 
     @property
     def summary(self) -> str:
@@ -239,6 +240,7 @@ def metric(
     grades: bool | Callable[[ByName], bool] | None = None,
     grows: Growth | Callable[[ByName], Growth | None] | None = None,
     reach: Callable[[ByName], int] | None = None,
+    weighs: bool = False,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
 
@@ -251,7 +253,8 @@ def metric(
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
     that is not divided by what could be earned: without a relevant item there is nothing to earn. `grades` says, of a
     metric of what was shown, whether it reads grades, so that it needs a truth. `grows` says what becomes of it if
-    unjudged items are judged (see `Growth`); without it, its bounds are unknown.
+    unjudged items are judged (see `Growth`); without it, its bounds are unknown. `kind="intents"` is for one that reads
+    subtopics, and `weighs=True` for one that is a sum of credits or weighted gains.
     """
     names = (name, *aliases)
     graded = reads == "ranking" if grades is None else grades
@@ -267,7 +270,7 @@ def metric(
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
             graded if callable(graded) else (lambda _: True) if graded else None,
-            grows if callable(grows) else lambda _: grows, reach,
+            grows if callable(grows) else lambda _: grows, reach, weighs,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
