@@ -143,10 +143,12 @@ def power(of: Difference, points: int = 120) -> Plot:
     )
 
 
-def detectable(of: Difference, points: int = 40) -> Plot:
+def detectable(of: Difference, points: int = 20) -> Plot:
     """The difference that would be found in 80 of 100 samples, by how many queries there are."""
     most = 4 * of.queries
-    sizes = sorted({max(round(of.queries * (0.2 + 3.8 * at / points)), 3) for at in range(points + 1)})
+    sizes = sorted(
+        {max(round(most * 20 ** (at / points - 1)), 3) for at in range(points + 1)}
+    )  # close where it is steep
     found = [of.detectable(0.8, size) for size in sizes]
     marks = (Rule(of.queries, label=f"these {of.queries:,}"), Rule(abs(of.difference), "y"), Line(sizes, found))
     enough = f"{of.needed(of.difference):,} would find the difference of these" if of.difference else ""
