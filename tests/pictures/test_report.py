@@ -79,7 +79,7 @@ class TestPage:
                 signed(of.difference), signed(of.low), signed(of.high),
             )  # fmt: skip
             assert (found["p"], found["adjusted"]) == (p_value(of.p), p_value(of.adjusted))
-        queries = next(table for table in Reader(text).tables if table[0] == ["query", "old", "new", "change"])
+        queries = next(table for table in Reader(text).tables if table[0] == ["query", "old", "new", "change", "group"])
         assert [row[0] for row in queries[1:]] == [change.query for change in comparison.queries("new", "ndcg@5")]
         for part in ("answer", "differences", "queries", "cutoffs", "slices", "power", "doubts", "leaderboard"):
             assert f'<section id="{part}">' in text
@@ -362,6 +362,16 @@ class TestInABrowser:
         tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         found = tab.locator("tr.at td").all_inner_texts()
         assert f"{found[0]}: {found[1]} to {found[2]}" == name
+        tab.context.close()
+
+    def test_a_group_leads_to_its_queries(self, page, comparison):
+        tab = page()
+        tab.locator("#table-slices").get_by_role("button", name="odd").first.click()
+        rows = tab.locator("#table-queries-0 tbody tr:visible")
+        wanted = [one.query for one in comparison.queries("new", "ndcg@5") if int(one.query[1:]) % 2]
+        assert rows.locator("td:first-child").all_inner_texts() == wanted
+        assert tab.get_by_label("Show rows with").first.input_value() == "odd"
+        assert tab.wrong == []
         tab.context.close()
 
     def test_keyboard(self, page):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankstone.answers import plots
+from rankstone.answers.closer import large_groups
 from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import general_doubts
 from rankstone.answers.table import number, p_said, p_value, signed
@@ -117,14 +118,21 @@ def _differences(comparison: Comparison) -> str:
 def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> str:
     most = max(_QUERY_ROWS // max(len(shown), 1), _FEWEST_ROWS)
     explained = _EXPLAINED // max(len(shown), 1)
+    groups: dict[Any, Any] = {}
+    if comparison._by is not None:
+        groups = dict(zip(comparison.paired.queries, large_groups(comparison._groups(comparison._by)), strict=True))
     out = []
     for at, of in enumerate(shown):
         changes = comparison.queries(*comparison._key(of))
         rows = list(changes)
         kept = rows if len(rows) <= most else [*rows[: most // 2], *rows[-(most // 2) :]]
         anchor, signs = f"table-queries-{at}", (3,) if of.direction > 0 else ()
-        head = ["query", of.baseline, of.run, "change"]
-        body = [head, *([one.query, number(one.first), number(one.second), signed(one.change)] for one in kept)]
+        head = ["query", of.baseline, of.run, "change", *(["group"] if groups else [])]
+        body = [head, *(
+            [one.query, number(one.first), number(one.second), signed(one.change),
+             *([groups[one.query]] if groups else [])]
+            for one in kept
+        )]  # fmt: skip
         less = ""
         if len(kept) < len(rows):
             less = paragraph(f"The {len(kept):,} of {len(rows):,} queries that changed most are in the table.")
@@ -134,7 +142,7 @@ def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> 
         out.append(
             f"<h3>{prose(_pair(of))}</h3>{pictures}{less}"
             f"{filter_box(anchor)}"
-            f"{table(body, (0,), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
+            f"{table(body, (0, 4), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
             f"{folds('Why: the items that moved', why)}"
         )
     if len(shown) < many:
@@ -185,10 +193,9 @@ def _slices(comparison: Comparison) -> Iterator[Section]:
         return
     found = comparison.slices(comparison._by)
     rows = found.rows()
-    text = rows_figure(plots.slices(found)) + table(
-        rows, (0, 1, 2), anchor="table-slices", caption="Differences by group"
-    )
-    yield "slices", "Groups of queries", text + bullets(found.remarks())
+    text = table(rows, (0, 1, 2), anchor="table-slices", caption="Differences by group", links=rows[0].index("group"))
+    text += bullets(found.remarks())
+    yield "slices", "Groups of queries", rows_figure(plots.slices(found)) + text
 
 
 def _power(shown: Sequence[Difference]) -> str:

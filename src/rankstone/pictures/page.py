@@ -38,6 +38,7 @@ STYLE = (
     "summary{cursor:pointer}:focus-visible{outline:2px solid #0072b2;outline-offset:2px}"
     "input{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.2rem .4rem;"
     "max-width:100%}button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
+    "td button{text-decoration:underline;text-align:left}"
     ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 27rem}"
     ".folds{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:0 1rem}"
     ".folds>[open]{grid-column:1/-1}figure{margin:.5rem 0;overflow-x:auto}"
@@ -121,6 +122,20 @@ for (const box of document.querySelectorAll('input.filter')) {
     told.textContent = many + ' shown';
   });
 }
+for (const table of document.querySelectorAll('table[data-links]')) {
+  for (const row of table.tBodies[0].rows) {
+    const cell = row.cells[table.dataset.links], button = document.createElement('button');
+    button.append(...cell.childNodes);
+    cell.append(button);
+    button.addEventListener('click', () => {
+      for (const box of document.querySelectorAll('input.filter')) {
+        box.value = button.textContent;
+        box.dispatchEvent(new Event('input'));
+      }
+      document.querySelector('input.filter').focus();
+    });
+  }
+}
 """
 
 
@@ -190,8 +205,10 @@ def table(
     anchor: str = "",
     caption: str = "",
     signs: Sequence[int] = (),
+    links: int | None = None,
 ) -> str:
-    """A table, its head first; left: columns of text; signs: columns whose numbers are good above 0; anchor: sorted."""
+    """A table, its head first; left: columns of text; signs: columns whose numbers are good above 0; anchor: sorted;
+    links: a column whose words are looked for in the tables that have a box for that."""
 
     def cell(tag: str, at: int, value: Any) -> str:
         text = str(value)
@@ -209,6 +226,7 @@ def table(
 
     kinds = [*(["sorted"] if anchor else []), *(f"l{at}" for at in left)]  # shorter than a class in every cell
     name = f' class="{" ".join(kinds)}"' + (f' id="{anchor}"' if anchor else "")
+    name += f' data-links="{links}"' if links is not None else ""
     said = f'<caption class="l quiet">{safe(caption)}</caption>' if caption else ""
     body = "".join(line("td", row) for row in rows[1:] if row)
     tall = " tall" if len(rows) > _TALL else ""
