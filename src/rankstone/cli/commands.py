@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +39,8 @@ FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
-    words = _spread(sys.argv[1:] if argv is None else argv)
+    given = sys.argv[1:] if argv is None else argv
+    words = _spread(given)
     if words[:1] == ["trec_eval"]:  # it has its own ways with options
         from rankstone.trec_eval import main as trec_eval
 
@@ -54,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(arguments, "run_command"):
         parser().print_help()
         return 2
+    arguments.line = shlex.join(["rankstone", *given])
     code = 0
     try:
         with warnings.catch_warnings():
