@@ -32,6 +32,7 @@ from rankstone.sql.writer import Calls, Expression, Text
 GRADED_ROWS = Feeding(
     all_queries="a function sees some of the rows at a time",
     notes="a function is given grades alone",
+    shown="a function is given one list and its truth",
     otherwise="as in '-max_grade 4'",
 )
 
@@ -60,7 +61,7 @@ ROWS: Mapping[str, str] = {
 
 def measures() -> dict[str, str]:
     """Every measure of a list by its SQL name: the usual ones, and each metric there is as `rs_<metric>`."""
-    return {**MEASURES, **{f"rs_{name}": name for name, row in declared().items() if row.kind != "shown"}}
+    return {**MEASURES, **{f"rs_{name}": name for name in declared()}}
 
 
 def _convention(name: str, given: str | Convention | None) -> str | Convention:
@@ -202,6 +203,7 @@ AGGREGATED = Feeding(
     one_list="a function sees one row at a time",
     weights="a function is given none",
     notes="a function is given grades alone",
+    shown="a function is given one list and its truth",
     parts="a function has one value a row",
     digits="databases round halves in their own ways",
     otherwise="or use rs.evaluate",
