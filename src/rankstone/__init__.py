@@ -33,6 +33,9 @@ if _typing.TYPE_CHECKING:
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
     from rankstone.answers.write import read_result
+    from rankstone.feedback.estimators import Estimator, estimator, estimators
+    from rankstone.feedback.form import Logged
+    from rankstone.feedback.logged import Estimates, logged
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
@@ -50,6 +53,9 @@ _LATER = {
     "Comparison": "answers.comparison",
     "Confusion": "answers.confusion",
     "Definition": "answers.definition",
+    "Estimates": "feedback.logged",
+    "Estimator": "feedback.estimators",
+    "Logged": "feedback.form",
     "Online": "measure.online",
     "Result": "answers.result",
     "Stream": "measure.stream",
@@ -58,10 +64,13 @@ _LATER = {
     "compare": "answers.compare",
     "confusion": "answers.confusion",
     "define": "answers.definition",
+    "estimator": "feedback.estimators",
+    "estimators": "feedback.estimators",
     "evaluate": "measure.evaluate",
     "explain": "answers.explain",
     "identify": "answers.identify",
     "lists": "inputs.lists",
+    "logged": "feedback.logged",
     "needed": "answers.compare",
     "read_result": "answers.write",
     "read_run": "inputs.files",
@@ -93,6 +102,9 @@ __all__ = [
     "Confusion",
     "Convention",
     "Definition",
+    "Estimates",
+    "Estimator",
+    "Logged",
     "Metric",
     "Online",
     "Parameter",
@@ -113,12 +125,15 @@ __all__ = [
     "define",
     "err",
     "errors",
+    "estimator",
+    "estimators",
     "evaluate",
     "explain",
     "f1",
     "hit_rate",
     "identify",
     "lists",
+    "logged",
     "mae",
     "metric",
     "metrics",

@@ -16,7 +16,11 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "run": ("query", "item", "score", "rank"),
     "predictions": ("query", "item", "grade", "score"),
     "interactions": ("query", "item", "time"),
-}
+    "log": (
+        "list", "place", "item", "reward", "propensity", "target", "item_propensity", "item_target",
+        "cascade_propensity", "cascade_target", "predicted", "expected",
+    ),
+}  # fmt: skip
 
 # What people call them; `userId`, `user_id` and `user-id` are one name.
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -32,6 +36,22 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "scores", "prediction", "pred", "y_pred", "y_score", "sim", "similarity", "rating"),
     "rank": ("rank", "ranks"),
     "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
+    "list": ("list", "list_id", "slate", "slate_id", "impression", "impression_id", "request", "request_id"),
+    "place": ("place", "position", "slot", "rank"),
+    "reward": ("reward", "rewards", "click", "clicks", "clicked", "conversion", "purchase"),
+    "propensity": (
+        "propensity", "propensity_score", "pscore", "logging_propensity", "logging_probability", "action_prob",
+        "action_probability",
+    ),
+    "target": (
+        "target", "target_propensity", "target_probability", "target_pscore", "evaluation_policy_pscore",
+    ),
+    "item_propensity": ("item_propensity", "pscore_item_position"),
+    "item_target": ("item_target", "evaluation_policy_pscore_item_position"),
+    "cascade_propensity": ("cascade_propensity", "pscore_cascade"),
+    "cascade_target": ("cascade_target", "evaluation_policy_pscore_cascade"),
+    "predicted": ("predicted", "prediction", "predicted_reward", "estimated_reward", "q_hat"),
+    "expected": ("expected", "expected_reward"),
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {

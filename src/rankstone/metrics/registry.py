@@ -59,31 +59,11 @@ Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a que
 
 
 @dataclass(frozen=True, eq=False)
-class Declaration:
-    """One metric's declaration."""
+class Declared:
+    """A function with a name, whose keyword arguments are parameters that its annotations tell about."""
 
     name: str
-    function: Callable[..., Ratio]
-    aliases: tuple[str, ...]
-    spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
-    formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
-    latex: str  # the same
-    use: str  # when to use it
-    beware: str
-    kind: Kind
-    choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
-    expected: bool  # has a closed form over all orders of tied items
-    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
-    best_first: BestFirst  # the orders of tied items that bound its value
-    bounds: tuple[float, float]
-    better: Literal["higher", "lower", "neither"]
-    additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
-    two_sided: bool  # an item is relevant or not, and nothing between
-    all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
-    whole: Whole | None  # what the means of its two parts make
-    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
-    ends_at_k: bool  # with a cutoff, what lies below it is never looked at
-    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    function: Callable[..., Any]
 
     @property
     def summary(self) -> str:
@@ -99,11 +79,6 @@ class Declaration:
             for name, parameter in found.items()
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
         }
-
-    @cached_property
-    def takes_k(self) -> bool:
-        """Does it have a place for @k."""
-        return "k" in inspect.signature(self.function).parameters
 
     @cached_property
     def about(self) -> dict[str, Parameter]:
@@ -127,6 +102,37 @@ class Declaration:
         """Refuse a value that the parameter cannot take."""
         if parameter in self.about:
             self.about[parameter].check(f"{self.name}: {parameter}", value)
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration(Declared):
+    """One metric's declaration."""
+
+    aliases: tuple[str, ...]
+    spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
+    formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
+    latex: str  # the same
+    use: str  # when to use it
+    beware: str
+    kind: Kind
+    choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
+    expected: bool  # has a closed form over all orders of tied items
+    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
+    best_first: BestFirst  # the orders of tied items that bound its value
+    bounds: tuple[float, float]
+    better: Literal["higher", "lower", "neither"]
+    additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
+    two_sided: bool  # an item is relevant or not, and nothing between
+    all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
+    whole: Whole | None  # what the means of its two parts make
+    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
+    ends_at_k: bool  # with a cutoff, what lies below it is never looked at
+    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+
+    @cached_property
+    def takes_k(self) -> bool:
+        """Does it have a place for @k."""
+        return "k" in inspect.signature(self.function).parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -477,11 +483,11 @@ def parse(text: str) -> tuple[Metric, ...]:
     `ndcg@{1..100}` has every cutoff from 1 to 100, `ndcg@{1..100..10}` every tenth of them.
     Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`.
     """
-    found = [metric for part in _parts(text) for metric in _read(part)]
+    found = [metric for part in text_parts(text) for metric in _read(part)]
     return tuple(dict.fromkeys(found))
 
 
-def _parts(text: str) -> list[str]:
+def text_parts(text: str) -> list[str]:
     """The text cut at commas outside brackets. After one, a bare number is another cutoff: `ndcg@5,10`."""
     parts, inside = [""], 0
     for sign in text:
@@ -506,7 +512,7 @@ def _read(text: str) -> list[Metric]:
         raise ValueError(_unknown(text, word))
     found = Metric(name)
     if arguments:
-        found = found.given(**_arguments(text, found.declaration, arguments))
+        found = found.given(**read_arguments(text, found.declaration, arguments))
     return [found] if cutoffs is None else [found @ k for k in _cutoffs(text, cutoffs)]
 
 
@@ -591,7 +597,8 @@ def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     return found[0]
 
 
-def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Value]:
+def read_arguments(text: str, declaration: Declared, arguments: str) -> dict[str, Value]:
+    """The parameters in a written form: `(p=0.8)`."""
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:
