@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.answers.explain import explain
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
+    from rankstone.answers.sampled import Sampled, sampled
     from rankstone.answers.write import read_result
     from rankstone.feedback.estimators import Estimator, estimator, estimators
     from rankstone.feedback.form import Logged
@@ -58,6 +59,7 @@ _LATER = {
     "Logged": "feedback.form",
     "Online": "measure.online",
     "Result": "answers.result",
+    "Sampled": "answers.sampled",
     "Stream": "measure.stream",
     "check": "answers.check",
     "columns": "inputs.columns",
@@ -76,6 +78,7 @@ _LATER = {
     "read_run": "inputs.files",
     "read_truth": "inputs.files",
     "roc_curve": "answers.curve",
+    "sampled": "answers.sampled",
 }
 # Some need a library of their own.
 _DOORS = ("arrays", "integrations", "spark", "split", "sql", "statistics", "testing")
@@ -111,6 +114,7 @@ __all__ = [
     "Ranking",
     "Ratio",
     "Result",
+    "Sampled",
     "Stream",
     "ap",
     "auc",
@@ -149,4 +153,5 @@ __all__ = [
     "rmse",
     "roc_curve",
     "rr",
+    "sampled",
 ]

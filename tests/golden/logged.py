@@ -108,5 +108,39 @@ def expected(name, given, logging, target):
     return sum(logging[items] * value for items, value in zip(possible, found.per_list[estimate], strict=True))
 
 
-TOOLS = {"obp": obp, "exact enumeration": enumeration}
+# -- one item among a sample of the others -------------------------------------------------------------------
+
+
+def sampling(case):
+    """Whose sample it is; Krichene and Rendle draw with replacement."""
+    params = case["params"]
+    return rs.sampled(params["negatives"], params["items"], replacement=params.get("replacement", True))
+
+
+def sampled(case):
+    ranks = case["input"]["true_ranks"]
+    found = sampling(case).expected(metric_of(case), ranks)
+    per_query = {str(rank): float(value) for rank, value in zip(ranks, found, strict=True)}
+    return {"value": float(found.mean()), "per_query": per_query}
+
+
+def corrected(case):
+    params, places = case["params"], case["input"]["sampled_ranks"]
+    given = {"gamma": params["gamma"]} if "gamma" in params else {}
+    found = sampling(case).counts(metric_of(case), params["method"], **given)
+    return {"per_query": {str(place): float(found[place - 1]) for place in places}}
+
+
+def metric_of(case):
+    return case["metric"].partition("_")[2].replace("hit", "hit_rate")
+
+
+CUTS = ["", *(f"@{k}" for k in range(1, 101))]
+SAMPLED = [f"{name}{cut}" for name in ("hit", "ndcg", "rr", "auc", "recall", "precision", "ap") for cut in CUTS]
+TOOLS = {
+    "obp": obp,
+    "exact enumeration": enumeration,
+    **{("exact formula", f"sampled_{metric}"): sampled for metric in SAMPLED},
+    **{("exact formula", f"corrected_{metric}"): corrected for metric in SAMPLED},
+}
 DEVIATIONS = {}
