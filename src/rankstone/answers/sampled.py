@@ -170,7 +170,9 @@ class Sampled:
         if len(where) < 2:
             raise ValueError("one list says nearly nothing of a rank among all items; give the places of many")
         values = self.counts(metric, method, gamma, **choices)[where - 1]
-        return interval_of(values, None, confidence, "t", 0, 0)
+        found = interval_of(values, None, confidence, "t", 0, 0)
+        low, high, error, mean = map(float, (found.low, found.high, found.error, found.mean))
+        return found._replace(low=low, high=high, error=error, mean=mean)
 
     def remark(self, result: Result) -> Result:
         """The same result, which says under its table what its numbers mean."""

@@ -196,7 +196,9 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         groups = None if clusters is None else codes_of(groups_in_order(clusters, self.lists, "clusters"))
         if groups is None:
             values = np.sort(values)  # so that chance does not depend on the order of the rows
-        return interval_of(values, groups, confidence, method, resamples, seed)
+        found = interval_of(values, groups, confidence, method, resamples, seed)
+        low, high, error, mean = map(float, (found.low, found.high, found.error, found.mean))
+        return found._replace(low=low, high=high, error=error, mean=mean)
 
     # -- doubts ----------------------------------------------------------------------------------------------
 
@@ -299,7 +301,7 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         """Plain data: estimates, their intervals, definitions, weights and doubts, and what each list adds."""
         return {
             "estimates": dict(self),
-            "intervals": {label: [float(found.low), float(found.high)] for label, found in self._intervals()},
+            "intervals": {label: [found.low, found.high] for label, found in self._intervals()},
             "definitions": {label: self.define(label) for label in self},
             "effective": self.effective,
             "largest_weight": self.largest_weight,
