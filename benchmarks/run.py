@@ -20,6 +20,7 @@ import dicts
 import files
 import identify
 import lists
+import logged
 import memory
 import small
 import spark
@@ -31,7 +32,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "obp", "rax", "jax", "pyspark")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -50,6 +51,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "splits": splits.rows,
     "identify": identify.rows,
     "decisions": decisions.rows,
+    "logged": logged.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

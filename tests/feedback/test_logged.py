@@ -321,6 +321,38 @@ def test_policies_as_a_whole():
     assert "the target makes lists that the log never has, with probability 0.4" in repr(again)
 
 
+def test_rows_of_policies_and_predictions_in_any_order():
+    policies = {"propensity": {("x", "y"): 0.5, ("y", "x"): 0.5}, "target": {("x", "y"): 0.25, ("y", "x"): 0.75}}
+    for form in ("cascade", "item"):
+        data = {**LISTS, "predicted": PREDICTIONS}
+        expected = rs.logged(None, "dr", weight=form, **data, **policies, items=["x", "y"])["dr"]
+        order = [3, 0, 2, 1]
+        mixed = {name: np.asarray(values)[order] for name, values in data.items()}
+        assert rs.logged(None, "dr", weight=form, **mixed, **policies, items=["x", "y"])["dr"] == pytest.approx(
+            expected
+        )
+    with pytest.raises(ValueError, match="the target shows 'y', of which nothing is predicted"):
+        rs.logged(None, "dr", weight="item", **{**data, "item": ["x"] * 4}, items=["x", "z"],
+                  propensity={("x", "x"): 1.0}, target=policies["target"])  # fmt: skip
+
+
+def test_many_rows_are_looked_at_in_parts():
+    """More than are looked at at once; and the last of them is bad."""
+    rng = np.random.default_rng(5)
+    many = 70_000
+    target, predicted = rng.dirichlet([1, 1, 1], many), rng.normal(size=(many, 3))
+    item, propensity, reward = rng.integers(0, 3, many), rng.uniform(0.2, 1, many), rng.normal(size=many)
+    given = {"item": item, "propensity": propensity, "reward": reward, "predicted": predicted}
+    found = rs.logged(None, "ips, dr", **given, target=target)
+    weight = target[np.arange(many), item] / propensity
+    rest = weight * (reward - predicted[np.arange(many), item])
+    assert found["ips"] == pytest.approx((weight * reward).mean(), rel=1e-10)
+    assert found["dr"] == pytest.approx(((target * predicted).sum(axis=1) + rest).mean(), rel=1e-10)
+    target[-1] *= 2
+    with pytest.raises(ValueError, match="row 69999: the target's probabilities add up to 2, not 1"):
+        rs.logged(None, "ips", **given, target=target)
+
+
 # -- an estimator of one's own -------------------------------------------------------------------------------
 
 

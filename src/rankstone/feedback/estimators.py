@@ -223,13 +223,13 @@ def dr(logged: Logged) -> Ratio:
 
     With weight="cascade" it is cascade-DR (Kiyohara et al. 2022).
     """
-    return Ratio(logged.sum(logged.before * logged.expected + _rest(logged)), logged.ones)
+    return Ratio(logged.sum(logged.foreseen + _rest(logged)), logged.ones)
 
 
 @estimator("sndr", formula="mean of q that the target expects + mean of w (r - q), over mean of w", predicts=True)
 def sndr(logged: Logged) -> Sequence[Ratio]:
     """The predictions, corrected by weighted rewards over the mean weight (Thomas and Brunskill 2016)."""
-    predicted = Ratio(logged.sum(logged.before * logged.expected), logged.ones)
+    predicted = Ratio(logged.sum(logged.foreseen), logged.ones)
     return predicted, Ratio(logged.sum(_rest(logged)), logged.mean(logged.weight))
 
 

@@ -88,7 +88,7 @@ class Logged:
     @property
     def ones(self) -> Floats:
         """1 for each list."""
-        return np.ones(len(self), dtype=self.reward.dtype)
+        return np.broadcast_to(np.ones(1, dtype=self.reward.dtype), len(self))
 
     @property
     def places(self) -> int:
@@ -119,12 +119,11 @@ class Logged:
         return self.foretold()[1]
 
     @cached_property
-    def before(self) -> Floats:
-        """The weight of what stands above, where probabilities depend on it; else 1."""
-        ones = np.ones(len(self.reward), dtype=self.reward.dtype)
+    def foreseen(self) -> Floats:
+        """The same by the weight of what stands above, where probabilities depend on it."""
         if not self.conditional or self.offsets is None:
-            return ones
-        return np.where(self.place > 1, np.roll(self.weight, 1), ones)
+            return self.expected
+        return np.where(self.place > 1, np.roll(self.weight, 1), 1) * self.expected
 
     def at(self, place: int, values: Floats) -> Floats:
         """The values of one place, one a list; 0 where a list is shorter."""
@@ -138,8 +137,8 @@ class Logged:
     @cached_property
     def effective(self) -> float:
         """How many lists of equal weight say as much: (sum w)^2 / sum w^2, that of the place where it is lowest."""
-        every = (self.at(place, self.weight).astype(np.float64) for place in range(1, self.places + 1))
-        return min(_effective(weights) for weights in every)
+        every = (self.at(place, self.weight) for place in range(1, self.places + 1))
+        return min(_effective(np.asarray(weights, dtype=np.float64)) for weights in every)
 
     @property
     def largest_weight(self) -> float:

@@ -93,6 +93,7 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         self._parameters: dict[str, ByName] = {}
         self._views: dict[str, Logged] = {}
         self._terms: dict[str, tuple[Ratio, ...]] = {}
+        self._means: dict[str, float] = {}
         forms = set()
         for label, one in self._asked.items():
             over = {name: value for name, value in parameters.items() if _takes(one, name)}
@@ -106,7 +107,6 @@ class Estimates(Page, Sheet, Mapping[str, float]):
             )
         for label, one in self._asked.items():
             self._measure(label, one)
-        self._means = {label: sum(map(_divided, terms)) for label, terms in self._terms.items()}
         self._warn()
 
     def _measure(self, label: str, one: Estimator) -> None:
@@ -115,17 +115,19 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         own = {name: value for name, value in parameters.items() if name not in ("weight", *CHANGES)}
         found = method.function(view, **own)
         terms = (found,) if isinstance(found, Ratio) else tuple(found)
-        # Predictions are left where a change of the weights makes all of them 0.
-        if method.weighted and not (self._ratio(label) if method.predicts else view.weight).any():
+        # Where a change of the weights makes all of them 0, predictions are left.
+        if method.weighted and not view.effective and not (method.predicts and self._ratio(label).any()):
             raise ValueError(
                 f"{label}: every weight is 0, so the log says nothing of the target: it never shows what was logged"
             )
         for term in terms:
             if len(term.numerator) != len(view) or len(term.denominator) != len(view):
                 raise ValueError(f"{label}: its ratios must have one number for each of the {len(view)} lists")
-            if not term.denominator.any() or not term.denominator.sum():
-                raise ValueError(f"{label}: its weights add up to 0, so there is nothing to divide by")
+        sums = [(term.numerator.sum(), term.denominator.sum()) for term in terms]
+        if not all(bottom for _, bottom in sums):
+            raise ValueError(f"{label}: its weights add up to 0, so there is nothing to divide by")
         self._views[label], self._terms[label] = view, terms
+        self._means[label] = float(sum(top / bottom for top, bottom in sums))
 
     def _ratio(self, label: str) -> Floats:
         return self._log.ratio(self._log.form(self._parameters[label]["weight"]))
@@ -133,7 +135,7 @@ class Estimates(Page, Sheet, Mapping[str, float]):
     # -- numbers ---------------------------------------------------------------------------------------------
 
     def __getitem__(self, estimate: str | Estimator) -> float:
-        return float(self._means[self._label(estimate)])
+        return self._means[self._label(estimate)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._asked)
@@ -327,11 +329,6 @@ def _refuse_idle(asked: Sequence[Estimator], parameters: ByName) -> None:
             if name in known:
                 raise ValueError(f"{name}={value!r} would change nothing: {', '.join(map(str, asked))} have no weights")
             raise TypeError(unknown_word("parameter", name, nearest(name, known), known))
-
-
-def _divided(term: Ratio) -> Any:
-    """The mean that a ratio of sums is."""
-    return term.numerator.sum() / term.denominator.sum()
 
 
 def _shared(term: Ratio) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.errors import DataError, FileError
 from rankstone.feedback.form import CHANGES, FORMS, Logged, changed
+from rankstone.feedback.matrix import Looked, look
 from rankstone.feedback.policies import NEAR, Policy, PseudoInverse, unseen
 from rankstone.inputs.arrow import arrow_table, as_array, as_column, is_table, numbers, plain, plain_ids
 from rankstone.inputs.files import is_path, read_table
@@ -87,15 +88,17 @@ class Log:
         self.rows = len(reward)
         if not self.rows:
             raise ValueError("the log has no rows")
-        self._refuse(missing(reward), "reward is missing, or not finite", "missing")
+        if not np.isfinite(float(reward.sum())):
+            self._refuse(missing(reward), "reward is missing, or not finite", "missing")
         for role in ("list", "place", "item"):
             if role in values:
                 values[role] = as_column(role, values[role])
                 if len(values[role]) != self.rows:
                     raise ValueError(f"there are {self.rows} rewards, but {len(values[role])} as {role}")
+        self._looked: Looked | None = None
         self.order: Ints | None = None
         self.offsets: Ints | None = None
-        self.place: Ints = np.ones(self.rows, dtype=np.int64)
+        self.place: Ints = np.broadcast_to(np.ones(1, dtype=np.int64), self.rows)
         if "list" in values:
             self._group(values["list"])
         self.reward = self.ordered(reward)
@@ -203,7 +206,9 @@ class Log:
             if not all(isinstance(item, int) for item in ids):
                 raise ValueError("items that are not numbers of columns need items=, the ids of a matrix's columns")
             column = np.array(ids)
-        self._refuse((column < 0) | (column >= count), f"its item is no column of the matrix, 0 to {count - 1}", "id")
+        if column.min() < 0 or column.max() >= count:
+            outside = (column < 0) | (column >= count)
+            self._refuse(outside, f"its item is no column of the matrix, 0 to {count - 1}", "id")
         return column
 
     # -- matrices --------------------------------------------------------------------------------------------
@@ -237,17 +242,21 @@ class Log:
     def _target(self) -> Any:
         """The target's probabilities of all items at each row, as given; None if they are not known."""
         given = self._values.get("target")
-        if given is None or isinstance(given, Mapping) or np.ndim(given) < 2:
-            return None
-        matrix = self._matrix("target", given)
-        sums = matrix.sum(axis=1) if matrix.dtype == object else matrix @ np.ones(matrix.shape[1])
-        if not matrix.min() >= 0:
+        known = given is not None and not isinstance(given, Mapping) and np.ndim(given) > 1
+        return self._matrix("target", given) if known else None
+
+    def _look(self, predicted: Any) -> Looked:
+        """The target's probabilities, checked, and what is predicted."""
+        matrix = self._target
+        if predicted is not None and predicted.shape != matrix.shape:
+            raise ValueError(f"target has the shape {matrix.shape}, predicted has {predicted.shape}")
+        self._looked = look(matrix, predicted, self._codes(matrix.shape[1]))
+        if not self._looked.sound:
             self._refuse(~(matrix >= 0).all(axis=1), "a probability of the target is below 0, or missing")
-        off = np.abs(sums - 1) > NEAR
-        if off.any():
-            row = int(np.argmax(off))
-            self._refuse(off, f"the target's probabilities add up to {float(sums[row]):g}, not 1")
-        return matrix
+            sums = matrix.sum(axis=1)
+            off = abs(sums - 1) > NEAR
+            self._refuse(off, f"the target's probabilities add up to {float(sums[int(np.argmax(off))]):g}, not 1")
+        return self._looked
 
     # -- probabilities ---------------------------------------------------------------------------------------
 
@@ -276,15 +285,18 @@ class Log:
             raise ValueError(f"there are no {name}{of}: give {side}=, or name the column: columns={{{side!r}: ...}}")
         if _is_policy(given):
             found = exact(np.array([one for rows in self._by_policy(side, form) for one in rows]))
-            return self._checked(found, side, form, None)
+            return self._checked(found, side, form)
         if np.ndim(given) > 1:
-            matrix = self._target if side == "target" else self._matrix(side, given)
-            picked = self.ordered(matrix[np.arange(self.rows), self._codes(matrix.shape[1])])
-            return self._joined(self._checked(picked, side, "item", self.order), form)
+            if side == "target":
+                picked = (self._looked or self._look(None)).picked
+            else:
+                matrix = self._matrix(side, given)
+                picked = matrix[np.arange(self.rows), self._codes(matrix.shape[1])]
+            return self._joined(self._checked(self.ordered(picked), side, "item"), form)
         found = number_array(side, given)
         if len(found) != self.rows:
             raise ValueError(f"there are {self.rows} rewards, but {len(found)} {name}")
-        return self._checked(self.ordered(found), side, form, self.order)
+        return self._checked(self.ordered(found), side, form)
 
     def _joined(self, steps: Floats, form: str) -> Floats:
         """Probabilities of each item after those above it, as those of the list so far, or of all of it."""
@@ -297,12 +309,12 @@ class Log:
             so_far[at] = so_far[at - 1] * so_far[at]
         return so_far if form == "cascade" else np.repeat(so_far[self.offsets[1:] - 1], sizes)
 
-    def _checked(self, found: Floats, side: str, form: str, order: Ints | None) -> Floats:
+    def _checked(self, found: Floats, side: str, form: str) -> Floats:
         name = "propensity" if side == "propensity" else "the target's probability"
-        low = found > 0 if side == "propensity" else found >= 0
-        bad = ~(low & (found <= 1 + 1e-9))
-        if bad.any():
-            at = int(np.argmax(bad))
+        lowest = found.min()
+        if not ((lowest > 0 if side == "propensity" else lowest >= 0) and found.max() <= 1 + 1e-9):
+            low = found > 0 if side == "propensity" else found >= 0
+            at = int(np.argmin(low & (found <= 1 + 1e-9)))
             span = "above 0 and at most 1" if side == "propensity" else "from 0 to 1"
             value = found[at] if found.dtype == object else float(found[at])
             self._refuse_at(at, f"{name} is {value}; it must be {span}")
@@ -435,31 +447,37 @@ class Log:
                     raise ValueError(f"there are {self.rows} rewards, but {len(found)} as {role}")
                 self._refuse(missing(found), f"{role} is missing, or not finite")
             return self.ordered(both[0]), self.ordered(both[1])
-        matrix = self._matrix("predicted", given)
-        shown = matrix[np.arange(self.rows), self._codes(matrix.shape[1])]
-        target = self._target
+        predicted = self._matrix("predicted", given)
         if "target" in self._policies:
-            known = list(range(matrix.shape[1])) if self._columns is None else list(self._columns)
-            shares = [
-                row
-                for policy, items in zip(self._policies["target"], self.shown, strict=True)
-                for row in policy.shares(form, items, known)
-            ]
-            target = exact(np.array(shares))
-            if self.order is not None:  # as the rows are given
-                back = np.empty_like(target)
-                back[self.order] = target
-                target = back
-        if target is None:
-            raise ValueError("predictions need the target's probabilities of all items: target= with a column an item")
-        if target.shape != matrix.shape:
-            raise ValueError(f"target has the shape {target.shape}, predicted has {matrix.shape}")
-        if object in (target.dtype, matrix.dtype):
-            expected = (target * matrix).sum(axis=1)
+            looked = look(self._shares(form, predicted.shape[1]), predicted, self._codes(predicted.shape[1]))
+        elif self._target is not None:
+            looked = self._look(predicted)
         else:
-            expected = np.einsum("ij,ij->i", target, matrix)
-        self._refuse(missing(expected) | missing(shown), "a prediction is missing, or not finite")
+            raise ValueError("predictions need the target's probabilities of all items: target= with a column an item")
+        shown, expected = looked.shown, looked.expected
+        assert shown is not None
+        assert expected is not None
+        if not (np.isfinite(float(shown.sum())) and np.isfinite(float(expected.sum()))):
+            self._refuse(missing(expected) | missing(shown), "a prediction is missing, or not finite")
         return self.ordered(shown), self.ordered(expected)
+
+    def _shares(self, form: str, columns: int) -> Any:
+        """The target's probabilities of all items at each row as given, from the policy as a whole."""
+        known = list(range(columns)) if self._columns is None else list(self._columns)
+        rows = []
+        for name, policy, items in zip(self.lists, self._policies["target"], self.shown, strict=True):
+            lost = [item for item in policy.known if item not in known]
+            if lost:
+                raise DataError(
+                    f"list {name!r}: the target shows {lost[0]!r}, of which nothing is predicted", "id", "log"
+                )
+            rows += policy.shares(form, items, known)
+        found = exact(np.array(rows))
+        if self.order is None:
+            return found
+        back = np.empty_like(found)
+        back[self.order] = found
+        return back
 
     @property
     def predicts(self) -> bool:
