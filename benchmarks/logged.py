@@ -27,6 +27,13 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
             [invite("obp", lambda name=name, goal=goal: theirs(log, name, goal), goal)],
             repeats,
         )
+    log = single(many, PLACES)
+    yield from race(
+        f"{work} x {PLACES} places, dr",
+        lambda: ours(log, "dr"),
+        [invite("obp", lambda: theirs(log, "DoublyRobust", faster(8)), faster(8))],
+        repeats,
+    )
     log = lists(many // 10)
     yield from race(
         f"{many // 10:,} logged lists of {PLACES}, cascade-DR",
@@ -36,9 +43,10 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     )
 
 
-def single(many: int) -> dict[str, Any]:
+def single(many: int, places: int = 1) -> dict[str, Any]:
+    """Rows that were shown by themselves, each at one of so many places."""
     rng = np.random.default_rng(1)
-    target, logging = rng.random((2, many, ACTIONS)) + 0.05
+    target, logging = rng.random((many, ACTIONS, places)) + 0.05, rng.random((many, ACTIONS)) + 0.05
     for policy in (target, logging):
         policy /= policy.sum(axis=1, keepdims=True)
     action = (logging.cumsum(axis=1) < rng.random((many, 1))).sum(axis=1).clip(max=ACTIONS - 1)
@@ -46,17 +54,16 @@ def single(many: int) -> dict[str, Any]:
         "reward": rng.integers(0, 2, many).astype(float),
         "action": action,
         "pscore": logging[np.arange(many), action],
-        "action_dist": target[:, :, None],
-        "estimated_rewards_by_reg_model": rng.random((many, ACTIONS, 1)),
-        "position": np.zeros(many, dtype=int),
+        "action_dist": target,
+        "estimated_rewards_by_reg_model": rng.random((many, ACTIONS, places)),
+        "position": rng.integers(0, places, many),
     }
 
 
 def ours(log: dict[str, Any], estimate: str) -> Numbers:
-    predicted = log["estimated_rewards_by_reg_model"][:, :, 0] if estimate == "dr" else None
     found = rs.logged(
-        None, estimate, reward=log["reward"], item=log["action"], propensity=log["pscore"],
-        target=log["action_dist"][:, :, 0], predicted=predicted,
+        None, estimate, reward=log["reward"], item=log["action"], propensity=log["pscore"], place=log["position"],
+        target=log["action_dist"], predicted=log["estimated_rewards_by_reg_model"] if estimate == "dr" else None,
     )  # fmt: skip
     return {"value": found[estimate]}
 

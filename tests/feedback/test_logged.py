@@ -249,6 +249,9 @@ def test_tables_files_and_arrays_agree(tmp_path):
     for data in shapes:
         assert rs.logged(data)["ips"] == expected
     assert rs.logged(**TABLE)["ips"] == expected
+    assert rs.logged({**TABLE, "position": None})["ips"] == expected
+    feedback = {"action": np.array(ITEM), "reward": REWARD, "pscore": PROPENSITY, "n_rounds": 3}  # as obp has it
+    assert rs.logged(feedback, "ips", target=POLICY, columns={"item": "action"})["ips"] == expected
     assert rs.logged(**{name: np.array(values) for name, values in TABLE.items()})["ips"] == expected
     assert (
         rs.logged(arrow.drop_columns("target"), "ips", target=POLICY, columns={"item": None}, item=ITEM)["ips"]
@@ -448,7 +451,7 @@ def test_refused_of_estimators():
         )
     with pytest.raises(KeyError, match="dr was not asked for; there are ips, snips"):
         _ = rs.logged(**TABLE)["dr"]
-    with pytest.raises(TypeError, match="a log is a table, a file, or arrays by name"):
+    with pytest.raises(TypeError, match="a log is a table, a dict of columns, a file, or arrays by name"):
         rs.logged([1, 2, 3])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankstone.statistics import Interval
     from rankstone.typing import Numbers
 
+V = TypeVar("V", int, Ints)  # one of them, or an array
 Method = Literal["bias-variance", "rank"]
 _BLOCK = 1 << 20  # chances that are computed at a time
 
@@ -54,7 +55,7 @@ class Sampled:
 
     # -- in words --------------------------------------------------------------------------------------------
 
-    def rank(self, place: Any) -> Any:
+    def rank(self, place: V) -> V:
         """The rank in the catalogue that a place in the sample is estimated at: 1 + (items - 1)(place - 1) / negatives.
 
         Krichene and Rendle (2020), rounded down.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -43,14 +43,14 @@ SubGaussian = Annotated[
 
 
 def changed(
-    ratio: Any,
+    ratio: Floats,
     *,
     weight: Weight = None,
     clip: Limit = None,
     switch: Bound = None,
     shrink: Shrunk = None,
     subgaussian: SubGaussian = None,
-) -> Any:
+) -> Floats:
     """The weights that an estimator uses, made of those of `weight`; at most one of the others.
 
     clip: Ionides (2008). switch: Wang, Agarwal and Dudik (2017). shrink: Su, Dimakopoulou, Krishnamurthy and Dudik

@@ -33,12 +33,12 @@ _FAR = 4  # standard errors of the mean weight from 1
 
 
 def logged(
-    data: Arrow | Path | None = None,
+    data: Arrow | Path | Mapping[str, object] | None = None,
     estimate: str | Estimator | Iterable[str | Estimator] | None = None,
     *,
     reward: Column | None = None,
-    propensity: Column | Array | Mapping[Any, Any] | None = None,
-    target: Column | Array | Mapping[Any, Any] | None = None,
+    propensity: Column | Array | Mapping[Id, object] | None = None,
+    target: Column | Array | Mapping[Id, object] | None = None,
     list: Column | None = None,  # noqa: A002
     place: Column | None = None,
     item: Column | None = None,
@@ -51,10 +51,10 @@ def logged(
 ) -> Estimates:
     """Estimate what a target policy would have earned from what another one showed and earned.
 
-    data: a table or a file with a row for each item shown, or the same as arrays by name. reward: what it earned.
-    propensity: how likely the logging policy was to show it, target: how likely the target is. list, place: which rows
-    were shown together, and where; without them each row stands alone. For lists, `weight=` says what the
-    probabilities are of: the whole "list", each "item" at its place, or the list so far ("cascade").
+    data: a table, a dict of columns or a file with a row for each item shown, or the same as arrays by name. reward:
+    what it earned. propensity: how likely the logging policy was to show it, target: how likely the target is. list,
+    place: which rows were shown together, and where; without them each row stands alone. For lists, `weight=` says what
+    the probabilities are of: the whole "list", each "item" at its place, or the list so far ("cascade").
 
     target may be a matrix with a column for each item (`items=` are their ids, else 0, 1, ...), and so may be
     predicted, what a model expects of each item, for "dm" and "dr". Both policies may be dicts of all their lists,

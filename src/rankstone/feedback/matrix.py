@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.ranked import Ints
 from rankstone.feedback.policies import NEAR
 
+Values: TypeAlias = NDArray[Any]  # floats; or fractions, of which everything that is made is exact
 _ROWS = 1 << 15
+
+
+class AtPlaces:
+    """A matrix of three dimensions as one of two: of each row the columns at its place, taken when asked for."""
+
+    def __init__(self, cube: Values, place: Ints) -> None:
+        self.cube, self.place = cube, place
+        self.shape, self.dtype = cube.shape[:2], cube.dtype
+
+    def __getitem__(self, part: slice) -> Values:
+        cube, place = self.cube[part], self.place[part]
+        return cube[np.arange(len(cube)), :, place]
 
 
 class Looked(NamedTuple):
     """What the log needs of the target's probabilities, and of the predictions if there are any."""
 
-    picked: Floats  # the target's probability of the item that was shown
-    shown: Floats | None  # what is predicted of it
-    expected: Floats | None  # what is predicted of what the target shows
+    picked: Values  # the target's probability of the item that was shown
+    shown: Values  # what is predicted of it
+    expected: Values  # what is predicted of what the target shows
     sound: bool  # is each row of the target's a row of probabilities
 
 
-def look(target: Any, predicted: Any, codes: Ints) -> Looked:
+def look(target: Values | AtPlaces, predicted: Values | AtPlaces | None, codes: Ints) -> Looked:
     """codes: which column is that of the item that was shown."""
     rows, columns = target.shape
-    exact = object in (target.dtype, getattr(predicted, "dtype", None))
+    exact = target.dtype == object or (predicted is not None and predicted.dtype == object)
     step = rows if exact else _ROWS
     first = np.arange(step) * columns
     kind = object if exact else np.float64
     picked = np.empty(rows, dtype=kind)
-    shown, expected = (None, None) if predicted is None else (np.empty(rows, dtype=kind), np.empty(rows, dtype=kind))
+    shown, expected = np.empty((2, 0 if predicted is None else rows), dtype=kind)
     sound = True
     for begin in range(0, rows, step):
         part = slice(begin, begin + step)
@@ -38,7 +52,7 @@ def look(target: Any, predicted: Any, codes: Ints) -> Looked:
         picked[part] = chances.reshape(-1)[at]
         sums = chances.sum(axis=1) if exact else np.einsum("ij->i", chances)
         sound = sound and bool(chances.min() >= 0 and sums.min() >= 1 - NEAR and sums.max() <= 1 + NEAR)
-        if shown is not None and expected is not None:
+        if predicted is not None:
             of = predicted[part]
             shown[part] = of.reshape(-1)[at]
             expected[part] = (chances * of).sum(axis=1) if exact else np.einsum("ij,ij->i", chances, of)

@@ -17,7 +17,7 @@ NEAR = 0.01  # how far probabilities that are rounded may be from adding up to 1
 class Policy:
     """The lists of a policy and their probabilities, and what follows: those of items at places, of beginnings."""
 
-    def __init__(self, given: Mapping[Any, Any], what: str) -> None:
+    def __init__(self, given: Mapping[Hashable, float], what: str) -> None:
         self.lists: dict[tuple[Hashable, ...], Any] = {}
         for items, chance in given.items():
             if not isinstance(items, tuple):

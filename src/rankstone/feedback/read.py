@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.errors import DataError, FileError
 from rankstone.feedback.form import CHANGES, FORMS, Logged, changed
-from rankstone.feedback.matrix import Looked, look
+from rankstone.feedback.matrix import AtPlaces, Looked, Values, look
 from rankstone.feedback.policies import NEAR, Policy, PseudoInverse, unseen
 from rankstone.inputs.arrow import arrow_table, as_array, as_column, is_table, numbers, plain, plain_ids
 from rankstone.inputs.files import is_path, read_table
 from rankstone.inputs.roles import ROLES, Given, find_all, refuse_unknown
 from rankstone.metrics.registry import ByName
+
+if TYPE_CHECKING:
+    from rankstone.typing import Arrow, Column, Id, Path
+
+    Table = Arrow | Path | Mapping[str, object]
 
 _PARTS = {"propensity": "logged probabilities", "target": "probabilities of the target"}
 _SAY = "weight='list' (of the whole list), 'item' (of each item at its place) or 'cascade' (of the list so far)"
@@ -40,21 +45,27 @@ class Origin:
         raise DataError(f"row {row}{where}: {problem}", kind, "log", row=row)
 
 
-def read(data: Any, columns: Given | None, given: dict[str, Any], items: Sequence[Any] | None, zero: bool) -> Log:
+def read(
+    data: Table | None, columns: Given | None, given: Mapping[str, object], items: Sequence[Id] | None, zero: bool
+) -> Log:
     """The log of a table, a file or arrays. zero: places are from 0, where nothing tells."""
-    origin, values = Origin(), {role: value for role, value in given.items() if value is not None}
+    origin = Origin()
+    values: dict[str, Any] = {role: value for role, value in given.items() if value is not None}
+    table: Any = data
     refuse_unknown(columns or {}, ROLES["log"])
     if data is not None:
         if is_path(data):
             name = os.fspath(data)
-            data, first = read_table(name)
+            table, first = read_table(name)
             origin = Origin(name, first)
-        elif not is_table(data):
+        elif not (is_table(data) or isinstance(data, Mapping)):
             raise TypeError(
-                "a log is a table, a file, or arrays by name (reward=, propensity=, target=), not a "
+                "a log is a table, a dict of columns, a file, or arrays by name (reward=, propensity=), not a "
                 f"{type(data).__name__}"
             )
-        for role, column in _columns(arrow_table(data), columns or {}).items():
+        for role, column in _columns(
+            table if isinstance(table, Mapping) else arrow_table(table), columns or {}
+        ).items():
             if role in values:
                 raise ValueError(f"{role} is given and in the table, too; columns={{{role!r}: None}} leaves that out")
             values[role] = column
@@ -74,15 +85,19 @@ def _by_place(values: Mapping[str, Any]) -> bool:
 
 
 def _columns(table: Any, given: Given) -> dict[str, Any]:
+    """The columns of a table, or the entries of a dict, by their roles."""
     roles = ROLES["log"]
-    found = find_all(table.column_names, roles, "log", given, optional=roles)
-    return {role: table[name] for role, name in found.items()}
+    if isinstance(table, Mapping):
+        table = {name: column for name, column in table.items() if column is not None}
+    names = list(table) if isinstance(table, dict) else table.column_names
+    return {role: table[name] for role, name in find_all(names, roles, "log", given, optional=roles).items()}
 
 
 class Log:
     """The rows of a log in order: by list as it comes, then by place."""
 
-    def __init__(self, values: dict[str, Any], origin: Origin, items: Sequence[Any] | None, zero: bool) -> None:
+    def __init__(self, given: Mapping[str, object], origin: Origin, items: Sequence[Id] | None, zero: bool) -> None:
+        values: dict[str, Any] = dict(given)
         self.origin, self._values, self._columns, self._zero = origin, values, items, zero
         reward = number_array("reward", values["reward"])
         self.rows = len(reward)
@@ -105,7 +120,7 @@ class Log:
 
     # -- rows ------------------------------------------------------------------------------------------------
 
-    def ordered(self, values: Any) -> Any:
+    def ordered(self, values: Values) -> Values:
         """Values of the rows as given, by list and place."""
         return values if self.order is None else values[self.order]
 
@@ -223,7 +238,7 @@ class Log:
         if matrix.ndim != 3 or self.offsets is not None:
             raise ValueError(f"{role} has the shape {matrix.shape}; give a row a row of the log, and a column an item")
         count = matrix.shape[2]
-        if count == 1 and "place" not in self._values:
+        if count == 1:
             return matrix[:, :, 0]
         if "place" not in self._values:
             raise ValueError(f"{role} has {count} places; say at which each row was shown: place=")
@@ -236,7 +251,7 @@ class Log:
             )
         place = place - (0 if low == 0 or high < count else 1)
         self._refuse((place < 0) | (place >= count), f"its place is none of the {count} that {role} has", "shape")
-        return matrix[np.arange(self.rows), :, place]
+        return AtPlaces(matrix, place)
 
     @cached_property
     def _target(self) -> Any:
@@ -252,6 +267,7 @@ class Log:
             raise ValueError(f"target has the shape {matrix.shape}, predicted has {predicted.shape}")
         self._looked = look(matrix, predicted, self._codes(matrix.shape[1]))
         if not self._looked.sound:
+            matrix = matrix[:]
             self._refuse(~(matrix >= 0).all(axis=1), "a probability of the target is below 0, or missing")
             sums = matrix.sum(axis=1)
             off = abs(sums - 1) > NEAR
@@ -291,7 +307,7 @@ class Log:
                 picked = (self._looked or self._look(None)).picked
             else:
                 matrix = self._matrix(side, given)
-                picked = matrix[np.arange(self.rows), self._codes(matrix.shape[1])]
+                picked = look(matrix, None, self._codes(matrix.shape[1])).picked
             return self._joined(self._checked(self.ordered(picked), side, "item"), form)
         found = number_array(side, given)
         if len(found) != self.rows:
@@ -455,8 +471,6 @@ class Log:
         else:
             raise ValueError("predictions need the target's probabilities of all items: target= with a column an item")
         shown, expected = looked.shown, looked.expected
-        assert shown is not None
-        assert expected is not None
         if not (np.isfinite(float(shown.sum())) and np.isfinite(float(expected.sum()))):
             self._refuse(missing(expected) | missing(shown), "a prediction is missing, or not finite")
         return self.ordered(shown), self.ordered(expected)
@@ -516,14 +530,14 @@ def _is_policy(given: object) -> TypeGuard[Mapping[Any, Any]]:
     return isinstance(given, Mapping) and not _is_named(given)
 
 
-def exact(array: Any) -> Any:
+def exact(array: Values) -> Values:
     """Floats; fractions stay as they are, so that what is made of them is exact."""
     if array.dtype == object and all(isinstance(one, (Fraction, int)) for one in array.flat):
         return array
     return array.astype(np.float64, copy=False)
 
 
-def number_array(role: str, values: Any) -> Any:
+def number_array(role: str, values: Column) -> Values:
     """A column of numbers; NaN where one is missing."""
     if isinstance(values, (list, tuple)) and any(isinstance(one, Fraction) for one in values):
         values = np.array(values, dtype=object)
@@ -543,6 +557,6 @@ def number_array(role: str, values: Any) -> Any:
     return column.astype(np.float64, copy=False)
 
 
-def missing(array: Any) -> Bools:
+def missing(array: Values) -> Bools:
     """Where there is no finite number."""
     return np.zeros(len(array), dtype=bool) if array.dtype == object else ~np.isfinite(array)
