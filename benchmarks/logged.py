@@ -31,7 +31,7 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     yield from race(
         f"{work} x {PLACES} places, dr",
         lambda: ours(log, "dr"),
-        [invite("obp", lambda: theirs(log, "DoublyRobust", faster(8)), faster(8))],
+        [invite("obp", lambda: theirs(log, "DoublyRobust", None))],
         repeats,
     )
     log = lists(many // 10)

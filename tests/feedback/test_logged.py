@@ -322,6 +322,9 @@ def test_policies_as_a_whole():
     again = rs.logged(None, "ips", weight="list", **LISTS, propensity=by_list, target={"a": target, "b": target})
     assert again["ips"] == pytest.approx((0.1 / 0.5 * (1 + 2) + 0.6 / 1.0 * (0 + 4)) / 2)
     assert "the target makes lists that the log never has, with probability 0.4" in repr(again)
+    fewer = {("x", "y"): 0.6, ("y", "x"): 0.4}
+    third = rs.logged(None, "ips", weight="pseudo_inverse", **LISTS, propensity=fewer, target=target)
+    assert "the target makes lists that the log never has, with probability 0.3" in repr(third)
 
 
 def test_rows_of_policies_and_predictions_in_any_order():
