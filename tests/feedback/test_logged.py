@@ -1,5 +1,7 @@
 """Estimates from logged feedback, worked out by hand; every shape of data; what is refused."""
 
+import json
+import pickle
 import warnings
 
 import numpy as np
@@ -483,7 +485,7 @@ def test_it_prints_as_a_table_with_what_it_means():
         "estimator    value   95 % interval  effective lists  largest weight",
         "3 lists, which earned 3.0000 each",
         "dr(clip=1): mean of q that the target expects + w (r - q); w at most 1",
-        "ips: by their weights, 3 lists are worth 1.5",
+        "ips: by weight, 3 lists are worth 1.5",
     ):
         assert words in text
     assert "<table>" in rs.logged(**TABLE)._repr_html_()
@@ -497,7 +499,7 @@ def test_few_lists_with_all_the_weight_are_doubted():
     assert fine.doubts["ips"] == ()
     heavy = np.full(200, 0.5)
     heavy[7] = 0.0005  # weight 1,000
-    with pytest.warns(rs.errors.WeightsWarning, match="ips: by their weights, 200 lists are worth 1.4; see .doubts"):
+    with pytest.warns(rs.errors.WeightsWarning, match="ips: by weight, 200 lists are worth 1.4; see .doubts"):
         found = rs.logged(None, "ips", reward=many, propensity=heavy, target=many)
     assert [doubt.code for doubt in found.doubts["ips"]] == ["effective", "one"]
     assert "list 7 has 83 % of all weight" in repr(found)
@@ -518,9 +520,25 @@ def test_weights_that_cannot_have_the_mean_one_are_doubted():
     assert "the propensities are not those of the log" in doubt.sentence
 
 
+def test_it_can_be_pickled():
+    found = rs.logged(None, "ips, dr(clip=1)", **MATRICES)
+    again = pickle.loads(pickle.dumps(found))
+    assert dict(again) == dict(found)
+    assert again.doubts == found.doubts
+    assert repr(again) == repr(found)
+
+
+def test_one_row():
+    found = rs.logged(reward=[1], propensity=[0.5], target=[0.25])
+    assert found["ips"] == 0.5
+    assert found.interval("ips").low == -np.inf
+    assert found.interval("snips").low == -np.inf  # which is 1, and no hit
+    assert "1 list, which earned 1.0000 each" in repr(found)
+
+
 def test_plain_data():
     found = rs.logged(None, "ips, snips", **TABLE)
-    data = found.to_dict()
+    data = json.loads(json.dumps(found.to_dict()))
     assert data["estimates"] == dict(found)
     assert data["per_list"]["ips"] == [2, 1.5, 0]
     assert data["effective"]["ips"] == found.effective["ips"]

@@ -198,6 +198,8 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         groups = None if clusters is None else codes_of(groups_in_order(clusters, self.lists, "clusters"))
         if groups is None:
             values = np.sort(values)  # so that chance does not depend on the order of the rows
+            if not all((term.denominator == 1).all() for term in terms):
+                method = method or "hall"  # parts of a ratio are no hits and misses, even if they are 0 and 1
         found = interval_of(values, groups, confidence, method, resamples, seed)
         low, high, error, mean = map(float, (found.low, found.high, found.error, found.mean))
         return found._replace(low=low, high=high, error=error, mean=mean)
@@ -214,7 +216,7 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         if view.effective < FEW:
             yield Doubt(
                 "effective",
-                f"by their weights, {many:,} list{'s' * (many != 1)} are worth {view.effective:,.1f}: "
+                f"by weight, {many:,} list{'s are' if many != 1 else ' is'} worth {view.effective:,.1f}: "
                 "the interval can be wrong by more than it says",
             )
         weights = np.abs(view.mean(view.weight)).astype(np.float64)
@@ -238,7 +240,7 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         poor = [label for label in self._weighted if self._views[label].effective < FEW]
         if poor and len(self._log) >= _ENOUGH:
             warnings.warn(
-                f"{', '.join(poor)}: by their weights, {len(self._log):,} lists are worth "
+                f"{', '.join(poor)}: by weight, {len(self._log):,} lists are worth "
                 f"{self._views[poor[0]].effective:,.1f}; see .doubts",
                 WeightsWarning,
                 stacklevel=4,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -504,12 +504,15 @@ class Log:
         choices = {name: value for name, value in parameters.items() if name in CHANGES}
         return Logged(
             self.reward,
-            lambda: changed(self.ratio(form), **choices),
+            partial(self._changed, form, choices),
             self.place,
             self.offsets if self.places > 1 else None,
-            lambda: self.foretold(form),
+            partial(self.foretold, form),
             self.places > 1 and form != "item",
         )
+
+    def _changed(self, form: str, choices: ByName) -> Floats:
+        return changed(self.ratio(form), **choices)
 
     def form(self, weight: str | None) -> str:
         """What probabilities are of, where that makes a difference."""

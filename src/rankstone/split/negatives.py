@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankstone.align.ranked import Ints
-from rankstone.answers.sampled import Sampled
 from rankstone.inputs.arrow import Frame, is_pandas, take
 from rankstone.progress import watched
 from rankstone.split.draw import Bits, codes, content, draw_lots, mixed
@@ -16,6 +15,8 @@ from rankstone.split.interactions import Interactions, checked_count
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from rankstone.answers.sampled import Sampled
 
 _PAIRS = 1 << 16  # of users and items that are looked at together, so that they stay in the cache
 
@@ -64,6 +65,8 @@ def sampled(train: Frame, test: Frame, n: int = 100, *, columns: Mapping[str, st
 
     The catalogue is that of an average user: the one item and all that the user has in neither part.
     """
+    from rankstone.answers.sampled import Sampled  # a quick start: SciPy takes long
+
     others = _Others(train, test, columns)
     return Sampled(checked_count("n", n), round(float(others.left.mean())) + 1)
 
