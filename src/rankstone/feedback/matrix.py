@@ -49,11 +49,14 @@ def look(target: Values | AtPlaces, predicted: Values | AtPlaces | None, codes: 
         part = slice(begin, begin + step)
         chances = target[part]
         at = first[: len(chances)] + codes[part]
-        picked[part] = chances.reshape(-1)[at]
+        np.take(chances.reshape(-1), at, out=picked[part], mode="clip")  # which is quick, and all are inside
         sums = chances.sum(axis=1) if exact else np.einsum("ij->i", chances)
         sound = sound and bool(chances.min() >= 0 and sums.min() >= 1 - NEAR and sums.max() <= 1 + NEAR)
         if predicted is not None:
             of = predicted[part]
-            shown[part] = of.reshape(-1)[at]
-            expected[part] = (chances * of).sum(axis=1) if exact else np.einsum("ij,ij->i", chances, of)
+            np.take(of.reshape(-1), at, out=shown[part], mode="clip")
+            if exact:
+                expected[part] = (chances * of).sum(axis=1)
+            else:
+                np.einsum("ij,ij->i", chances, of, out=expected[part])
     return Looked(picked, shown, expected, sound)
