@@ -21,6 +21,7 @@ import files
 import identify
 import intents
 import lists
+import logged
 import memory
 import small
 import spark
@@ -32,7 +33,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "obp", "rax", "jax", "pyspark")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -52,6 +53,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "identify": identify.rows,
     "intents": intents.rows,
     "decisions": decisions.rows,
+    "logged": logged.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

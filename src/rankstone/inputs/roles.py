@@ -16,7 +16,11 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "run": ("query", "item", "score", "rank"),
     "predictions": ("query", "item", "grade", "score"),
     "interactions": ("query", "item", "time"),
-}
+    "log": (
+        "list", "place", "item", "reward", "propensity", "target", "item_propensity", "item_target",
+        "cascade_propensity", "cascade_target", "predicted", "expected",
+    ),
+}  # fmt: skip
 
 IDS = ("query", "item", "subtopic")
 NOTES = ("subtopic", "weight", "propensity")  # what a truth may say of an item besides its grade
@@ -47,7 +51,22 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "subtopic", "subtopic_id", "intent", "intent_id", "nugget", "nugget_id", "aspect", "aspect_id",
     ),
     "weight": ("weight",),
-    "propensity": ("propensity", "propensity_score"),
+    "list": ("list", "list_id", "slate", "slate_id", "impression", "impression_id", "request", "request_id"),
+    "place": ("place", "position", "slot", "rank"),
+    "reward": ("reward", "rewards", "click", "clicks", "clicked", "conversion", "purchase"),
+    "propensity": (
+        "propensity", "propensity_score", "pscore", "logging_propensity", "logging_probability", "action_prob",
+        "action_probability",
+    ),
+    "target": (
+        "target", "target_propensity", "target_probability", "target_pscore", "evaluation_policy_pscore",
+    ),
+    "item_propensity": ("item_propensity", "pscore_item_position"),
+    "item_target": ("item_target", "evaluation_policy_pscore_item_position"),
+    "cascade_propensity": ("cascade_propensity", "pscore_cascade"),
+    "cascade_target": ("cascade_target", "evaluation_policy_pscore_cascade"),
+    "predicted": ("predicted", "prediction", "predicted_reward", "estimated_reward", "q_hat"),
+    "expected": ("expected", "expected_reward"),
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {

@@ -68,11 +68,55 @@ Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a que
 
 
 @dataclass(frozen=True, eq=False)
-class Declaration:
-    """One metric's declaration."""
+class Declared:
+    """A function with a name, whose keyword arguments are parameters that its annotations tell about."""
 
     name: str
-    function: Callable[..., Ratio]
+    function: Callable[..., Any]
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (self.function.__doc__ or "").strip().split("\n", 1)[0]
+
+    @cached_property
+    def defaults(self) -> dict[str, Value]:
+        """Parameters besides k, with their defaults."""
+        found = inspect.signature(self.function).parameters
+        return {
+            name: parameter.default
+            for name, parameter in found.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
+        }
+
+    @cached_property
+    def about(self) -> dict[str, Parameter]:
+        """What the function says of its parameters."""
+        hints = get_type_hints(self.function, include_extras=True)
+        return {name: _about(hints.get(name)) for name in self.defaults}
+
+    def words(self, parameter: str) -> tuple[Any, ...]:
+        """The words that a parameter can be, in a fixed order; none where it can be any number."""
+        return self.about[parameter].allowed if parameter in self.about else ()
+
+    def takes(self, parameter: str, value: Value) -> bool:
+        """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
+        try:
+            self.check(parameter, value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def check(self, parameter: str, value: Value) -> None:
+        """Refuse a value that the parameter cannot take."""
+        if parameter in self.about:
+            self.about[parameter].check(f"{self.name}: {parameter}", value)
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration(Declared):
+    """One metric's declaration."""
+
     aliases: tuple[str, ...]
     spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
     formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
@@ -99,48 +143,10 @@ class Declaration:
     reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
     weighs: bool  # its items can count by the weights of the truth
 
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return (self.function.__doc__ or "").strip().split("\n", 1)[0]
-
-    @cached_property
-    def defaults(self) -> dict[str, Value]:
-        """Parameters besides k, with their defaults."""
-        found = inspect.signature(self.function).parameters
-        return {
-            name: parameter.default
-            for name, parameter in found.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
-        }
-
     @cached_property
     def takes_k(self) -> bool:
         """Does it have a place for @k."""
         return "k" in inspect.signature(self.function).parameters
-
-    @cached_property
-    def about(self) -> dict[str, Parameter]:
-        """What the function says of its parameters."""
-        hints = get_type_hints(self.function, include_extras=True)
-        return {name: _about(hints.get(name)) for name in self.defaults}
-
-    def words(self, parameter: str) -> tuple[Any, ...]:
-        """The words that a parameter can be, in a fixed order; none where it can be any number."""
-        return self.about[parameter].allowed if parameter in self.about else ()
-
-    def takes(self, parameter: str, value: Value) -> bool:
-        """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
-        try:
-            self.check(parameter, value)
-        except (TypeError, ValueError):
-            return False
-        return True
-
-    def check(self, parameter: str, value: Value) -> None:
-        """Refuse a value that the parameter cannot take."""
-        if parameter in self.about:
-            self.about[parameter].check(f"{self.name}: {parameter}", value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -514,11 +520,11 @@ def parse(text: str) -> tuple[Metric, ...]:
     `ndcg@{1..100}` has every cutoff from 1 to 100, `ndcg@{1..100..10}` every tenth of them.
     Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`.
     """
-    found = [metric for part in _parts(text) for metric in _read(part)]
+    found = [metric for part in text_parts(text) for metric in _read(part)]
     return tuple(dict.fromkeys(found))
 
 
-def _parts(text: str) -> list[str]:
+def text_parts(text: str) -> list[str]:
     """The text cut at commas outside brackets. After one, a bare number is another cutoff: `ndcg@5,10`."""
     parts, inside = [""], 0
     for sign in text:
@@ -543,7 +549,7 @@ def _read(text: str) -> list[Metric]:
         raise ValueError(_unknown(text, word))
     found = Metric(name)
     if arguments:
-        found = found.given(**_arguments(text, found.declaration, arguments))
+        found = found.given(**read_arguments(text, found.declaration, arguments))
     return [found] if cutoffs is None else [found @ k for k in _cutoffs(text, cutoffs)]
 
 
@@ -628,7 +634,8 @@ def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     return found[0]
 
 
-def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Value]:
+def read_arguments(text: str, declaration: Declared, arguments: str) -> dict[str, Value]:
+    """The parameters in a written form: `(p=0.8)`."""
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:
