@@ -71,8 +71,7 @@ def evaluate(
 
         if is_spark(truth) or is_spark(run):
             given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-                     "parent": parent,
-                "overlap": overlap, "unjudged": unjudged}  # fmt: skip
+                     "parent": parent, "overlap": overlap, "unjudged": unjudged}  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
             from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
