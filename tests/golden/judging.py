@@ -18,6 +18,7 @@ def ir_measures(case):
 CWL = {  # gains are grades, from 0 to 1
     "RBPCWLMetric": lambda p: rs.rbp(p=p, gain="linear", threshold=">0"),
     "PrecisionCWLMetric": lambda k: rs.precision(credit="clamp") @ int(k),
+    "NDCGCWLMetric": lambda k: rs.ndcg(ideal="ones") @ int(k),
 }
 
 
