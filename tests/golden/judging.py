@@ -59,7 +59,8 @@ LLAMA = {
 
 def llama_index(case):
     truth, run = ({"q": case["input"][side]} for side in ("expected_ids", "retrieved_ids"))
-    found = rs.evaluate(truth, run, LLAMA[case["metric"]], convention="llamaindex")
+    strict = {"empty_list": "error", "no_relevant": "error"}  # it refuses what is empty
+    found = rs.evaluate(truth, run, LLAMA[case["metric"]], convention="llamaindex", **strict)
     return {"value": next(iter(found.values()))}
 
 
