@@ -345,8 +345,8 @@ def _compared(name: str, title: str) -> list[str]:
 # -- the reference -------------------------------------------------------------------------------------------
 
 ANSWERS = (
-    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange, UnjudgedRange, Explanation, Identified,
-    Window, GateOutcome,
+    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange,
+    UnjudgedRange, Explanation, Identified, Window, GateOutcome,
 )  # what a call may return  # fmt: skip
 
 
