@@ -28,7 +28,7 @@ from rankstone.answers.definition import Definition
 from rankstone.answers.difference import Difference
 from rankstone.answers.explain import Explanation
 from rankstone.answers.identify import Identified
-from rankstone.answers.result import Account, Saved, TieRange
+from rankstone.answers.result import Account, Saved, TieRange, UnjudgedRange
 from rankstone.conventions.choices import Choice
 from rankstone.measure.online import Window
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
@@ -350,8 +350,8 @@ def _compared(name: str, title: str) -> list[str]:
 # -- the reference -------------------------------------------------------------------------------------------
 
 ANSWERS = (
-    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange, Explanation, Identified, Window,
-    GateOutcome,
+    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange,
+    UnjudgedRange, Explanation, Identified, Window, GateOutcome,
 )  # what a call may return  # fmt: skip
 
 

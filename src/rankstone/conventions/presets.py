@@ -700,10 +700,10 @@ PRESETS: Mapping[str, Preset] = {
             "recall_duplicates": "first",
             "ndcg_truth_duplicates": "count",
             "gain": "binary",
-            "no_relevant": "error",
-            "empty_list": "error",
         },
         "notes": (
+            "a query without a result or without an expected id is an error there: empty_list='error', "
+            "no_relevant='error'",
             "HitRate is hit_rate, MRR is rr, AveragePrecision is ap",
             "HitRate(use_granular_hit_rate=True): recall(duplicates='count', truth_duplicates='count')",
             "MRR(use_granular_mrr=True): rr(terms='mean')",

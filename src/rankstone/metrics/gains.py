@@ -268,6 +268,8 @@ def _grows(parameters: ByName) -> Growth | None:
     table, given = isinstance(parameters["gain"], tuple), parameters["ideal"] == "given"
     if table or given or parameters["negative"] == "signed":
         return None
+    if parameters["ideal"] == "ones":  # whatever is judged, this is what could be earned
+        return "hits" if parameters["gain"] == "binary" else "gains"
     return "share" if parameters["gain"] == "binary" else "share of gains"
 
 
