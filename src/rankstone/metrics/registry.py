@@ -17,6 +17,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     SupportsIndex,
     TypeAlias,
@@ -59,36 +60,18 @@ Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a que
 
 
 @dataclass(frozen=True, eq=False)
-class Declaration:
-    """One metric's declaration."""
+class Declared:
+    """A function with a name, whose keyword arguments are parameters that its annotations tell about."""
 
     name: str
-    function: Callable[..., Ratio]
-    aliases: tuple[str, ...]
-    spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
-    formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
-    latex: str  # the same
-    use: str  # when to use it
-    beware: str
-    kind: Kind
-    choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
-    expected: bool  # has a closed form over all orders of tied items
-    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
-    best_first: BestFirst  # the orders of tied items that bound its value
-    bounds: tuple[float, float]
-    better: Literal["higher", "lower", "neither"]
-    additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
-    two_sided: bool  # an item is relevant or not, and nothing between
-    all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
-    whole: Whole | None  # what the means of its two parts make
-    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
-    ends_at_k: bool  # with a cutoff, what lies below it is never looked at
-    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    function: Callable[..., Any]
 
     @property
     def summary(self) -> str:
         """First line of the docstring."""
         return (self.function.__doc__ or "").strip().split("\n", 1)[0]
+
+    apart: ClassVar[tuple[str, ...]] = ("k",)  # arguments that are no parameters: the cutoff
 
     @cached_property
     def defaults(self) -> dict[str, Value]:
@@ -97,13 +80,8 @@ class Declaration:
         return {
             name: parameter.default
             for name, parameter in found.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in self.apart
         }
-
-    @cached_property
-    def takes_k(self) -> bool:
-        """Does it have a place for @k."""
-        return "k" in inspect.signature(self.function).parameters
 
     @cached_property
     def about(self) -> dict[str, Parameter]:
@@ -127,6 +105,37 @@ class Declaration:
         """Refuse a value that the parameter cannot take."""
         if parameter in self.about:
             self.about[parameter].check(f"{self.name}: {parameter}", value)
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration(Declared):
+    """One metric's declaration."""
+
+    aliases: tuple[str, ...]
+    spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
+    formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
+    latex: str  # the same
+    use: str  # when to use it
+    beware: str
+    kind: Kind
+    choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
+    expected: bool  # has a closed form over all orders of tied items
+    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
+    best_first: BestFirst  # the orders of tied items that bound its value
+    bounds: tuple[float, float]
+    better: Literal["higher", "lower", "neither"]
+    additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
+    two_sided: bool  # an item is relevant or not, and nothing between
+    all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
+    whole: Whole | None  # what the means of its two parts make
+    counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
+    ends_at_k: bool  # with a cutoff, what lies below it is never looked at
+    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+
+    @cached_property
+    def takes_k(self) -> bool:
+        """Does it have a place for @k."""
+        return "k" in inspect.signature(self.function).parameters
 
 
 @dataclass(frozen=True, eq=False)
