@@ -33,6 +33,11 @@ if _typing.TYPE_CHECKING:
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
     from rankstone.answers.write import read_result
+    from rankstone.fusing.fuse import fuse
+    from rankstone.fusing.fused import Fused
+    from rankstone.fusing.methods import fusions
+    from rankstone.fusing.pool import Pool, pool
+    from rankstone.fusing.registry import fusion
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
@@ -50,7 +55,9 @@ _LATER = {
     "Comparison": "answers.comparison",
     "Confusion": "answers.confusion",
     "Definition": "answers.definition",
+    "Fused": "fusing.fused",
     "Online": "measure.online",
+    "Pool": "fusing.pool",
     "Result": "answers.result",
     "Stream": "measure.stream",
     "check": "answers.check",
@@ -60,9 +67,13 @@ _LATER = {
     "define": "answers.definition",
     "evaluate": "measure.evaluate",
     "explain": "answers.explain",
+    "fuse": "fusing.fuse",
+    "fusion": "fusing.methods",
+    "fusions": "fusing.methods",
     "identify": "answers.identify",
     "lists": "inputs.lists",
     "needed": "answers.compare",
+    "pool": "fusing.pool",
     "read_result": "answers.write",
     "read_run": "inputs.files",
     "read_truth": "inputs.files",
@@ -93,9 +104,11 @@ __all__ = [
     "Confusion",
     "Convention",
     "Definition",
+    "Fused",
     "Metric",
     "Online",
     "Parameter",
+    "Pool",
     "Ranking",
     "Ratio",
     "Result",
@@ -116,6 +129,9 @@ __all__ = [
     "evaluate",
     "explain",
     "f1",
+    "fuse",
+    "fusion",
+    "fusions",
     "hit_rate",
     "identify",
     "lists",
@@ -124,6 +140,7 @@ __all__ = [
     "metrics",
     "ndcg",
     "needed",
+    "pool",
     "precision",
     "r_precision",
     "rbp",

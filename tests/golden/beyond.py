@@ -4,9 +4,11 @@
 has a function for a tool, or for one metric of it, and `DEVIATIONS` where rankstone answers otherwise, and why.
 """
 
+from . import fused
+
 TOOLS = {}
 DEVIATIONS = {}
-for module in ():
+for module in (fused,):
     TOOLS.update(module.TOOLS)
     DEVIATIONS.update(module.DEVIATIONS)
 

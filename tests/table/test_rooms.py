@@ -19,6 +19,7 @@ ROOMS = (
     "pictures",
     "measure",
     "answers",
+    "fusing",
     "typing",
 )
 DOORS = ("arrays", "sql", "spark", "split", "trec_eval", "integrations", "compat", "testing", "cli", "")

@@ -193,7 +193,7 @@ class Rows:
             items += some
             values += numbers or ()
         found = np.array(values) if valued else None
-        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries)))
+        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries), ranks=self.role == "rank"))
 
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
@@ -221,7 +221,7 @@ class Rows:
 def as_read(query: Column, item: Column, value: Column | None, role: str | None) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank" and value is not None:
-        role, value = "score", as_scores(value)
+        return Columns(query, item, score=as_scores(value), ranks=True)
     return Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
 
 
