@@ -18,6 +18,7 @@ import columns
 import decisions
 import dicts
 import files
+import fusion
 import identify
 import lists
 import memory
@@ -31,7 +32,7 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark", "trectools")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -50,6 +51,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "splits": splits.rows,
     "identify": identify.rows,
     "decisions": decisions.rows,
+    "fusion": fusion.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

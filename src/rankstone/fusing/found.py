@@ -26,22 +26,35 @@ class Found:
         self,
         *,
         item: Ints,
-        run: Ints,
         score: Floats | None,
         above: Ints,
-        length: Ints,
-        candidates: Ints,
+        run: Callable[[], Ints],
+        length: Callable[[], Ints],
+        candidates: Callable[[], Ints],
         weights: Floats | None,
         items: int,
         runs: int,
         first_rank: int = 1,
     ) -> None:
-        self.item, self.run, self.above, self.length, self.candidates = item, run, above, length, candidates
+        self.item, self.above = item, above
+        self._later = {"run": run, "length": length, "candidates": candidates}  # made when a fusion asks for it
         self.items, self.runs = items, runs
         self._score, self._weights, self._first_rank = score, weights, first_rank
         self._absent: Callable[[], Found] | None = None
         self.counted_from_first = False  # was a rank read, which the first rank moves
         self.placed_absent = False  # were the items read that a run does not have
+
+    @cached_property
+    def run(self) -> Ints:
+        return self._later["run"]()
+
+    @cached_property
+    def length(self) -> Ints:
+        return self._later["length"]()
+
+    @cached_property
+    def candidates(self) -> Ints:
+        return self._later["candidates"]()
 
     @property
     def score(self) -> Floats:
@@ -70,7 +83,7 @@ class Found:
     def sum(self, values: Any) -> Floats:
         """Each item's sum over the runs that returned it."""
         each = np.broadcast_to(np.asarray(values, dtype=np.float64), self.item.shape)
-        sums: Floats = np.bincount(self.item, weights=each, minlength=self.items).astype(np.float64)
+        sums: Floats = np.bincount(self.item, weights=each, minlength=self.items).astype(np.float64, copy=False)
         return sums
 
     @cached_property
@@ -115,8 +128,8 @@ class Found:
 
     def with_rows(self, more: Found, score: Floats) -> Found:
         """The same with more rows, and scores for these."""
-        rows = {name: np.concatenate((getattr(self, name), getattr(more, name))) for name in _ROWS}
-        return self._like(rows, None if self._score is None else np.concatenate((self._score, score)))
+        both = {name: np.concatenate((getattr(self, name), getattr(more, name))) for name in _ROWS}
+        return self._like(both, None if self._score is None else np.concatenate((self._score, score)))
 
     def where(self, keep: Bools) -> Found:
         """Some of the rows."""
@@ -124,5 +137,15 @@ class Found:
         return self._like(rows, None if self._score is None else self._score[keep])
 
     def _like(self, rows: dict[str, Ints], score: Floats | None) -> Found:
-        same = {"weights": self._weights, "items": self.items, "runs": self.runs, "first_rank": self._first_rank}
-        return Found(**rows, score=score, **same)  # type: ignore[arg-type]
+        return Found(
+            item=rows["item"],
+            score=score,
+            above=rows["above"],
+            run=lambda: rows["run"],
+            length=lambda: rows["length"],
+            candidates=lambda: rows["candidates"],
+            weights=self._weights,
+            items=self.items,
+            runs=self.runs,
+            first_rank=self._first_rank,
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,8 @@ def fuse(
     weighing = _weights(weights, tuple(opened.sides), fusion)
     norm = chosen["norm"]
     united = unite(opened, chosen["ties"], lower_first=bool(norm and NORMS[norm].lower_first))
-    united = _of_queries(united, chosen["queries"]).first(chosen["depth"]).compact()
+    part = _of_queries(united, chosen["queries"]).first(chosen["depth"])
+    united = united if part is united else part.compact()
     found = _found(united, fusion, chosen, weighing)
     with np.errstate(all="ignore"):  # what is not finite is told below
         score = np.asarray(fusion.function(found, **arguments), dtype=np.float64)
@@ -125,13 +127,14 @@ def _found(united: United, fusion: Fusion, chosen: Mapping[str, Any], weights: F
     if fusion.reads == "score":
         _refuse_no_scores(united, fusion, norm)
         score = normalised(united, norm, chosen["floor"], chosen["constant"])
-    candidates = united.candidates()
+    candidates = cache(united.candidates)
     shared: dict[str, Any] = {
         "weights": weights, "items": len(united.query), "runs": len(united.runs), "first_rank": chosen["first_rank"]
     }  # fmt: skip
     found = Found(
-        item=united.item, run=united.by_row(united.list_run), score=score, above=united.above(),
-        length=united.by_row(united.sizes), candidates=candidates[united.query[united.item]], **shared,
+        item=united.item, score=score, above=united.above(), run=lambda: united.by_row(united.list_run),
+        length=lambda: united.by_row(united.sizes), candidates=lambda: candidates()[united.query[united.item]],
+        **shared,
     )  # fmt: skip
 
     def absent() -> Found:
@@ -140,8 +143,8 @@ def _found(united: United, fusion: Fusion, chosen: Mapping[str, Any], weights: F
         run, item = np.nonzero(~there)
         length = _lengths(united)[run, united.query[item]]
         return Found(
-            item=item, run=run, score=None, above=length, length=length, candidates=candidates[united.query[item]],
-            **shared,
+            item=item, score=None, above=length, run=lambda: run, length=lambda: length,
+            candidates=lambda: candidates()[united.query[item]], **shared,
         )  # fmt: skip
 
     share = NORMS[norm].absent if fusion.reads == "score" and norm is not None else None

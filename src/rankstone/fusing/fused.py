@@ -60,8 +60,10 @@ class Fused(Made, DataPage):
             list_run=np.zeros(len(there), dtype=np.int64),
             list_query=there,
         )
-        order = settle(best_first(whole.score, whole.offsets), whole, self._chosen["ties"])
-        return replace(whole, item=whole.item[order], score=whole.score[order]).first(self._chosen["keep"])
+        if not len(rows):
+            return whole
+        best = whole.take(settle(best_first(whole.score, whole.offsets), whole, self._chosen["ties"]))
+        return best.first(self._chosen["keep"])
 
     @property
     def queries(self) -> list[Any]:

@@ -216,6 +216,10 @@ class United:
         """A query: its different items."""
         return np.bincount(self.query, minlength=self.present.shape[1])
 
+    def take(self, order: Ints) -> United:
+        """The rows in another order within their lists."""
+        return replace(self, item=self.item[order], score=self.score[order])
+
     def where(self, row: int) -> tuple[str, Any, Any]:
         """The run, the query and the item of a row."""
         which = int(np.searchsorted(self.offsets, row, side="right")) - 1
@@ -271,7 +275,7 @@ class _Some:
 
 def unite(runs: Opened, ties: str, lower_first: bool = False) -> United:
     """The runs together. ties: who goes first among equal scores. lower_first: scores are distances."""
-    sides = runs.sides
+    sides, dicts = runs.sides, {}
     if all(isinstance(side, Mapping) for side in sides.values()):
         dicts = {name: plain_dict(side, "run") for name, side in sides.items()}  # type: ignore[arg-type]
         parts = _of_dicts(dicts)
@@ -282,16 +286,20 @@ def unite(runs: Opened, ties: str, lower_first: bool = False) -> United:
     if bad.any():
         run, query, item = parts.where(int(np.argmax(bad)))
         raise DataError(f"{run}: query {query!r}, item {item!r}: score is nan", "number", "run", query, item)
-    _refuse_twice(parts)
-    order = best_first(-parts.score if lower_first else parts.score, parts.offsets)
-    order = settle(order, parts, ties)
-    return replace(parts, item=parts.item[order], score=parts.score[order])
+    if not dicts or not all(parts.scored):  # a dict has no item twice
+        _refuse_twice(parts)
+    score = -parts.score if lower_first else parts.score
+    if in_order(score, parts.offsets):
+        return parts
+    return parts.take(settle(best_first(score, parts.offsets), parts, ties))
 
 
 def _refuse_mixed(dicts: Mapping[str, dict[Id, Any]], parts: United) -> None:
     """Where a run shares nothing with the others, 1 was perhaps meant to be "1"."""
-    shared = (np.bincount(parts.item) > 1)[parts.item]
-    sharing = set(np.unique(parts.by_row(parts.list_run)[shared]).tolist())
+    if not len(parts.item):
+        return
+    shared = np.logical_or.reduceat((np.bincount(parts.item) > 1)[parts.item], parts.offsets[:-1])
+    sharing = set(parts.list_run[shared].tolist())
     for at, (name, run) in enumerate(dicts.items()):
         if at not in sharing:
             for other, theirs in dicts.items():
@@ -310,16 +318,16 @@ def _refuse_twice(parts: United) -> None:
 # -- order ---------------------------------------------------------------------------------------------------
 
 
-def best_first(score: Floats, offsets: Ints) -> Ints:
-    """The rows, the highest score first in each list; equal ones in no order."""
-    rows = np.arange(len(score))
-    if len(score) < 2:
-        return rows
-    sizes = np.diff(offsets)
+def in_order(score: Floats, offsets: Ints) -> bool:
+    """Is the highest score the first in each list, and are no two equal."""
     falling = score[1:] < score[:-1]
     falling[offsets[1:-1] - 1] = True
-    if falling.all():
-        return rows
+    return bool(falling.all())
+
+
+def best_first(score: Floats, offsets: Ints) -> Ints:
+    """The rows, the highest score first in each list; equal ones in no order."""
+    sizes = np.diff(offsets)
     width = int(sizes.max())
     if len(sizes) * width > 4 * len(score) or score.min() == -np.inf:  # lists of very different lengths
         return np.lexsort((-score, np.repeat(np.arange(len(sizes)), sizes)))
