@@ -405,6 +405,16 @@ def test_an_order_has_no_scores():
         assert fused("rrf", [LEXICAL, run])["b"] == close(1 / 62 + 1 / 62)
 
 
+def test_one_list_without_scores_among_others():
+    table = rs.columns(query=["q"], item=["a"], score=[1.0])
+    for beside in (LEXICAL, table):
+        with pytest.raises(rs.errors.DataError, match="run 2 is an order without scores"):
+            rs.fuse([beside, {"p": {"a": 1.0}, "q": ["a"]}], "sum")
+        with pytest.raises(rs.errors.DataError, match="run 2: query 'q': item 'a' appears twice"):
+            rs.fuse([beside, {"p": {"a": 1.0}, "q": ["a", "a"]}])
+        assert rs.fuse([beside, {"p": {"a": 1.0}, "q": []}], "sum").to_dict()["p"] == {"a": 1.0}
+
+
 def test_ranks_are_no_scores(tmp_path):
     import pandas as pd
 

@@ -11,7 +11,7 @@ from rankstone.conventions.choices import CHOICES, Choice
 from rankstone.conventions.convention import Convention
 from rankstone.fusing.norms import NORMS
 from rankstone.fusing.registry import Fusion
-from rankstone.metrics.registry import nearest, unknown_word
+from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
 
 NormName = Literal["min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda"]
 TieOrder = Literal["item_desc", "item_asc", "input", "reverse_input"]
@@ -143,7 +143,7 @@ def find_preset(name: str) -> Convention:
     return PRESETS[name]
 
 
-def decide(fusion: Fusion, preset: Convention, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def decide(fusion: Fusion, preset: Convention, given: ByName) -> tuple[dict[str, Any], dict[str, Any]]:
     """Every choice, and every parameter of the fusion: the caller's word, the tool's for this fusion, the tool's."""
     for name in given:
         if name not in FUSING and name not in fusion.defaults:
@@ -163,7 +163,7 @@ def decide(fusion: Fusion, preset: Convention, given: Mapping[str, Any]) -> tupl
     return choices, arguments
 
 
-def checked(name: str, value: Any) -> Any:
+def checked(name: str, value: Value) -> Value:
     """A choice's value, or an error that says what it could have been."""
     if name in ("depth", "keep"):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
@@ -176,7 +176,7 @@ def checked(name: str, value: Any) -> Any:
     return FUSING[name].check(name, value)
 
 
-def _refuse_idle(fusion: Fusion, choices: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _refuse_idle(fusion: Fusion, choices: ByName, given: ByName) -> None:
     """Stop at what the caller asked for and what would change nothing."""
     norm = choices["norm"]
     by_places = norm is None or NORMS[norm].parts is None
@@ -197,7 +197,7 @@ def _refuse_idle(fusion: Fusion, choices: Mapping[str, Any], given: Mapping[str,
             raise ValueError(f"{name}={given[name]!r} would change nothing: {why[name]}")
 
 
-def told(fusion: Fusion, choices: Mapping[str, Any], *, ranked: bool, placing: bool) -> tuple[list[str], list[str]]:
+def told(fusion: Fusion, choices: ByName, *, ranked: bool, placing: bool) -> tuple[list[str], list[str]]:
     """What was chosen, in words: what holds for every query, and edge cases.
 
     ranked: did the first rank matter. placing: does the formula say what an item gets from a run that does not have it.

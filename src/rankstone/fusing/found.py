@@ -80,7 +80,7 @@ class Found:
 
     # -- by item ---------------------------------------------------------------------------------------------
 
-    def sum(self, values: Any) -> Floats:
+    def sum(self, values: Floats | float) -> Floats:
         """Each item's sum over the runs that returned it."""
         each = np.broadcast_to(np.asarray(values, dtype=np.float64), self.item.shape)
         sums: Floats = np.bincount(self.item, weights=each, minlength=self.items).astype(np.float64, copy=False)

@@ -16,6 +16,7 @@ from rankstone.fusing.unite import United, best_first, settle
 from rankstone.inputs.columns import Columns, columns
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.tables import Made, Side
+from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
     from rankstone.align.ranked import Floats
@@ -37,7 +38,7 @@ class Fused(Made, DataPage):
         united: United,
         score: Floats,
         definition: Definition,
-        chosen: Mapping[str, Any],
+        chosen: ByName,
         of_files: bool,
         by_place: bool,
     ) -> None:

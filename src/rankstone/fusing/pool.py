@@ -20,7 +20,7 @@ from rankstone.inputs.lists import Lists
 from rankstone.inputs.tables import Side, as_columns, queried
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Bools
+    from rankstone.align.ranked import Bools, Ints
     from rankstone.inputs.files import Path
     from rankstone.typing import Roles, Run, Truth
 
@@ -87,7 +87,7 @@ class Pool(DataPage):
     """
 
     def __init__(
-        self, united: United, items: Any, runs: tuple[str, ...], depth: int, ties: str, judged: int | None
+        self, united: United, items: Ints, runs: tuple[str, ...], depth: int, ties: str, judged: int | None
     ) -> None:
         self._united, self.runs, self.depth, self.ties, self.judged = united, runs, depth, ties, judged
         names, query = united.names, united.query[items]

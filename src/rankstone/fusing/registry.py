@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from rankstone.metrics.registry import Declared, Listing, nearest, unknown_word
+from rankstone.metrics.registry import ByName, Declared, Listing, nearest, unknown_word
 
 if TYPE_CHECKING:
     from rankstone.align.ranked import Floats
@@ -26,7 +26,7 @@ class Fusion(Declared):
     reads: Reads  # scores, or ranks
     weighted: str  # what a run's weight does; empty where there is no place for weights
 
-    def filled(self, arguments: Mapping[str, Any]) -> str:
+    def filled(self, arguments: ByName) -> str:
         """The formula with the parameters' values in their places."""
         text = self.formula or self.summary
         for name, value in arguments.items():

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from numbers import Real
 from operator import lt
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone import _core
 from rankstone.errors import DataError, DataTypeError
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
     import pyarrow
 
     from rankstone.align.ranked import Bools, Floats, Ints
-    from rankstone.typing import Id, Roles
+    from rankstone.typing import Id, Roles, Run
+
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Opened:
     of_files: bool  # is any of them a file, so that its ids are text, whatever they look like
 
 
-def open_runs(runs: Any, columns: Roles | None) -> Opened:
+def open_runs(runs: Mapping[str, Run] | Iterable[Run], columns: Roles | None) -> Opened:
     """Several runs in the shapes that `rs.evaluate` takes, by their names or one after the other."""
     named = _named(runs)
     if not named:
@@ -208,7 +212,7 @@ class United:
         """A row: how many items stand above it."""
         return np.arange(len(self.item)) - np.repeat(self.offsets[:-1], self.sizes)
 
-    def by_row(self, values: Any) -> Any:
+    def by_row(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """What each row's list has."""
         return np.repeat(values, self.sizes)
 
@@ -411,6 +415,13 @@ def _offsets(sizes: Any) -> Ints:
 # -- dicts ---------------------------------------------------------------------------------------------------
 
 
+def _has_scores(side: Side) -> bool:
+    """Has every list of a dict scores; those of other shapes have them all or not at all."""
+    if not isinstance(side, Mapping):
+        return True
+    return all(isinstance(content, dict) or not content for content in plain_dict(side, "run").values())
+
+
 def _of_dicts(runs: Mapping[str, dict[Id, Any]]) -> United:
     queries = list(dict.fromkeys(chain.from_iterable(runs.values())))
     every = list(runs.values())
@@ -431,7 +442,7 @@ def _of_dicts(runs: Mapping[str, dict[Id, Any]]) -> United:
         present=np.array([[content is not None for content in of_run] for of_run in contents], bool).reshape(
             sizes.shape
         ),
-        scored=tuple(all(isinstance(content, dict) for content in run.values()) for run in every),
+        scored=tuple(map(_has_scores, every)),
     )
 
 
@@ -467,7 +478,9 @@ def _of_columns(runs: Opened) -> United:
     united = _codes(both)
     offsets = np.append(starts, len(lists))
     ordered = [found.score is None for found in rows.values()]
-    scored = tuple(found.score is not None and not found.ranks for found in rows.values())
+    scored = tuple(
+        found.score is not None and not found.ranks and _has_scores(sides[name]) for name, found in rows.items()
+    )
     if order is not None:
         united, score = united[order], score[order]
     if any(ordered):  # best first
