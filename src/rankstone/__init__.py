@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
     from rankstone.answers.write import read_result
+    from rankstone.fusing.found import Found
     from rankstone.fusing.fuse import fuse
     from rankstone.fusing.fused import Fused
     from rankstone.fusing.methods import fusions
@@ -55,6 +56,7 @@ _LATER = {
     "Comparison": "answers.comparison",
     "Confusion": "answers.confusion",
     "Definition": "answers.definition",
+    "Found": "fusing.found",
     "Fused": "fusing.fused",
     "Online": "measure.online",
     "Pool": "fusing.pool",
@@ -104,6 +106,7 @@ __all__ = [
     "Confusion",
     "Convention",
     "Definition",
+    "Found",
     "Fused",
     "Metric",
     "Online",

@@ -46,7 +46,7 @@ def test_a_run_to_a_file(files, capsys):
     assert main([*words, "--depth", "2", "-o", "x.parquet"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "sum of 2 runs (lexical, dense): 2 queries, 4 items" in out
-    assert "each run's term times its weight: lexical 0.7, dense 0.3" in out
+    assert "each run's term times its weight: 0.7 (lexical), 0.3 (dense)" in out
     found = rs.fuse([files / "x.parquet"], "sum").to_dict()
     assert found["q1"] == pytest.approx({"a": 0.7, "c": 0.3, "b": 0.0})
     assert rs.evaluate(files / "t.qrels", files / "x.parquet", "rr")["rr"] == 1

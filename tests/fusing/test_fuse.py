@@ -3,9 +3,11 @@
 from math import log, sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rankstone as rs
+from rankstone.fusing import registry
 
 LEXICAL = {"q": {"a": 9.0, "b": 6.0, "c": 3.0}}  # a b c
 NEURAL = {"q": {"c": 0.9, "a": 0.5, "d": 0.1}}  # c a d
@@ -181,7 +183,7 @@ def test_first_rank():
 def test_depth_and_keep():
     assert fused("rrf", depth=1) == close({"a": 1 / 61, "c": 1 / 61})
     assert fused("sum", depth=2, norm="min-max") == close({"a": 1 + 0, "b": 0, "c": 1})  # cut first, then scaled
-    assert list(fused("sum", keep=2)) == ["a", "b"]
+    assert list(fused("sum", keep=2)) == list(fused("sum", keep=np.int64(2))) == ["a", "b"]
     for choice in ("depth", "keep"):
         for bad in (0, -1, 1.5, True, "3"):
             with pytest.raises(ValueError, match=f"{choice}=.*; give a whole number from 1"):
@@ -256,7 +258,7 @@ def test_a_fused_run_tells_how_it_was_made():
     said = made.definition.cite
     for words in (
         "sum: sum of the scores",
-        "each run's term times its weight: bm25 0.7, dense 0.3",
+        "each run's term times its weight: 0.7 (bm25), 0.3 (dense)",
         "(score - lowest) / (highest - lowest) of the list",
         "of each list the first 100",
         "1 where all scores of a list are equal",
@@ -296,7 +298,14 @@ def test_the_listing():
         rs.fusions["bordafus"]
 
 
-def test_a_fusion_of_your_own():
+@pytest.fixture
+def own_registry(monkeypatch):
+    """Fusions that a test declares are gone after it."""
+    for name in ("_DECLARED", "_NAMES"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+
+
+def test_a_fusion_of_your_own(own_registry):
     @rs.fusion("top_heavy_of_mine", formula="sum of 1 / rank^<power>", reads="rank", weighted="each term times it")
     def top_heavy(found, *, power=3):
         """Only the top counts."""
@@ -350,6 +359,12 @@ def test_a_fusion_of_your_own():
         (lambda: rs.fuse(LEXICAL), r"runs\['q'\] is one list of items, not a run"),
         (lambda: rs.fuse({"q": ["a"]}), r"runs\['q'\] is one list of items, not a run"),
         (lambda: rs.fuse(rs.columns(query=["q"], item=["a"])), "this is one run; give a list of runs"),
+        (lambda: rs.fuse(None), "this is NoneType; give a list of runs"),
+        (lambda: rs.fuse([{"q": {"a": 1e308, "b": -1e308}}], "sum", norm="zmuv"), "norm='zmuv' cannot scale scores"),
+        (lambda: rs.fuse([{"q": {"a": 1e308}}] * 2, "sum"), "query 'q', item 'a': the fused score is inf"),
+        (lambda: rs.fuse(pd.DataFrame({"query": ["q"], "item": ["a"]})), "this is one run; give a list of runs"),
+        (lambda: rs.fuse(rs.fuse(RUNS)), "this is one run; give a list of runs"),
+        (lambda: rs.fuse(np.eye(2)), "this is one run; give a list of runs"),
         (lambda: rs.fuse("a.run"), "this is one run; give a list of runs"),
         (lambda: rs.fuse([np.eye(2)]), "run 1 is a matrix; give scipy.sparse.csr_array"),
         (lambda: rs.fuse([LEXICAL, 3]), "run 2 is int, and no run"),
@@ -416,8 +431,6 @@ def test_one_list_without_scores_among_others():
 
 
 def test_ranks_are_no_scores(tmp_path):
-    import pandas as pd
-
     ranked = pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "rank": [2, 1]})
     ranked.to_csv(tmp_path / "r.csv", index=False)
     (tmp_path / "r.jsonl").write_text(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
+
+import numpy as np
 
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.choices import CHOICES, Choice
@@ -166,9 +169,11 @@ def decide(fusion: Fusion, preset: Convention, given: ByName) -> tuple[dict[str,
 def checked(name: str, value: Value) -> Value:
     """A choice's value, or an error that says what it could have been."""
     if name in ("depth", "keep"):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if value is None:
+            return None
+        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or operator.index(value) < 1:
             raise ValueError(f"{name}={value!r}; give a whole number from 1, or None for all")
-        return value
+        return operator.index(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name}={value!r} is not a finite number")
     if name == "floor" and value is not None and not (isinstance(value, (int, float)) and value > 0):

@@ -62,8 +62,8 @@ def fuse(
     united = unite(opened, chosen["ties"], lower_first=bool(norm and NORMS[norm].lower_first))
     part = _of_queries(united, chosen["queries"]).first(chosen["depth"])
     united = united if part is united else part.compact()
-    found = _found(united, fusion, chosen, weighing)
     with np.errstate(all="ignore"):  # what is not finite is told below
+        found = _found(united, fusion, chosen, weighing)
         score = np.asarray(fusion.function(found, **arguments), dtype=np.float64)
     _check(score, united, fusion)
     if "first_rank" in choices and chosen["first_rank"] != 1 and not found.counted_from_first:
@@ -215,7 +215,7 @@ def _check(score: Floats, united: United, fusion: Fusion) -> None:
 
 
 def _weights_told(weights: Floats, runs: tuple[str, ...], fusion: Fusion) -> str:
-    each = ", ".join(f"{run} {weight:g}" for run, weight in zip(runs, weights.tolist(), strict=True))
+    each = ", ".join(f"{weight:g} ({run})" for run, weight in zip(runs, weights.tolist(), strict=True))
     return f"{fusion.weighted}: {each}"
 
 

@@ -109,6 +109,11 @@ def normalised(lists: United, norm: str | None, floor: float | None, constant: f
         return found.places(lists)
     assert found.parts is not None
     shifted, divisor = found.parts(lists)
+    if not np.isfinite(divisor).all():
+        run, query, _ = lists.where(int(lists.offsets[np.argmin(np.isfinite(divisor))]))
+        raise DataError(
+            f"{run}: query {query!r}: norm={norm!r} cannot scale scores that are so far apart", "number", "run", query
+        )
     if floor is not None:
         floored: Floats = shifted / lists.by_row(np.maximum(divisor, floor))
         return floored

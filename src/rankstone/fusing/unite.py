@@ -19,6 +19,7 @@ from rankstone.inputs.arrow import (
     Column,
     as_text,
     is_number,
+    is_table,
     is_text,
     is_whole,
     movable,
@@ -32,7 +33,7 @@ from rankstone.inputs.doors import is_file, opened
 from rankstone.inputs.files import is_path
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.matrices import is_matrix
-from rankstone.inputs.tables import Side, as_columns, empty_queries, has_empty, queried
+from rankstone.inputs.tables import Made, Side, as_columns, empty_queries, has_empty, queried
 
 if TYPE_CHECKING:
     import pyarrow
@@ -82,8 +83,10 @@ def _named(runs: Any) -> dict[str, Any]:
             if isinstance(run, (list, tuple, set)) or isinstance(content, (Real, np.number)):
                 raise TypeError(f"runs[{name!r}] is one list of items, not a run; give a list of runs: [run, other]")
         return {str(name): run for name, run in runs.items()}
-    if is_path(runs) or isinstance(runs, (Columns, Lists)) or not isinstance(runs, Iterable):
-        raise TypeError("this is one run; give a list of runs, or a dict of runs by name")
+    alone = is_path(runs) or isinstance(runs, (Columns, Lists, Made)) or is_table(runs) or hasattr(runs, "shape")
+    if alone or not isinstance(runs, Iterable):
+        what = "one run" if alone else type(runs).__name__
+        raise TypeError(f"this is {what}; give a list of runs, or a dict of runs by name")
     several = list(runs)
     short = [os.path.basename(os.fspath(run)) if is_path(run) else f"run {at}" for at, run in enumerate(several, 1)]
     names = short if len(set(short)) == len(short) else [f"{name} ({at})" for at, name in enumerate(short, 1)]
