@@ -18,6 +18,7 @@ import columns
 import decisions
 import dicts
 import files
+import fusion
 import identify
 import intents
 import lists
@@ -33,7 +34,8 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "obp", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "obp", "rax", "jax", "pyspark",
+            "trectools")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -54,6 +56,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "intents": intents.rows,
     "decisions": decisions.rows,
     "logged": logged.rows,
+    "fusion": fusion.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

@@ -38,6 +38,12 @@ if _typing.TYPE_CHECKING:
     from rankstone.feedback.estimators import Estimator, estimator, estimators
     from rankstone.feedback.form import Logged
     from rankstone.feedback.logged import Estimates, logged
+    from rankstone.fusing.found import Found
+    from rankstone.fusing.fuse import fuse
+    from rankstone.fusing.fused import Fused
+    from rankstone.fusing.methods import fusions
+    from rankstone.fusing.pool import Pool, pool
+    from rankstone.fusing.registry import fusion
     from rankstone.inputs.catalogue import catalogue
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
@@ -59,7 +65,10 @@ _LATER = {
     "Estimates": "feedback.logged",
     "Estimator": "feedback.estimators",
     "Logged": "feedback.form",
+    "Found": "fusing.found",
+    "Fused": "fusing.fused",
     "Online": "measure.online",
+    "Pool": "fusing.pool",
     "Result": "answers.result",
     "Sampled": "answers.sampled",
     "Stream": "measure.stream",
@@ -73,10 +82,14 @@ _LATER = {
     "estimators": "feedback.estimators",
     "evaluate": "measure.evaluate",
     "explain": "answers.explain",
+    "fuse": "fusing.fuse",
+    "fusion": "fusing.methods",
+    "fusions": "fusing.methods",
     "identify": "answers.identify",
     "lists": "inputs.lists",
     "logged": "feedback.logged",
     "needed": "answers.compare",
+    "pool": "fusing.pool",
     "read_result": "answers.write",
     "read_run": "inputs.files",
     "read_truth": "inputs.files",
@@ -110,10 +123,13 @@ __all__ = [
     "Definition",
     "Estimates",
     "Estimator",
+    "Found",
+    "Fused",
     "Logged",
     "Metric",
     "Online",
     "Parameter",
+    "Pool",
     "Ranking",
     "Ratio",
     "Result",
@@ -139,6 +155,9 @@ __all__ = [
     "evaluate",
     "explain",
     "f1",
+    "fuse",
+    "fusion",
+    "fusions",
     "hit_rate",
     "identify",
     "lists",
@@ -148,6 +167,7 @@ __all__ = [
     "metrics",
     "ndcg",
     "needed",
+    "pool",
     "precision",
     "r_precision",
     "rbp",

@@ -20,6 +20,7 @@ ROOMS = (
     "measure",
     "answers",
     "feedback",
+    "fusing",
     "typing",
 )
 DOORS = ("arrays", "sql", "spark", "split", "trec_eval", "integrations", "compat", "testing", "cli", "")

@@ -38,6 +38,7 @@ class Columns:
     grade: Column | None = None
     score: Column | None = None
     skipped: int = 0  # bad rows of a file that were left out
+    ranks: bool = False  # are its scores made of ranks, which tell an order and nothing more
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
     empty: Column | None = None  # queries of a batch whose lists have nothing in them
     remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
@@ -98,7 +99,8 @@ def by_role(values: Mapping[str, typing.Column]) -> Columns:
     """Columns of a truth or a run by their roles; a rank serves as a score."""
     if "rank" in values:
         values = {**values, "score": as_scores(values["rank"])}
-    return columns(**{role: values[role] for role in values if role != "rank"})
+    made = columns(**{role: values[role] for role in values if role != "rank"})
+    return replace(made, ranks=True) if "rank" in values else made
 
 
 def as_scores(ranks: typing.Column) -> Column:

@@ -151,7 +151,7 @@ class Counts:
                 + _SAY_WHICH,
             )
         remark = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
-        return replace(rows, score=as_scores(value), remarks=(remark,))
+        return replace(rows, score=as_scores(value), remarks=(remark,), ranks=True)
 
     def _decide(self, query: Places, value: Floats, begins: Bools, counts: Bools) -> None:
         """What the first rows say; nothing as long as each is the only one of its query, and 0 or 1 like the others."""

@@ -87,7 +87,7 @@ def ordered_lists(side: Mapping[Id, Items]) -> bool:
     return bool(side) and all(isinstance(items, (list, tuple)) for items in side.values())
 
 
-def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth") -> None:
+def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth", other: str = "run") -> None:
     """Where nothing matches at all, 1 was perhaps meant to be "1"."""
     sides = [(truth, run, "queries")]
     shared = [query for query in truth if query in run]
@@ -95,7 +95,7 @@ def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth"
     for judged, returned, what in sides:
         kinds = [{_id_kind(name) for name in side} for side in (judged, returned)]
         if kinds in ([{"integers"}, {"strings"}], [{"strings"}, {"integers"}]):
-            raise TypeError(f"{name} {what} are {kinds[0].pop()} but run {what} are {kinds[1].pop()}")
+            raise TypeError(f"{name} {what} are {kinds[0].pop()} but {other} {what} are {kinds[1].pop()}")
 
 
 def _id_kind(name: object) -> str:

@@ -81,7 +81,7 @@ def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Li
 def all_same_ids(truth: Columns | Lists, runs: Sequence[Columns | Lists]) -> list[Columns | Lists]:
     """A truth and several runs, with ids of one kind."""
     read = list(runs)
-    for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
+    for at in [*range(len(read))] * 2:  # again, as a later one may have made the truth's ids text
         truth, read[at] = same_ids(truth, read[at])
     return [truth, *read]
 

@@ -200,7 +200,7 @@ class Rows:
             items += some
             values += numbers or ()
         found = np.array(values) if valued else None
-        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries)))
+        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries), ranks=self.role == "rank"))
 
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
@@ -236,7 +236,7 @@ def as_read(
 ) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank" and value is not None:
-        role, value = "score", as_scores(value)
+        return with_notes(Columns(query, item, score=as_scores(value), ranks=True), notes)
     made = Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
     return with_notes(made, notes)
 

@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
 
 
+class Made:
+    """A run that rankstone made, which is a side as it is."""
+
+    @property
+    def side(self) -> Side:
+        """A dict, columns or lists, as the data was that it was made of."""
+        raise NotImplementedError
+
+    of_files = False  # do its ids come from files, where they are text, whatever they look like
+
+
 def is_query(side: object) -> TypeGuard[str]:
     """Is it a text that begins as a query does."""
     return isinstance(side, str) and re.match(r"\s*(select|with|from)\s", side, re.IGNORECASE) is not None
@@ -83,7 +94,9 @@ def side_of(values: Mapping[str, Any]) -> Columns | Lists:
         return by_role(values)
     scores = values.get("score", values.get("rank"))
     made = lists(values["item"], query=values.get("query"), grades=values.get("grade"), scores=scores)
-    return replace(made, values=as_scores(made.values)) if "rank" in values and made.values is not None else made
+    if "rank" not in values or made.values is None:
+        return made
+    return replace(made, values=as_scores(made.values), ranks=True)
 
 
 def lists_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
@@ -188,7 +201,7 @@ def _unrolled(side: Lists, what: str) -> Columns:
     inside = slice(int(side.offsets[0]), int(side.offsets[-1]))
     value = {} if side.values is None else {"grade" if what == "truth" else "score": side.values[inside]}
     made = columns(query=query, item=item, **value)
-    return replace(made, remarks=side.remarks)
+    return replace(made, remarks=side.remarks, ranks=side.ranks)
 
 
 def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tuple[Columns | Lists, Columns | Lists]:

@@ -17,6 +17,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     SupportsIndex,
     TypeAlias,
@@ -79,6 +80,8 @@ class Declared:
         """First line of the docstring."""
         return (self.function.__doc__ or "").strip().split("\n", 1)[0]
 
+    apart: ClassVar[tuple[str, ...]] = ("k",)  # arguments that are no parameters: the cutoff
+
     @cached_property
     def defaults(self) -> dict[str, Value]:
         """Parameters besides k, with their defaults."""
@@ -86,7 +89,7 @@ class Declared:
         return {
             name: parameter.default
             for name, parameter in found.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in self.apart
         }
 
     @cached_property
