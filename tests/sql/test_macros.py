@@ -73,8 +73,8 @@ def test_numbers(database, name):
 
 
 def test_what_is_installed():
-    """All but what goes by scores or compares two orders."""
-    others = {f"rs_{name}" for name, row in declared().items() if row.kind in ("ratings", "agreement")}
+    """All but what goes by scores, compares two orders or needs subtopics."""
+    others = {f"rs_{name}" for name, row in declared().items() if row.kind in ("ratings", "agreement", "intents")}
     assert set(measures()) - set(installed()) == others
 
 
@@ -158,7 +158,7 @@ def tables():
         yield connection
 
 
-@pytest.mark.parametrize("name", [name for name, row in declared().items() if row.kind != "agreement"])
+@pytest.mark.parametrize("name", [name for name, row in declared().items() if row.kind not in ("agreement", "intents")])
 def test_dbt(rendered, tables, name):
     """The mean and each query's value of a macro for dbt, with a cutoff and without."""
     for k in (None, 2) if declared()[name].takes_k else (None,):

@@ -136,15 +136,21 @@ def one_each(truth: Columns, how: Align) -> Columns:
     rows = np.arange(len(query), dtype=np.float64)
     # The core itself says which rows are of one item: the truth meets its own rows, with row numbers for grades.
     plain_rules = Align(duplicates="count", truth_duplicates="first", threads=how.threads)
-    found = _core.align_columns(query, item, rows, query, item, -rows, plain_rules)
+    found = _core.align_columns(query, item, rows, query, item, None, plain_rules)
+    together = bool((np.diff(found.queries) == np.diff(found.placed_offsets)[:-1]).all())  # are the rows of each query
+    if not together:  # then a row cannot be told by its place, but by a score
+        found = _core.align_columns(query, item, rows, query, item, -rows, plain_rules)
     grades = np.ones(len(rows)) if grade is None else _floats(grade)
     if not np.isfinite(grades).all():
         _core.align_columns(query, item, grade, query[:0], item[:0], None, plain_rules)  # it says which
     kept = found.truth_grades.astype(np.int64)  # the first row of each judged item
     number = np.empty(len(rows), dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    row, of = (-found.score).astype(np.int64), number[found.grade.astype(np.int64)]
-    codes = np.zeros(len(rows), dtype=np.int64) if subtopic is None else _codes(subtopic)[row]
+    row, of = np.arange(len(rows)), number[found.grade.astype(np.int64)]
+    codes = np.zeros(len(rows), dtype=np.int64) if subtopic is None else _codes(subtopic)
+    if not together:
+        row = (-found.score).astype(np.int64)
+        codes = codes[row]
     pair = of * (codes.max(initial=0) + 1) + codes
     if (pair[1:] <= pair[:-1]).any():  # else they are in order, and each is there once
         order = np.argsort(pair, kind="stable")
