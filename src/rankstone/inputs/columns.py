@@ -11,7 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, as_column, distinct, numbers, plain, plain_ids, take
-from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
+from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics, numbered
 from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, ranked_from
 
@@ -176,27 +176,12 @@ def one_each(truth: Columns, how: Align) -> Columns:
         places[at + by_id.place - 1] = by_id.rank - 1
         offsets = np.append(starts, len(row))
         queries = offsets[found.truth_offsets]
-        changes["rows"] = Subtopics(offsets, _numbered(queries, codes), grades, places)
+        changes["rows"] = Subtopics(offsets, numbered(queries, codes), grades, places)
         if len(row) > len(kept):
             changes["remarks"] = (*truth.remarks, SEVERAL)
     elif grade is not None:
         changes["grade"] = take(grade, kept)
     return replace(truth, query=one, item=other, **changes)
-
-
-def _numbered(queries: Ints, codes: Ints) -> Ints:
-    """Subtopics by their numbers among those of their query, from 0, in the order of the codes; queries: offsets."""
-    if len(codes) == 0:
-        return codes
-    sizes, width = np.diff(queries), int(codes.max()) + 1
-    pair = np.repeat(np.arange(len(sizes)) * width, sizes) + codes
-    if len(sizes) * width < 8 * len(pair) + 1000:  # a table is quicker than to sort
-        known = np.zeros(len(sizes) * width, dtype=np.int64)
-        known[pair] = 1
-        number = (np.cumsum(known) - 1)[pair]
-    else:
-        number = np.unique(pair, return_inverse=True)[1].reshape(-1)
-    return number - np.repeat(np.minimum.reduceat(number, queries[:-1]), sizes)
 
 
 def notes_of(truth: Columns, how: Align) -> Notes | None:
