@@ -123,6 +123,12 @@ def with_notes(truth: Columns, found: Mapping[str, Column]) -> Columns:
     return replace(truth, **changes) if changes else truth
 
 
+def with_subtopics(truth: Columns) -> Columns:
+    """The same, with the second field of TREC's qrels for subtopics whatever is asked for."""
+    second = None if truth.iteration is None else truth.iteration()
+    return truth if second is None else replace(truth, subtopic=second, iteration=None)
+
+
 def one_each(truth: Columns, how: Align) -> Columns:
     """The truth with one row for each judged item, whose grade is the highest that it has for a subtopic."""
     subtopic = truth.subtopic
