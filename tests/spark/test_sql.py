@@ -10,7 +10,6 @@ import pytest
 
 import rankstone as rs
 from rankstone.metrics.registry import declared
-from tests.table.cases import fed
 
 from ..golden.deviations import deviation
 from ..golden.recorded import read, same
