@@ -30,6 +30,8 @@ T = TypeVar("T")
 Base = Literal["catalogue", "history", "shown"]
 Popularity = Literal["users", "interactions", "given"]
 Outside = Literal["error", "skip", "count", "join"]
+_BATCH = 1 << 16  # rows at a time
+_LOWER = (1 << 32) - 1
 
 
 class Shown(NumPyFunctions):
@@ -51,13 +53,14 @@ class Shown(NumPyFunctions):
         self.score: Any = more.get("score")
         self.depth: int | None = more.get("depth")  # how far down the lists were read
         self.base: tuple[Bools, int] | None = more.get("base")  # which items count, and how many they are
-        self._memo: dict[Any, Any] = {}
+        self._memo: dict[Any, Any] = {}  # what is known of these rows
+        self._views: dict[Any, Shown] = {}
 
     @classmethod
     def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Any], how: Align) -> Shown:
         """What the lists of an alignment show."""
         item = known.codes.add(first.item, "run")
-        score = None if first.score is None else np.asarray(first.score, dtype=np.float64)
+        score = None if first.score is None else np.asarray(first.score)  # only compared, so it can stay as it is
         if score is not None and how.float32:
             score = score.astype(np.float32)
         return cls(ranked, known, first.offsets, item, first.rank, known.codes.count, ids=ids, how=how, score=score)
@@ -68,11 +71,19 @@ class Shown(NumPyFunctions):
             "ranked": self.ranked, "known": self.known, "offsets": self.offsets, "item": self.item,
             "rank": self._rank, "universe": self.universe,
         }  # fmt: skip
-        return Shown(**{**kept, **changes})
+        view = Shown(**{**kept, **changes})
+        if changes.keys() <= {"depth", "base"}:  # the same rows
+            view._memo = self._memo
+        return view
+
+    def _view(self, key: Hashable, make: Callable[[], Shown]) -> Shown:
+        if key not in self._views:
+            self._views[key] = make()
+        return self._views[key]
 
     def keep(self, items: Bools) -> Shown:
         """The rows of some items only, each at its rank."""
-        mine = items[self.item]
+        mine = self.look_up(items)
         return self if mine.all() else self.rows(mine)
 
     def of_rows(self, offsets: Ints, item: Ints) -> Shown:
@@ -93,7 +104,7 @@ class Shown(NumPyFunctions):
         """The same with items of equal scores at one place, where they share it."""
         if ties not in SHARED or self.score is None or not len(self.item):
             return self
-        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(ties)))
+        return self._view(("ties", ties), lambda: self._with(rank=self._shared(ties)))
 
     def _shared(self, ties: str) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
@@ -107,7 +118,7 @@ class Shown(NumPyFunctions):
         """The first k places."""
         if k is None or self.depth == k:
             return self
-        return self.remember(("first", k), lambda: self._first(k))
+        return self._view(("first", k), lambda: self._first(k))
 
     def _first(self, k: int) -> Shown:
         whole = len(self.item) == 0 or int(lengths(self.offsets).max()) <= k
@@ -130,15 +141,15 @@ class Shown(NumPyFunctions):
 
     def within(self, items: Base = "catalogue", outside: Outside = "error") -> Shown:
         """The same where only the items of a base count, and by which rule those outside of it do."""
-        return self.remember(("within", items, outside), lambda: self._within(items, outside))
+        return self._view(("within", items, outside), lambda: self._within(items, outside))
 
     def _within(self, items: Base, outside: Outside) -> Shown:
         inside = self.known.inside(items, self.universe)
         if items == "shown":
             inside = self.times() > 0
         count = int(np.count_nonzero(inside)) if items != "catalogue" or self.known.given is None else self.known.listed
-        mine = inside[self.item]
-        if mine.all():
+        mine = None if inside.all() else self.look_up(inside)
+        if mine is None or mine.all():
             return self._with(base=(inside, count))
         if outside == "error":
             at = int(np.argmax(~mine))
@@ -240,6 +251,13 @@ class Shown(NumPyFunctions):
     def every(self, condition: Any) -> bool:
         return bool(np.all(condition))
 
+    def look_up(self, values: Any) -> Any:
+        """A value of each item at each of its rows."""
+        out = np.empty(len(self.item), dtype=values.dtype)
+        for start in range(0, len(out), _BATCH):  # a whole index would be copied to wider numbers
+            values.take(self.item[start : start + _BATCH], out=out[start : start + _BATCH], mode="clip")
+        return out
+
     def spread(self, values: Values) -> Values:
         """A value of each list at each of its rows."""
         return values[self.query] if isinstance(values, np.ndarray) else values
@@ -273,20 +291,23 @@ class Shown(NumPyFunctions):
         """How often each item is shown, by number; or how much exposure all its rows have together."""
         if exposure is None:
             view = self.first(k)
-            return view.remember("times", lambda: np.bincount(view.item, minlength=self.universe))
+            return view.remember("times", lambda: _narrow(np.bincount(view.item, minlength=self.universe)))
         if k is not None and self.depth != k:
             exposure = np.where(self.rank <= k, exposure, 0.0)
         return np.bincount(self.item, exposure, minlength=self.universe)
 
-    def place_by(self, times: Any) -> Ints:
+    @property
+    def row_times(self) -> Ints:
+        """How often each row's item is shown in all lists."""
+        return self.remember("row times", lambda: self.look_up(self.times()))
+
+    def place_by(self, times: Any) -> Any:
         """Each item's place among those that count by how often it is shown, the least shown first."""
-        inside = np.arange(len(times)) if self.base is None else np.flatnonzero(self.base[0])
-        place = np.zeros(self.universe, dtype=np.int64)
-        first = self.size - len(inside) + 1
-        counts = times[inside]
-        whole = np.issubdtype(counts.dtype, np.integer) and int(counts.max(initial=0)) < 4 * len(counts) + 1024
-        order = np.argsort(counts.astype(np.int32) if whole else counts, kind="stable")
-        place[inside[order]] = np.arange(first, first + len(inside))
+        inside = None if self.base is None or self.base[0].all() else np.flatnonzero(self.base[0])
+        order = order_of(times if inside is None else times[inside])
+        first = self.size - len(order) + 1
+        place = np.zeros(self.universe, dtype=np.int32)
+        place[order if inside is None else inside[order]] = np.arange(first, first + len(order), dtype=np.int32)
         return place
 
     def undecided(self, k: Depth = None) -> Bools:
@@ -317,7 +338,7 @@ class Shown(NumPyFunctions):
 
     def __getstate__(self) -> dict[str, Any]:
         ids = list(self.ids())
-        return {**self.__dict__, "_memo": {}, "ids": ids}
+        return {**self.__dict__, "_memo": {}, "_views": {}, "ids": ids}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -332,12 +353,20 @@ class Shown(NumPyFunctions):
         return self.remember("history", self._history)
 
     def _history(self) -> tuple[Ints, Ints]:
+        query, item = self._had
+        order = np.sort(pair(query, np.arange(len(query)))) & _LOWER  # by query, then row: faster than a stable argsort
+        return np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(self))))), item[order]
+
+    @property
+    def _had(self) -> tuple[Any, Any]:
+        """The same by row of the history: the number of the list, and that of the item."""
+        return self.remember("had", self._had_rows)
+
+    def _had_rows(self) -> tuple[Any, Any]:
         known = self.known
         mine = self._numbered(known.rows_of(known.need_history("the metric").query, self.ids()))
-        rows = np.flatnonzero(mine >= 0)
-        order = rows[np.argsort(mine[rows], kind="stable")]
-        counts = np.bincount(mine[order], minlength=len(self))
-        return np.concatenate(([0], np.cumsum(counts))), known.history_item[order]
+        ours = mine >= 0
+        return (mine, known.history_item) if ours.all() else (mine[ours], known.history_item[ours])
 
     @property
     def relevant_items(self) -> tuple[Ints, Ints, Floats]:
@@ -368,10 +397,7 @@ class Shown(NumPyFunctions):
 
     def had(self, query: Ints, item: Ints) -> Bools:
         """Which of some items their lists' queries had before."""
-        offsets, items = self.history
-        many = self.known.codes.count
-        had = np.repeat(np.arange(len(self)), np.diff(offsets)) * many + items
-        return np.isin(query * many + item, had)
+        return among(pair(query, item), pair(*self._had))
 
     @property
     def reference(self) -> Shown:
@@ -394,3 +420,47 @@ class Shown(NumPyFunctions):
             offsets=offsets, item=item[rows], rank=None if rank is None else rank[rows], score=None,
             universe=self.known.codes.count, base=None,
         )  # fmt: skip
+
+
+def pair(high: Any, low: Any) -> Ints:
+    """Two numbers as one, which sorts by the first, then by the second."""
+    out: Ints = high.astype(np.int64)
+    out <<= 32
+    out |= low
+    return out
+
+
+def distinct(keys: Ints) -> Ints:
+    """The keys in order, each once. Several times as fast as np.unique, which hashes."""
+    keys = np.sort(keys)
+    return keys[np.concatenate((np.ones(min(len(keys), 1), dtype=bool), keys[1:] != keys[:-1]))]
+
+
+def among(keys: Ints, known: Ints) -> Bools:
+    """Which of some keys are known. As a rule few are, and a table of hashes tells of most of the others."""
+    bits = min(len(known).bit_length() + 4, 25)
+    table = np.zeros(1 << bits, dtype=bool)
+    table[_hashed(known, bits)] = True
+    found = table[_hashed(keys, bits)]
+    doubtful = np.flatnonzero(found)
+    if len(doubtful):
+        known, asked = np.sort(known), keys[doubtful]
+        found[doubtful] = known[np.minimum(np.searchsorted(known, asked), len(known) - 1)] == asked
+    return found
+
+
+def _hashed(keys: Ints, bits: int) -> Ints:
+    spread = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 over the golden ratio
+    spread >>= np.uint64(64 - bits)
+    return spread.view(np.int64)
+
+
+def order_of(counts: Any) -> Ints:
+    """The order of some numbers from the least, equal ones as they stand; by counting where they are small and whole."""
+    if np.issubdtype(counts.dtype, np.integer) and int(counts.max(initial=0)) < 1 << 16:
+        counts = counts.astype(np.uint16)
+    return np.argsort(counts, kind="stable")
+
+
+def _narrow(counts: Ints) -> Ints:
+    return counts.astype(np.int32) if counts.max(initial=0) < 1 << 31 else counts

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.shown import Base, Popularity
+from rankstone.align.shown import Base, Popularity, distinct, order_of, pair
 from rankstone.inputs.arrow import Column, Places, as_column
 from rankstone.inputs.catalogue import Catalogue, Words
 from rankstone.inputs.codes import Codes
@@ -99,6 +99,8 @@ class Known:
     @staticmethod
     def _padded(values: Any, universe: int) -> Any:
         """The same for items that became known later, too."""
+        if len(values) == universe:
+            return values
         out = np.zeros(universe, dtype=values.dtype)
         out[: min(len(values), universe)] = values[:universe]
         return out
@@ -118,9 +120,9 @@ class Known:
     @cached_property
     def pairs(self) -> tuple[Places, Places]:
         """User and item of the history's rows, each pair once, by user."""
-        many = self.users.count
-        keys = np.unique(self.user_of_row.astype(np.int64) * self.before + self.history_item)
-        return keys // max(self.before, 1) if many else keys, keys % max(self.before, 1)
+        self.users  # noqa: B018 - or the rows have no user yet
+        keys = distinct(pair(self.user_of_row, self.history_item))
+        return keys >> 32, keys & 0xFFFFFFFF
 
     @cached_property
     def users_seen(self) -> Places:

@@ -93,8 +93,7 @@ def _judged(plan: Plan, aligned: Aligned) -> int:
 
 def warn_unjudged(source: Source, how: Align, aligned: Aligned) -> None:
     """Say so where no returned item is judged, which can be true; stop where the ids are nearly the same."""
-    ids = source.ids()
-    if ids is None or not _nothing_judged(aligned.ranked):
+    if not _nothing_judged(aligned.ranked) or (ids := source.ids()) is None:  # which reads all rows
         return
     if not how.zeros and not (source.repeatable and _nothing_judged(source.align(replace(how, zeros=True)).ranked)):
         return  # what is judged 0 had been left out
