@@ -48,6 +48,8 @@ LATE = {
     ("measure.evaluate", "inputs.tables"),
     ("measure.evaluate", "measure.stream"),
     ("measure.evaluate", "inputs.arrow"),
+    ("measure.evaluate", "inputs.doors"),
+    ("measure.sources", "inputs.known"),
     ("measure.evaluate", "spark.evaluate"),  # a table of Spark's is measured where it is
     ("inputs.open", "inputs.doors"),
 }

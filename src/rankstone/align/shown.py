@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone.align.ranked import (
     Bools,
@@ -20,7 +21,8 @@ from rankstone.align.ranked import (
 )
 from rankstone.align.ranking import Depth, Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
-from rankstone.errors import QueryError
+from rankstone.errors import NotGiven, QueryError
+from rankstone.inputs.keys import LOWER, among, order_of, pair
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Known
@@ -31,7 +33,6 @@ Base = Literal["catalogue", "history", "shown"]
 Popularity = Literal["users", "interactions", "given"]
 Outside = Literal["error", "skip", "count", "join"]
 _BATCH = 1 << 16  # rows at a time
-_LOWER = (1 << 32) - 1
 
 
 class Shown(NumPyFunctions):
@@ -42,22 +43,34 @@ class Shown(NumPyFunctions):
     """
 
     def __init__(
-        self, ranked: Ranked, known: Known, offsets: Ints, item: Ints, rank: Ints | None, universe: int, **more: Any
+        self,
+        ranked: Ranked,
+        known: Known,
+        offsets: Ints,
+        item: Ints,
+        rank: Ints | None,
+        universe: int,
+        *,
+        ids: Callable[[], Sequence[Hashable]],
+        how: Align,
+        score: Floats | None = None,
+        queries: Ints | None = None,
+        depth: int | None = None,
+        base: tuple[Bools, int] | None = None,
     ) -> None:
         self.ranked, self.known = ranked, known
         self.offsets, self.item, self._rank = offsets, item, rank
         self.universe = universe  # how many items there are numbers for
-        self.queries: Ints | None = more.get("queries")  # which of the alignment's these are; None: all
-        self.ids: Callable[[], Any] = more["ids"]  # the alignment's queries
-        self.how: Align = more["how"]
-        self.score: Any = more.get("score")
-        self.depth: int | None = more.get("depth")  # how far down the lists were read
-        self.base: tuple[Bools, int] | None = more.get("base")  # which items count, and how many they are
+        self.queries = queries  # which of the alignment's these are; None: all
+        self.ids = ids  # the alignment's queries
+        self.how, self.score = how, score
+        self.depth = depth  # how far down the lists were read
+        self.base = base  # which items count, and how many they are
         self._memo: dict[Any, Any] = {}  # what is known of these rows
         self._views: dict[Any, Shown] = {}
 
     @classmethod
-    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Any], how: Align) -> Shown:
+    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align) -> Shown:
         """What the lists of an alignment show."""
         item = known.codes.add(first.item, "run")
         score = None if first.score is None else np.asarray(first.score)  # only compared, so it can stay as it is
@@ -102,13 +115,14 @@ class Shown(NumPyFunctions):
 
     def with_ties(self, ties: str) -> Shown:
         """The same with items of equal scores at one place, where they share it."""
-        if ties not in SHARED or self.score is None or not len(self.item):
+        score = self.score
+        if ties not in SHARED or score is None or not len(self.item):
             return self
-        return self._view(("ties", ties), lambda: self._with(rank=self._shared(ties)))
+        return self._view(("ties", ties), lambda: self._with(rank=self._shared(score, ties)))
 
-    def _shared(self, ties: str) -> Ints:
+    def _shared(self, score: Floats, ties: str) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
-        start[1:] = (self.score[1:] != self.score[:-1]) | (self.query[1:] != self.query[:-1])
+        start[1:] = (score[1:] != score[:-1]) | (self.query[1:] != self.query[:-1])
         group = np.cumsum(start) - 1
         first = np.flatnonzero(start)
         tied = np.diff(np.append(first, len(start)))
@@ -159,6 +173,9 @@ class Shown(NumPyFunctions):
                 "items out, outside='join' adds them to it",
                 self.number(int(self.query[at])),
             )
+        rule = {"skip": "left out", "join": "added to it", "count": "counted"}[outside]
+        lost = len(mine) - int(np.count_nonzero(mine))
+        self.known.note(f"{lost:,} of {len(mine):,} shown items are in no catalogue ({rule})")
         if outside == "skip":
             return self.rows(mine)._with(base=(inside, count))
         if outside == "join":
@@ -248,7 +265,7 @@ class Shown(NumPyFunctions):
     def per_query(self, value: Values) -> Floats:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self),))
 
-    def every(self, condition: Any) -> bool:
+    def every(self, condition: Values) -> bool:
         return bool(np.all(condition))
 
     def look_up(self, values: Any) -> Any:
@@ -301,7 +318,7 @@ class Shown(NumPyFunctions):
         """How often each row's item is shown in all lists."""
         return self.remember("row times", lambda: self.look_up(self.times()))
 
-    def place_by(self, times: Any) -> Any:
+    def place_by(self, times: Values) -> NDArray[np.int32]:
         """Each item's place among those that count by how often it is shown, the least shown first."""
         inside = None if self.base is None or self.base[0].all() else np.flatnonzero(self.base[0])
         order = order_of(times if inside is None else times[inside])
@@ -354,7 +371,7 @@ class Shown(NumPyFunctions):
 
     def _history(self) -> tuple[Ints, Ints]:
         query, item = self._had
-        order = np.sort(pair(query, np.arange(len(query)))) & _LOWER  # by query, then row: faster than a stable argsort
+        order = np.sort(pair(query, np.arange(len(query)))) & LOWER  # by query, then row: faster than a stable argsort
         return np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(self))))), item[order]
 
     @property
@@ -364,7 +381,7 @@ class Shown(NumPyFunctions):
 
     def _had_rows(self) -> tuple[Any, Any]:
         known = self.known
-        mine = self._numbered(known.rows_of(known.need_history("the metric").query, self.ids()))
+        mine = self._numbered(known.rows_of(known.need_history().query, self.ids()))
         ours = mine >= 0
         return (mine, known.history_item) if ours.all() else (mine[ours], known.history_item[ours])
 
@@ -376,7 +393,7 @@ class Shown(NumPyFunctions):
     def _relevant_items(self) -> tuple[Ints, Ints, Floats]:
         truth = self.known.truth()
         if truth is None:
-            raise ValueError("this needs a truth: evaluate(truth, run, ...)")
+            raise NotGiven("give a truth: evaluate(truth, run, ...)")
         mine = self._numbered(self.known.rows_of(truth.query, self.ids()))
         grades = np.ones(len(mine)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
         credit = self.ranked.relevance(grades)
@@ -404,7 +421,7 @@ class Shown(NumPyFunctions):
         """The other lists of the same queries."""
         source = self.known.beside.reference
         if source is None:
-            raise ValueError("this needs reference=: other lists of the same queries, in any shape of a run")
+            raise NotGiven("give reference=: other lists of the same queries, in any shape of a run")
         return self.remember("reference", lambda: self._reference(source))
 
     def _reference(self, source: Source) -> Shown:
@@ -414,52 +431,14 @@ class Shown(NumPyFunctions):
         wanted = [self.ids()[self.number(at)] for at in range(len(self))]
         at = np.array([place.get(query, -1) for query in wanted], dtype=np.int64)
         item = self.known.codes.add(first.item, "reference")
-        rows, offsets = ranges(np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at))
+        rows, offsets = ranges(
+            np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at)
+        )
         rank = first.rank
         return self._with(
             offsets=offsets, item=item[rows], rank=None if rank is None else rank[rows], score=None,
             universe=self.known.codes.count, base=None,
         )  # fmt: skip
-
-
-def pair(high: Any, low: Any) -> Ints:
-    """Two numbers as one, which sorts by the first, then by the second."""
-    out: Ints = high.astype(np.int64)
-    out <<= 32
-    out |= low
-    return out
-
-
-def distinct(keys: Ints) -> Ints:
-    """The keys in order, each once. Several times as fast as np.unique, which hashes."""
-    keys = np.sort(keys)
-    return keys[np.concatenate((np.ones(min(len(keys), 1), dtype=bool), keys[1:] != keys[:-1]))]
-
-
-def among(keys: Ints, known: Ints) -> Bools:
-    """Which of some keys are known. As a rule few are, and a table of hashes tells of most of the others."""
-    bits = min(len(known).bit_length() + 4, 25)
-    table = np.zeros(1 << bits, dtype=bool)
-    table[_hashed(known, bits)] = True
-    found = table[_hashed(keys, bits)]
-    doubtful = np.flatnonzero(found)
-    if len(doubtful):
-        known, asked = np.sort(known), keys[doubtful]
-        found[doubtful] = known[np.minimum(np.searchsorted(known, asked), len(known) - 1)] == asked
-    return found
-
-
-def _hashed(keys: Ints, bits: int) -> Ints:
-    spread = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 over the golden ratio
-    spread >>= np.uint64(64 - bits)
-    return spread.view(np.int64)
-
-
-def order_of(counts: Any) -> Ints:
-    """The order of some numbers from the least, equal ones as they stand; by counting where they are small and whole."""
-    if np.issubdtype(counts.dtype, np.integer) and int(counts.max(initial=0)) < 1 << 16:
-        counts = counts.astype(np.uint16)
-    return np.argsort(counts, kind="stable")
 
 
 def _narrow(counts: Ints) -> Ints:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from rankstone.align.shown import Shown
 from rankstone.align.ties import SHARED
@@ -15,11 +16,12 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Alone, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
+from rankstone.measure.unjudged import refuse_bounds
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
-    from rankstone.inputs.known import Beside
+    from rankstone.inputs.known import Beside, Known
     from rankstone.typing import Metrics, Weights
 
 
@@ -30,13 +32,16 @@ def evaluate_source(
     weights: Weights | None,
     threads: int,
     choices: ByName,
+    bounds: bool = False,
     beside: Beside | None = None,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
     refuse_truthless(plans, source)
-    aligned = align_all(source, alignments(plans, threads))
-    if any(plan.metric.declaration.reads == "shown" for plan in plans):
-        show(source, plans, aligned, beside, threads)
+    if bounds:
+        for plan in plans:
+            refuse_bounds(plan)
+    aligned = align_all(source, alignments(plans, threads, bounds))
+    known = show(source, plans, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
@@ -50,32 +55,38 @@ def evaluate_source(
             outcomes[plan.label] = outcome_of(plan, measure(plan, form), weighing)
         except QueryError as error:
             raise found.named(error, plan.label) from None
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing)
+    if known is not None:
+        first.remarks += tuple(known.notes)
+    return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
 
 
 def refuse_truthless(plans: Iterable[Plan], source: Source) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
-        if plan.metric.declaration.reads == "ranking" and isinstance(source, Alone):
+        grades = plan.metric.declaration.grades
+        if grades is not None and grades(plan.arguments) and isinstance(source, Alone):
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
 def show(
     source: Source, plans: Sequence[Plan], aligned: Mapping[Align, Aligned], beside: Beside | None, threads: int
-) -> None:
-    """Add what the lists show to the alignments of metrics that read it."""
+) -> Known | None:
+    """Add what the lists show to the alignments of metrics that read it; what is known of the items, if any does."""
+    if not any(plan.metric.declaration.reads == "shown" for plan in plans):
+        return None
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
     known = Known(beside or Beside(), getattr(source, "truth", None))
     for align, found in aligned.items():
         asking = [plan for plan in plans if plan.align == align and plan.metric.declaration.reads == "shown"]
         if asking:
-            ks = [plan.arguments.get("k") for plan in asking]
+            ks: list[Any] = [plan.arguments.get("k") for plan in asking]
             shared = any(plan.choices["ties"] in SHARED for plan in asking)  # a place for all of equal scores
             depth = None if None in ks or shared else max(ks) + 1  # one more tells whether the last place was open
             how = align.keeping(True, threads)
             first = source.first(how, depth)
-            found.shown = Shown.of(found.ranked, known, first, lambda found=found: found.queries, how)
+            found.shown = Shown.of(found.ranked, known, first, partial(getattr, found, "queries"), how)
+    return known
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

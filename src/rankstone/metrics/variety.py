@@ -1,15 +1,16 @@
-"""How much the items of a list, or the lists, differ: diversity, personalisation, serendipity, categories, calibration."""
+"""How much the items of a list, or lists, differ: diversity, personalisation, serendipity, categories, calibration."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ranking import Depth, Ratio
-from rankstone.align.shown import Shown, among, distinct, pair
+from rankstone.align.shown import Shown
+from rankstone.inputs.keys import among, distinct, pair
 from rankstone.metrics.registry import Parameter, metric
 from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, logarithm, one_less, weights
 
@@ -26,7 +27,8 @@ Distance = Annotated[
         },
     ),
 ]
-Pairs = Annotated[
+Vectors: TypeAlias = Any  # a row an item, dense or sparse
+PairDivisor = Annotated[
     Literal["pairs", "shown"],
     Parameter(
         "what the sum over pairs is divided by",
@@ -55,6 +57,29 @@ Likeness = Annotated[
     ),
 ]
 
+Difference = Annotated[
+    Literal["likeness", "difference"],
+    Parameter(
+        "which end is 0",
+        {"likeness": "", "difference": "as a difference: 1 less it"},
+        quiet=("likeness",),
+    ),
+]
+ListLength = Annotated[
+    Literal["own", "k"],
+    Parameter("how long lists are taken to be", {"own": "", "k": "every list taken to hold k items"}, quiet=("own",)),
+]
+Divergence = Annotated[
+    Literal["kl", "js"],
+    Parameter(
+        "how two distributions are compared",
+        {"kl": "", "js": ""},
+        quiet=("kl", "js"),
+        text={"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's divergence"},
+    ),
+]
+Mixed = Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)]
+
 
 def vectors_of(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
     """A vector for each item, sparse or dense, and which items have one."""
@@ -75,6 +100,9 @@ def _users(shown: Shown) -> Any:
 
 def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
     lost = ~shown.look_up(there)
+    if lost.any():
+        count = int(np.count_nonzero(lost))
+        shown.known.note(f"{count:,} of {len(lost):,} shown items have no vector (missing_features={missing!r})")
     if missing == "error" and lost.any():
         at = int(np.argmax(lost))
         name = shown.known.codes.name(int(shown.item[at]))
@@ -88,7 +116,7 @@ _BATCH = 1 << 18  # numbers that are held at a time, so few that they stay in th
 _SMALL = 1 << 22  # numbers of a table that is read as it is
 
 
-def scales(vectors: Any, there: Bools, *items: Ints) -> Floats:
+def scales(vectors: Vectors, there: Bools, *items: Ints) -> Floats:
     """What the vectors of some items are multiplied by to be 1 long; 0 for items that have none, or no direction."""
     wanted = np.zeros(len(there), dtype=bool)
     for some in items:
@@ -101,7 +129,7 @@ def scales(vectors: Any, there: Bools, *items: Ints) -> Floats:
     return np.divide(1.0, size, where=size > 0, out=size)
 
 
-def squared_sums(shown: Shown, vectors: Any, scale: Floats) -> Floats:
+def squared_sums(shown: Shown, vectors: Vectors, scale: Floats) -> Floats:
     """The squared length of the sum of the vectors of each list's items, each multiplied by its scale."""
     out = np.zeros(len(shown))
     for lists, sums in in_batches(shown, vectors, scale):
@@ -109,7 +137,7 @@ def squared_sums(shown: Shown, vectors: Any, scale: Floats) -> Floats:
     return out
 
 
-def in_batches(shown: Shown, vectors: Any, scale: Floats) -> Any:
+def in_batches(shown: Shown, vectors: Vectors, scale: Floats) -> Any:
     """Some lists at a time, with the sum of the vectors of each one's items, each multiplied by its scale."""
     import scipy.sparse as sparse
 
@@ -127,7 +155,7 @@ def in_batches(shown: Shown, vectors: Any, scale: Floats) -> Any:
         first = last
 
 
-def _rows_at_once(vectors: Any) -> int:
+def _rows_at_once(vectors: Vectors) -> int:
     """So many rows that their vectors fit the cache; more of sparse ones, which take little room and more steps."""
     return max(_BATCH // max(vectors.shape[1], 1), 1) if isinstance(vectors, np.ndarray) else _BATCH
 
@@ -138,9 +166,11 @@ def _described(scale: Floats, items: Ints) -> tuple[Floats, Ints]:
     return weights, np.where(weights > 0, items, 0)
 
 
-def _gathered(vectors: Any, items: Ints) -> Any:
+def _gathered(vectors: Vectors, items: Ints) -> Any:
     """The vectors of some items."""
-    return np.asarray(vectors.take(items, axis=0), dtype=np.float64) if isinstance(vectors, np.ndarray) else vectors[items]
+    return (
+        np.asarray(vectors.take(items, axis=0), dtype=np.float64) if isinstance(vectors, np.ndarray) else vectors[items]
+    )
 
 
 def _products(one: Any, other: Any) -> Floats:
@@ -163,8 +193,13 @@ def _products(one: Any, other: Any) -> Floats:
     bounds=(-math.inf, math.inf),
 )
 def ild(
-    shown: Shown, *, k: Depth = None, distance: Distance = "cosine", divisor: Pairs = "pairs",
-    missing_features: MissingFeatures = "error", sign: Likeness = "difference",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    distance: Distance = "cosine",
+    divisor: PairDivisor = "pairs",
+    missing_features: MissingFeatures = "error",
+    sign: Likeness = "difference",
 ) -> Ratio:
     """How different the items of a list are from each other, on average over its pairs (Ziegler et al. 2005).
 
@@ -185,7 +220,7 @@ def ild(
     return Ratio(far, pairs if divisor == "pairs" else shown.shown, one_less if sign == "likeness" else None)
 
 
-def one_hot(vectors: Any) -> Any:
+def one_hot(vectors: Vectors) -> Any:
     """For each entry of a vector a 1 at its value's place, so that two vectors' product counts the equal entries."""
     import scipy.sparse as sparse
 
@@ -231,15 +266,17 @@ def _small_numbers(values: Any, most: int) -> Ints | None:
     bounds=(-math.inf, math.inf),
 )
 def personalisation(
-    shown: Shown, *, k: Depth = None,
-    lengths: Annotated[Literal["own", "k"], Parameter("how long lists are taken to be", {"own": "", "k": "every list taken to hold k items"}, quiet=("own",))] = "own",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    list_length: ListLength = "own",
 ) -> Ratio:
     """How little two users' lists have in common, on average over all pairs of lists.
 
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="personalisation@2")["personalisation@2"]
     0.5
     """
-    if lengths == "k":
+    if list_length == "k":
         size = float(k or shown.shown.max(initial=1.0))
         lists = len(shown)
         common = (shown.sum(shown.row_times) - size) / size
@@ -265,8 +302,11 @@ def personalisation(
     better="neither",
 )
 def overlap(
-    shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown",
-    sign: Annotated[Literal["likeness", "difference"], Parameter("which end is 0", {"likeness": "", "difference": "as a difference: 1 less it"}, quiet=("likeness",))] = "likeness",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    divisor: ShownDivisor = "shown",
+    sign: Difference = "likeness",
 ) -> Ratio:
     """Share of a list that is in the reference's list of the same query too.
 
@@ -279,7 +319,7 @@ def overlap(
     return Ratio(shown.sum(both), over, one_less if sign == "difference" else None)
 
 
-Form = Annotated[
+LuckyForm = Annotated[
     Literal["popularity", "history", "relevant"],
     Parameter(
         "what makes an item a lucky find",
@@ -295,6 +335,7 @@ Form = Annotated[
 @metric(
     "serendipity",
     reads="shown",
+    grades=lambda parameters: parameters["form"] != "history",
     formula="<form>",
     latex=r"\mathrm{serendipity}",
     use="Whether a list holds what the user likes and would not have found.",
@@ -304,7 +345,11 @@ Form = Annotated[
     all_queries=lambda _: "",
 )
 def serendipity(
-    shown: Shown, *, k: Depth = None, form: Form = "popularity", distance: Distance = "cosine",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    form: LuckyForm = "popularity",
+    distance: Distance = "cosine",
     missing_features: MissingFeatures = "error",
 ) -> Ratio:
     """How much of a list is a lucky find: unexpected, and (where a truth is given) relevant.
@@ -328,14 +373,14 @@ def serendipity(
 
 def _unexpected(shown: Shown) -> Ratio:
     known = shown.known.popularity("interactions", shown.universe)
-    levels, level = np.unique(-known, return_inverse=True)
+    _, level = np.unique(-known, return_inverse=True)
     n = shown.size
     expected = np.where(known > 0, (n - level) / n, 0.0)  # the most popular items stand first
     ahead = np.maximum((n + 1.0 - shown.rank) / n - shown.look_up(expected), 0.0)
     return Ratio(shown.sum(ahead * shown.credit), shown.shown)
 
 
-def _nearness(shown: Shown, had: Shown, vectors: Any, there: Bools) -> Floats:
+def _nearness(shown: Shown, had: Shown, vectors: Vectors, there: Bools) -> Floats:
     """The likeness of each row's item to all that its query had, added up."""
     out, scale = np.zeros(len(shown.item)), scales(vectors, there, shown.item, had.item)
     for lists, sums in in_batches(had, vectors, scale):
@@ -355,9 +400,7 @@ CategoryDivisor = Annotated[
 ]
 CategoriesOf = Annotated[
     Literal["shown", "relevant"],
-    Parameter(
-        "whose categories count", {"shown": "", "relevant": "of the relevant items shown"}, quiet=("shown",)
-    ),
+    Parameter("whose categories count", {"shown": "", "relevant": "of the relevant items shown"}, quiet=("shown",)),
 ]
 
 
@@ -366,6 +409,7 @@ CategoriesOf = Annotated[
     aliases=("categorical_diversity",),
     spellings={"srecall": "categories(of='relevant', divisor='categories')"},
     reads="shown",
+    grades=lambda parameters: parameters["of"] == "relevant",
     formula="different categories of the items shown / items shown",
     latex=r"\frac{|\bigcup_{r \le k} \mathrm{categories}(i_r)|}{<divisor>}",
     use="How many kinds of things a list offers.",
@@ -405,10 +449,14 @@ def categories(
     better="lower",
 )
 def calibration(
-    shown: Shown, *, k: Depth = None,
-    form: Annotated[Literal["kl", "js"], Parameter("how two distributions are compared", {"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's divergence"})] = "kl",
-    alpha: Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)] = 0.01,
-    log: Log = "e", exposure: Exposure = "one", patience: Patience = 0.85,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    form: Divergence = "kl",
+    alpha: Mixed = 0.01,
+    log: Log = "e",
+    exposure: Exposure = "one",
+    patience: Patience = 0.85,
 ) -> Ratio:
     """How far the categories of a list are from those of what the user had (Steck 2018).
 
@@ -448,10 +496,10 @@ def _spread(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
     row = np.repeat(np.arange(len(shown.item)), sizes)
     share = each[row] * mine.weights / np.maximum(np.bincount(row, mine.weights, minlength=len(sizes)), 1e-300)[row]
     keys, at = np.unique(shown.query[row] * many + mine.codes, return_inverse=True)
-    values = np.bincount(at, share, minlength=len(keys))
+    values: Floats = np.bincount(at, share, minlength=len(keys)).astype(np.float64)
     total = np.bincount(keys // max(many, 1), values, minlength=len(shown))
     return keys, values / total[keys // max(many, 1)] if len(keys) else values
 
 
-def _relative(p: Floats, q: Floats, log: Any) -> Floats:
+def _relative(p: Floats, q: Floats, log: int | str) -> Floats:
     return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)
