@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.int64]
+_PIECE = 1 << 15
 LOWER = (1 << 32) - 1  # the bits of the second of a pair
 
 
@@ -36,6 +37,14 @@ def among(keys: Keys, known: Keys) -> NDArray[np.bool_]:
         known, asked = np.sort(known), keys[doubtful]
         found[doubtful] = known[np.minimum(np.searchsorted(known, asked), len(known) - 1)] == asked
     return found
+
+
+def consecutive(numbers: NDArray[Any]) -> bool:
+    """Do some numbers go up by 1. A few at a time, so that no more than these are copied."""
+    if int(numbers[-1]) - int(numbers[0]) != len(numbers) - 1:
+        return False
+    pieces = (numbers[at : at + _PIECE + 1] for at in range(0, len(numbers), _PIECE))
+    return all((piece[1:] - piece[:-1] == 1).all() for piece in pieces)
 
 
 def _hashed(keys: Keys, bits: int) -> Keys:
