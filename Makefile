@@ -125,11 +125,13 @@ $(CLANG):
 			-o Dir::Cache::archives=$(CURDIR)/build/clang/debs clang clang-$$version libclang-rt-$$version-dev && \
 		for deb in build/clang/debs/*.deb; do dpkg-deb -x "$$deb" build/clang; done; fi
 
-# torch comes first, at a fixed version, so that the peers that need it do not choose one.
+# torch comes first, at a fixed version, so that the peers that need it do not choose one. RecTools and RePlay ask for
+# older releases of NumPy, pyarrow and Polars than the others do, and work with theirs.
 $(BENCH)/.package: $(SOURCES) | $(BENCH)/bin/pip
 	@echo "installing rankstone and its peers into $(BENCH)"
 	@$(BENCH)/bin/python -c "import torch" 2>/dev/null || $(BENCH)/bin/python $(INSTALL) torch==2.13.0
 	@$(BENCH)/bin/python $(INSTALL) ".[bench]"
+	@$(BENCH)/bin/python $(INSTALL) --no-deps rectools replay-rec
 	@touch $@
 
 # RecTools asks for an older NumPy than cornac and jax do, and works with theirs.

@@ -21,6 +21,7 @@ import files
 import identify
 import lists
 import memory
+import shown
 import small
 import spark
 import splits
@@ -31,7 +32,8 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark", "rectools",
+            "replay-rec", "evidently")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -50,6 +52,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "splits": splits.rows,
     "identify": identify.rows,
     "decisions": decisions.rows,
+    "shown": shown.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }
