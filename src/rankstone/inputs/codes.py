@@ -25,12 +25,17 @@ class Codes:
         found = self.find(column, what)
         fresh = found < 0
         if fresh.any():
-            new = column if fresh.all() else take(column, np.flatnonzero(fresh))
+            every = bool(fresh.all())
+            new = column if every else take(column, np.flatnonzero(fresh))
             words, at = _unique(new)
             if distinct and len(words) < len(new):
                 twice = plain_ids(words, np.array([np.bincount(at).argmax()]))[0]
                 raise ValueError(f"item {twice!r} is in the {what} twice")
-            found[fresh] = at + self.count
+            at += self.count
+            if every:
+                found = at
+            else:
+                found[fresh] = at
             self._tables.append(_Lookup(words, self.count))
             self.ids.append(words)
             self.count += len(words)
