@@ -316,13 +316,13 @@ class Shown(NumPyFunctions):
         return value
 
     def __getstate__(self) -> dict[str, Any]:
-        ids = list(self.ids())
+        ids = None if self.ids is nobody else list(self.ids())
         return {**self.__dict__, "_memo": {}, "ids": ids}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         ids = state["ids"]
-        self.ids = lambda: ids
+        self.ids = nobody if ids is None else lambda: ids
 
     # -- what queries had before, and other lists of theirs --------------------------------------------------
 
@@ -388,9 +388,18 @@ class Shown(NumPyFunctions):
         wanted = [self.ids()[self.number(at)] for at in range(len(self))]
         at = np.array([place.get(query, -1) for query in wanted], dtype=np.int64)
         item = self.known.codes.add(first.item, "reference")
-        rows, offsets = ranges(np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at))
+        rows, offsets = ranges(
+            np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at)
+        )
         rank = first.rank
         return self._with(
             offsets=offsets, item=item[rows], rank=None if rank is None else rank[rows], score=None,
             universe=self.known.codes.count, base=None,
         )  # fmt: skip
+
+
+def nobody() -> Any:
+    """The queries of lists that came without ids."""
+    raise ValueError(
+        "it asks what each query had before, and whose lists these are is not known; give the lists with their queries"
+    )

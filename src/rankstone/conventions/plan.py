@@ -36,9 +36,7 @@ class Plan:
     @property
     def is_pooled(self) -> bool:
         """Is the mean made of the rows of all queries at once, and not of what each query adds."""
-        return self.of_all_lists or (
-            self.choices["averaging"] == "one_list" and not self.metric.declaration.additive
-        )
+        return self.of_all_lists or (self.choices["averaging"] == "one_list" and not self.metric.declaration.additive)
 
     @property
     def of_all_lists(self) -> bool:
@@ -185,10 +183,13 @@ class Feeding:
     truth_order: str = ""  # which of a query's judged items came first
     extra_queries: str = ""  # the lists of queries that nobody judged
     all_queries: str = ""  # all queries at once
+    all_lists: str = ""  # how often each item is shown in all lists
+    whole_lists: str = ""  # what lists hold down to their end
     one_list: str = ""  # the rows of all queries at once
     weights: str = ""
     ratings: str = ""  # predicted ratings beside actual ones
     agreement: str = ""  # how far two orders agree
+    shown: str = ""  # items that nobody judged, and what is known of them
     other_means: str = ""  # means that are not one sum over the queries by another
     parts: str = ""  # the two parts of a value, each with a mean of its own
     digits: str = ""  # rounding of a mean to decimals
@@ -224,6 +225,8 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if declaration.kind == "agreement":
         yield "agreement", f"{label} compares two orders; choose metrics of lists"
+    if declaration.kind == "shown":
+        yield "shown", f"{label} reads all that lists show, judged or not; choose metrics of relevance"
     if ties in BY_INPUT:
         others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
         yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"
@@ -237,8 +240,13 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "truth_order", f"{label}: truth_depth='k' needs an order of the truth; choose all"
     if choices["extra"] == "zero":
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
+    if declaration.kind == "shown" and ties in SHARED:
+        others = ", ".join(word for word in COUNTED if word not in BY_INPUT)
+        yield "whole_lists", f"{label}: ties={ties!r} needs whole lists; choose one of {others}"
+    if declaration.kind == "shown" and plan.arguments.get("k") is None:
+        yield "whole_lists", f"{label} reads whole lists; choose a cutoff, as in {plan.metric.name}@10"
     if wanted := declaration.all_queries(plan.arguments):
-        yield "all_queries", f"{label} {wanted}"
+        yield "all_lists" if plan.of_all_lists else "all_queries", f"{label} {wanted}"
     if plan.is_pooled:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):

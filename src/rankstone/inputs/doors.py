@@ -105,7 +105,7 @@ def open_beside(catalogue: Any, history: Any, reference: Any, columns: Roles | N
     return Beside(
         None if catalogue is None else make_catalogue(catalogue),
         None if history is None else as_columns(opened(history, "truth", None), "truth"),
-        None if reference is None else _alone(reference, None, None, None, None),
+        reference if reference is None or isinstance(reference, Alone) else _alone(reference, None, None, None, None),
     )
 
 

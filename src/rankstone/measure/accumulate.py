@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankstone.align import first
 from rankstone.align import state as saved
 from rankstone.align.join import join
-from rankstone.align.ranked import Bools, Floats, Ranked
+from rankstone.align.ranked import Floats, Ints, Ranked
+from rankstone.align.shown import Shown, nobody
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.result import Result
@@ -22,21 +24,23 @@ from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignment
 from rankstone.inputs.dicts import Dicts, OneList
 from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
-from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers
-from rankstone.measure.saved import Saved, refuse_other, settings_of
+from rankstone.measure.saved import Saved, given_beside, made_of, refuse_other, settings_of
+from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import weights_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from rankstone.inputs.known import Beside, Known
     from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
 _SUMS = "only sums are kept"
-SUMS = Feeding(all_queries=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
+SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
 class Accumulator(Saved):
@@ -60,6 +64,15 @@ class Accumulator(Saved):
     keep=False keeps the sums and the ids, and gives means. Metrics that look at all queries at once are refused then;
     one of your own must look at each query by itself. An accumulator can be pickled, takes in another with `merge`, and
     can be updated by several threads.
+
+    Metrics of what was shown go with catalogue=, history= and reference=, as in `rs.evaluate`, and need no truth. The
+    first k rows of each list are kept for them, or with keep=False, for those that look at each list by itself, none.
+
+    >>> accumulator = rs.Accumulator("coverage@2", catalogue=["a", "b", "c", "d", "e"])
+    >>> accumulator.update(run=["a", "b", "c"])
+    >>> accumulator.update(run=["a", "d"])
+    >>> accumulator.compute()["coverage@2"]
+    0.6
     """
 
     def __init__(
@@ -68,6 +81,9 @@ class Accumulator(Saved):
         *,
         convention: str | Convention = "rankstone",
         keep: bool = True,
+        catalogue: Any = None,
+        history: Truth | None = None,
+        reference: Run | None = None,
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
@@ -75,10 +91,12 @@ class Accumulator(Saved):
         self._alignments = alignments(self.plans, threads)
         self._convention = find_convention(convention)
         self._choices = choices
+        self._beside = given_beside(catalogue, history, reference)
         self._made = {
             "metrics": [str(plan.metric) for plan in self.plans], "convention": convention, "keep": keep,
-            "threads": threads, **choices,
+            **made_of(self._beside, reference), "threads": threads, **choices,
         }  # fmt: skip
+        self._shown = tuple(depths_of(self.plans))  # alignments of metrics that read what the lists show
         self._weighted = any(plan.choices["averaging"] == "weighted" for plan in self.plans)
         self._orders = any(
             plan.metric.declaration.kind == "agreement" or plan.arguments.get("ideal") == "given" for plan in self.plans
@@ -94,13 +112,14 @@ class Accumulator(Saved):
     @locked
     def reset(self) -> None:
         """Forget all queries."""
+        self._known: Known | None = None  # what is known of items, for sums
         self._held = _Held(sums=[Sums(0, 0, 0)] * len(self.plans))
 
     # -- more queries ----------------------------------------------------------------------------------------
 
     def update(
         self,
-        truth: Truth | Items | float,
+        truth: Truth | Items | float | None = None,
         run: Run | Items | float | None = None,
         *,
         query: Hashable = None,
@@ -111,6 +130,9 @@ class Accumulator(Saved):
         groups: Numbers | None = None,
     ) -> None:
         """Measure more queries. query: the id of a single list. The other words are those of `rs.evaluate`."""
+        if truth is None and run is None:
+            raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: update(run=run)")
+        refuse_truthless(self.plans, judged=truth is not None)
         single = self._single(truth, run, query)
         if single is None and query is not None:
             raise TypeError("query= names a single list; dicts and tables name their queries themselves")
@@ -136,14 +158,14 @@ class Accumulator(Saved):
         if numbers:
             label = next(plan.label for plan, is_error in zip(self.plans, ratings, strict=True) if not is_error)
             raise TypeError(f"{label} measures lists, not the single values {truth!r} and {run!r}")
-        for side, what in ((truth, "truth"), (run, "run")):
+        for side, what in ((() if truth is None else truth, "truth"), (run, "run")):
             if not isinstance(side, _ITEMS):
                 raise TypeError(f"the {what} is {side!r}; give a list of items or a dict")
             for item in side:
                 if isinstance(item, (list, tuple)) and not isinstance(side, (Set, Mapping)):
                     raise TypeError(f"the {what} is a list of lists; for a batch give rs.lists(...) on both sides")
                 break
-        return OneList(query, truth, run)
+        return Alone(OneList(query, (), run)) if truth is None else OneList(query, truth, run)
 
     def _piece(self, source: Source, weights: Any) -> Piece:
         aligned = {asked: source.align(how) for asked, how in self._alignments.items()}
@@ -154,10 +176,11 @@ class Accumulator(Saved):
             raise ValueError("averaging='weighted' needs weights=, one a query, in every update")
         if weights is not None and not self._weighted:
             raise ValueError("weights= go with averaging='weighted': say so when the accumulator is made")
-        first = aligned[self.plans[0].align]
-        weighing = None if weights is None else weights_of(weights, first)
+        one = aligned[self.plans[0].align]
+        weighing = None if weights is None else weights_of(weights, one)
         ranked = {align: found.ranked for align, found in aligned.items()}
-        return Piece(ranked, first.queries, weighing, list(first.extra) if first.extra_count else [], first.dropped)
+        extra = list(one.extra) if one.extra_count else []
+        return Piece(ranked, one.queries, weighing, extra, one.dropped, firsts_of(source, self.plans, self.threads))
 
     @locked
     def _add(self, piece: Piece) -> None:
@@ -170,9 +193,9 @@ class Accumulator(Saved):
             held.queries += len(piece)
             held.ids.update(piece.ids or ())
         if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
-            judged = np.arange(len(piece)) < len(piece) - len(piece.extra)
-            held.pieces.append(piece.only(judged))
-            held.extra_pieces.append(replace(piece.only(~judged), extra=[], dropped=0))
+            judged = len(piece) - len(piece.extra)
+            held.pieces.append(piece.only(np.arange(judged)))
+            held.extra_pieces.append(replace(piece.only(np.arange(judged, len(piece))), extra=[], dropped=0))
         else:
             held.pieces.append(piece)
         held.waiting += len(piece)
@@ -195,7 +218,10 @@ class Accumulator(Saved):
                 pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
         elif held.pieces:
             piece = joined(held.pieces)
-            sums = [sums_of(plan, piece.measured(plan), piece.weights, ExactSum) for plan in self._summed]
+            if self._shown and self._known is None:
+                self._known = known_of(self._beside)
+            aligned = piece.aligned(self._known)
+            sums = [sums_of(plan, measured_in(aligned, plan), piece.weights, ExactSum) for plan in self._summed]
             held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
             held.pieces, held.waiting = [], 0
         return held.copy()
@@ -210,8 +236,11 @@ class Accumulator(Saved):
             definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
             return Totals(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
         whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
-        outcomes = {plan.label: outcome_of(plan, whole.measured(plan), whole.weights, ExactSum) for plan in self.plans}
-        return Result(outcomes, whole.aligned(), self._convention, self._choices, whole.weights)
+        aligned = whole.aligned(known_of(self._beside) if self._shown else None)
+        outcomes = {
+            plan.label: outcome_of(plan, measured_in(aligned, plan), whole.weights, ExactSum) for plan in self.plans
+        }
+        return Result(outcomes, aligned, self._convention, self._choices, whole.weights)
 
     def _nothing(self) -> Piece:
         """No queries."""
@@ -223,9 +252,9 @@ class Accumulator(Saved):
 
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
-        nothing = self._nothing()
         rows = zip(self.plans, sums or self.sums(), strict=True)
-        return {plan.label: mean_from(plan, found, nothing.measured(plan).ratio.finish) for plan, found in rows}
+        aligned = self._nothing().aligned(known_of(self._beside) if self._shown else None)
+        return {plan.label: mean_from(plan, found, measured_in(aligned, plan).ratio.finish) for plan, found in rows}
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -237,6 +266,8 @@ class Accumulator(Saved):
             raise ValueError("an accumulator cannot be merged with itself: its queries would count twice")
         if (self.plans, self.keep) != (other.plans, other.keep):
             raise ValueError("the accumulators differ in their metrics, choices or keep=")
+        if self._settings() != other._settings():
+            raise ValueError("the accumulators differ in their catalogue=, history= or reference=")
         self._take_in(other._fold())  # one lock after the other, so that none waits for ever
         return self
 
@@ -279,7 +310,7 @@ class Accumulator(Saved):
     def _read(self, state: State) -> _Held:
         ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
         pieces, extra_pieces = (
-            [Piece.read(piece, self._alignments, self._weighted) for piece in saved.items(state, name)]
+            [Piece.read(piece, self._alignments, self._shown, self._weighted) for piece in saved.items(state, name)]
             for name in ("pieces", "extra_pieces")
         )
         sums = [_sums(each) for each in saved.items(state, "sums")]
@@ -298,7 +329,7 @@ class Accumulator(Saved):
         return held
 
     def _settings(self) -> dict[str, Any]:
-        return {**settings_of(self.plans), "keep": self.keep}
+        return {**settings_of(self.plans, self._beside), "keep": self.keep}
 
     def __repr__(self) -> str:
         return f"Accumulator({', '.join(plan.label for plan in self.plans)}; {self._held.queries:,} queries)"
@@ -339,13 +370,14 @@ class _Held:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some queries, and where their judged items were."""
+    """Some queries, where their judged items were, and what their lists show if a metric asks for it."""
 
     ranked: dict[Align, Ranked]  # by alignment
     ids: Sequence[Any] | None
     weights: Floats | None
     extra: list[Any]
     dropped: int
+    firsts: dict[Align, First] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.ranked.values())))
@@ -361,19 +393,15 @@ class Piece:
         """Ids, or numbers if there are none."""
         return range(len(self)) if self.ids is None else self.ids
 
-    def only(self, queries: Bools) -> Piece:
+    def only(self, queries: Ints) -> Piece:
         """The same of some queries only."""
         return replace(
             self,
             ranked={align: ranked.only(queries) for align, ranked in self.ranked.items()},
-            ids=None if self.ids is None else [self.ids[int(at)] for at in np.flatnonzero(queries)],
+            ids=None if self.ids is None else [self.ids[int(at)] for at in queries],
             weights=None if self.weights is None else self.weights[queries],
+            firsts={align: first.some(found, queries) for align, found in self.firsts.items()},
         )
-
-    def measured(self, plan: Plan) -> Measured:
-        """One metric of these queries."""
-        with self.aligned()[plan.align].naming(plan.label):
-            return measure(plan, self.ranked[plan.align])
 
     def state(self) -> dict[str, Any]:
         """As arrays and lists."""
@@ -383,10 +411,11 @@ class Piece:
             "weights": self.weights,
             "extra": list(self.extra),
             "dropped": self.dropped,
+            "firsts": [first.first_state(found) for found in self.firsts.values()],
         }
 
     @classmethod
-    def read(cls, state: State, alignments: Iterable[Align], weighted: bool) -> Piece:
+    def read(cls, state: State, alignments: Iterable[Align], shown: Iterable[Align], weighted: bool) -> Piece:
         """A piece from its state, if all goes together."""
         several = map(ranked_from_state, saved.items(state, "ranked"))
         ranked = dict(zip(alignments, several, strict=True))
@@ -397,15 +426,36 @@ class Piece:
             raise ValueError("its rankings and ids are not of the same queries")
         if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
             raise ValueError("weights are not numbers from 0")
-        return cls(ranked, ids, weights, saved.items(state, "extra"), saved.whole(state, "dropped"))
+        kept = [first.first_from_state(found, size) for found in saved.items(state, "firsts")]
+        firsts = dict(zip(shown, kept, strict=True))
+        return cls(ranked, ids, weights, saved.items(state, "extra"), saved.whole(state, "dropped"), firsts)
 
-    def aligned(self) -> dict[Align, Aligned]:
-        """The same as `Result` has it."""
+    def aligned(self, known: Known | None = None) -> dict[Align, Aligned]:
+        """The same as `Result` has it. known: what is known of items, where a metric reads what lists show."""
         names, extra = self.names, self.extra
-        return {
+        out = {
             align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped)
             for align, ranked in self.ranked.items()
         }
+        if known is not None:
+            ids = nobody if self.ids is None else lambda: names
+            for align, found in self.firsts.items():
+                out[align].shown = Shown.of(self.ranked[align], known, found, ids, align)
+        return out
+
+
+def known_of(beside: Beside | None) -> Known:
+    """What is known of items, in numbers of its own."""
+    from rankstone.inputs.known import Beside, Known  # a quick start: few metrics need it
+
+    return Known(beside or Beside())
+
+
+def measured_in(aligned: Mapping[Align, Aligned], plan: Plan) -> Measured:
+    """One metric of some queries."""
+    found = aligned[plan.align]
+    with found.naming(plan.label):
+        return measure(plan, found.form(plan.metric.declaration.reads))
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
@@ -421,6 +471,7 @@ def joined(pieces: Sequence[Piece]) -> Piece:
         np.concatenate(weights) if weights else None,
         [query for piece in pieces for query in piece.extra],
         sum(piece.dropped for piece in pieces),
+        {align: first.joined([piece.firsts[align] for piece in filled]) for align in pieces[0].firsts},
     )
 
 

@@ -97,12 +97,13 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if exclude is None and truth is not None and beside is None and is_large(run):
+        if exclude is None and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
-                truth, run, metrics, convention=convention, weights=weights, columns=columns, threads=threads, **choices
-            )
+                truth, run, metrics, convention=convention, weights=weights, columns=columns, beside=beside,
+                threads=threads, **choices,
+            )  # fmt: skip
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rankstone.align.shown import Shown
@@ -12,7 +13,7 @@ from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.errors import QueryError
-from rankstone.inputs.source import Align, Aligned, Alone, Source
+from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
 from rankstone.measure.values import weights_of
@@ -33,9 +34,9 @@ def evaluate_source(
     beside: Beside | None = None,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
-    refuse_truthless(plans, source)
+    refuse_truthless(plans, judged=not isinstance(source, Alone))
     aligned = align_all(source, alignments(plans, threads))
-    if any(plan.metric.declaration.reads == "shown" for plan in plans):
+    if reads_shown(plans):
         show(source, plans, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
@@ -53,29 +54,50 @@ def evaluate_source(
     return Result(outcomes, aligned, find_convention(convention), choices, weighing)
 
 
-def refuse_truthless(plans: Iterable[Plan], source: Source) -> None:
+def reads_shown(plans: Iterable[Plan]) -> bool:
+    """Does any metric read what the lists show."""
+    return any(plan.metric.declaration.reads == "shown" for plan in plans)
+
+
+def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
-        if plan.metric.declaration.reads == "ranking" and isinstance(source, Alone):
+        if plan.metric.declaration.reads == "ranking" and not judged:
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
 def show(
-    source: Source, plans: Sequence[Plan], aligned: Mapping[Align, Aligned], beside: Beside | None, threads: int
+    source: Source, plans: Sequence[Plan], aligned: dict[Align, Aligned], beside: Beside | None, threads: int
 ) -> None:
     """Add what the lists show to the alignments of metrics that read it."""
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
     known = Known(beside or Beside(), getattr(source, "truth", None))
-    for align, found in aligned.items():
-        asking = [plan for plan in plans if plan.align == align and plan.metric.declaration.reads == "shown"]
-        if asking:
-            ks = [plan.arguments.get("k") for plan in asking]
-            shared = any(plan.choices["ties"] in SHARED for plan in asking)  # a place for all of equal scores
-            depth = None if None in ks or shared else max(ks) + 1  # one more tells whether the last place was open
-            how = align.keeping(True, threads)
-            first = source.first(how, depth)
-            found.shown = Shown.of(found.ranked, known, first, lambda found=found: found.queries, how)
+    for align, first in firsts_of(source, plans, threads).items():
+        found = aligned[align]  # which others may share, that read less
+        how = align.keeping(True, threads)
+        aligned[align] = replace(
+            found, shown=Shown.of(found.ranked, known, first, partial(getattr, found, "queries"), how)
+        )
+
+
+def firsts_of(source: Source, plans: Iterable[Plan], threads: int) -> dict[Align, First]:
+    """What the lists show, as deep as metrics look, by alignment."""
+    depths = depths_of(plans)
+    return {align: source.first(align.keeping(True, threads), depth) for align, depth in depths.items()}
+
+
+def depths_of(plans: Iterable[Plan]) -> dict[Align, int | None]:
+    """How many rows of a list have to be known, by alignment; None: all. Metrics that read no such rows need none."""
+    depths: dict[Align, list[int | None]] = {}
+    for plan in plans:
+        if plan.metric.declaration.reads == "shown":
+            k = plan.arguments.get("k")
+            whole = plan.choices["ties"] in SHARED  # where a place is for all of equal scores
+            # One more tells whether the last place was open.
+            depths.setdefault(plan.align, []).append(None if k is None or whole else k + 1)
+    every = {align: [depth for depth in several if depth is not None] for align, several in depths.items()}
+    return {align: max(found) if len(found) == len(depths[align]) else None for align, found in every.items()}
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 T = TypeVar("T")
-Kind = Literal["ranking", "count", "ratings", "agreement"]
+Kind = Literal["ranking", "count", "ratings", "agreement", "shown"]
 Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
@@ -238,7 +238,8 @@ def metric(
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware, kind, reads,
+            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware,
+            "shown" if reads == "shown" else kind, reads,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
