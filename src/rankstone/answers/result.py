@@ -614,6 +614,8 @@ class Result(Means):
 
 
 def _refuse_pooled(plan: Plan) -> None:
+    if plan.of_all_lists:
+        raise ValueError(f"{plan.label} is a number of all lists at once, and no mean of queries' values")
     if plan.is_pooled:
         raise ValueError(f"{plan.label}: averaging='one_list' is no mean of queries' values")
 

@@ -247,7 +247,7 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "whole_lists", f"{label} reads whole lists; choose a cutoff, as in {plan.metric.name}@10"
     if wanted := declaration.all_queries(plan.arguments):
         yield "all_lists" if plan.of_all_lists else "all_queries", f"{label} {wanted}"
-    if plan.is_pooled:
+    if plan.is_pooled and not plan.of_all_lists:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):
         yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"

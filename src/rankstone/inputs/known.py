@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankstone.align.shown import Base, Popularity
 from rankstone.inputs.arrow import Column, Places, as_column
-from rankstone.inputs.catalogue import Catalogue, Words
+from rankstone.inputs.catalogue import Catalogue, Words, catalogue
 from rankstone.inputs.codes import Codes
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.source import Source
@@ -164,3 +164,10 @@ class Known:
         described = self.given.described if self.given is not None else None
         there = np.ones(self.listed, dtype=bool) if described is None else described
         return found, self._padded(there, universe)
+
+
+def anything() -> Known:
+    """An item of which all is known, for what a metric says of no lists."""
+    item = catalogue(["item"], popularity=[1], category=["item"], group=["item"], embedding=np.ones((1, 1)))
+    rows = as_column("any", ["item"])
+    return Known(Beside(item, Columns(rows, rows)))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
+_STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
 SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
@@ -218,8 +219,8 @@ class Accumulator(Saved):
                 pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
         elif held.pieces:
             piece = joined(held.pieces)
-            if self._shown and self._known is None:
-                self._known = known_of(self._beside)
+            if self._shown:
+                self._known = known_of(self._beside, self._known)
             aligned = piece.aligned(self._known)
             sums = [sums_of(plan, measured_in(aligned, plan), piece.weights, ExactSum) for plan in self._summed]
             held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
@@ -380,7 +381,7 @@ class Piece:
     firsts: dict[Align, First] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(next(iter(self.ranked.values())))
+        return len(next(iter(self.ranked.values()), ()))
 
     @property
     def ordered(self) -> bool:
@@ -392,6 +393,14 @@ class Piece:
     def names(self) -> Sequence[Any]:
         """Ids, or numbers if there are none."""
         return range(len(self)) if self.ids is None else self.ids
+
+    def of(self, alignments: Iterable[Align]) -> Piece:
+        """The same of some alignments."""
+        kept = set(alignments)
+        ranked, firsts = (
+            {how: found for how, found in side.items() if how in kept} for side in (self.ranked, self.firsts)
+        )
+        return replace(self, ranked=ranked, firsts=firsts)
 
     def only(self, queries: Ints) -> Piece:
         """The same of some queries only."""
@@ -419,7 +428,7 @@ class Piece:
         """A piece from its state, if all goes together."""
         several = map(ranked_from_state, saved.items(state, "ranked"))
         ranked = dict(zip(alignments, several, strict=True))
-        size = len(next(iter(ranked.values())))
+        size = len(next(iter(ranked.values()), ()))
         ids = None if state["ids"] is None else saved.items(state, "ids")
         weights = saved.floats(state, "weights", size) if weighted else None
         if any(len(each) != size for each in ranked.values()) or (ids is not None and len(ids) != size):
@@ -444,8 +453,10 @@ class Piece:
         return out
 
 
-def known_of(beside: Beside | None) -> Known:
-    """What is known of items, in numbers of its own."""
+def known_of(beside: Beside | None, before: Known | None = None) -> Known:
+    """What is known of items, in numbers of its own; before: to go on with, unless it has learnt of too many others."""
+    if before is not None and before.codes.count - before.before < _STRANGERS:
+        return before
     from rankstone.inputs.known import Beside, Known  # a quick start: few metrics need it
 
     return Known(beside or Beside())

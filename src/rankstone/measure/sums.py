@@ -19,6 +19,7 @@ from rankstone.measure.values import apply, counted_of, entering, extreme_for, r
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
+LEFT_OUT = 20  # groups of lists that are left out in turn, where a number is of all of them: each is a count anew
 _NONE: Floats = np.zeros(0)
 _SCALE = 1126  # every float is a whole number of 2 ** -1126
 _HUGE = 2.0**900
@@ -188,7 +189,16 @@ def _slope(function: Callable[[float], float], x: float) -> float:
 
 def finish_of(plan: Plan) -> Finish | None:
     """What is applied after the division, as the metric says of no queries at all."""
-    return measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
+    source = Dicts({}, {})
+    ranked = source.align(plan.alignment).ranked
+    if plan.metric.declaration.reads == "shown":
+        if plan.choices["averaging"] != "micro":  # each list's value has it applied already
+            return None
+        from rankstone.inputs.known import anything  # a quick start: few metrics need it
+
+        shown = Shown.of(ranked, anything(), source.first(plan.alignment, None), list, plan.alignment)
+        return measure(plan, shown).ratio.finish
+    return measure(plan, ranked).ratio.finish
 
 
 def one_list(plan: Plan, ranked: Ranked) -> Ranked:
