@@ -62,7 +62,7 @@ def align_lists(
     """`names` says what a query is called in an error; else that names its row."""
 
 First: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
-"""Where each query's rows start in the next; rows of the run, each list's best first; rows that the duplicates rule took
+"""Where each query's rows start in the next; rows of the run, each list's best first; how many the duplicates rule took
 out. -1 holds the place of an item that was there before, where it counts once and keeps its places."""
 
 def first_columns(

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from rankstone.typing import Keywords
 
 # Rows come in any batches, and the value of one may not depend on its neighbours.
-_ROWS = Feeding(all_queries="a batch is some of the rows at a time", otherwise="as in max_grade=4")
+_ROWS = Feeding(
+    all_queries="a batch is some of the rows at a time; as in max_grade=4",
+    unjudged="every item of a row has a label; leave out by the mask what nobody judged",
+)
 
 
 class BatchMetric:
@@ -121,6 +124,9 @@ def _batch(
     )
 
 
+_NOT_OF_BATCHES = ("agreement", "shown")  # kinds of metrics that read more than rows of labels and scores
+
+
 def _values(plan: Plan, batch: Batch) -> Array:
     """The values at one cutoff, (rows, 1)."""
     if plan.choices["empty_list"] == "error":
@@ -133,10 +139,10 @@ def __getattr__(name: str) -> BatchMetric:
     declaration = declared().get(name)
     if declaration is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if declaration.kind == "agreement":
+    if declaration.kind in _NOT_OF_BATCHES:
         raise AttributeError(f"{name} is not computed on batches of arrays; use rs.evaluate(labels, scores, {name!r})")
     return BatchMetric(name)
 
 
 def __dir__() -> list[str]:
-    return [name for name, declaration in declared().items() if declaration.kind != "agreement"]
+    return [name for name, declaration in declared().items() if declaration.kind not in _NOT_OF_BATCHES]

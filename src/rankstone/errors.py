@@ -7,6 +7,10 @@ class NoExpectedValue(ValueError):  # noqa: N818  it says what is the matter
     """A metric that has no closed form over all orders of tied items."""
 
 
+class NotGiven(ValueError):  # noqa: N818  it says what is the matter
+    """Something that a metric needs, and nobody gave: a history, a catalogue, vectors of the items."""
+
+
 class DataError(ValueError):
     """Data that cannot be measured, and where it is as far as that is known; what is not known is None.
 

@@ -335,6 +335,29 @@ def test_what_was_seen_before(tables, monkeypatch, capsys):
     assert capsys.readouterr().out.endswith("rr,1\n")
 
 
+def test_chunks_and_unjudged_items(tmp_path, monkeypatch, capsys):
+    """x#1, which nobody judged, is first; a's second chunk leaves the list."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.qrels").write_text("1 0 a 1\n")
+    (tmp_path / "one.run").write_text("1 Q0 x#1 1 3 t\n1 Q0 a#1 2 2 t\n1 Q0 a#2 3 1 t\n")
+    (tmp_path / "parents.csv").write_text("chunk,document\nx#1,x\na#1,a\na#2,a\n")
+    words = ["evaluate", "one.qrels", "one.run", "-m", "ap,precision", "--format", "csv", "--parent"]
+    for parent in ("#", "parents.csv"):
+        assert main([*words, parent]) == 0
+        assert capsys.readouterr().out == f"metric,one\nap,{1 / 2}\nprecision,{1 / 2}\n"
+    assert main(["evaluate", "one.qrels", "one.run", "-m", "ap", "--parent", "#", "--unjudged", "bounds"]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split() == ["ap", "0.5000", "0.5000", "1.0000"]
+    both = ["evaluate", "one.qrels", "a=one.run", "b=one.run", "-m", "ap", "--parent", "#", "--unjudged", "bounds"]
+    assert main(both) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[2].split() == ["ap", *["0.5000", "[0.5000", "1.0000]"] * 2]
+    assert "in square brackets: the means if" in shown
+    assert main([*words, "#", "-s", "known=judged"]) == 0
+    assert capsys.readouterr().out == "metric,one\nap,1\nprecision,1\n"
+    assert main([*words, "#", "--unjudged", "bounds", "--per-query"]) == 2
+    assert "--unjudged goes with means" in capsys.readouterr().err
+
+
 # -- what went wrong -----------------------------------------------------------------------------------------
 
 

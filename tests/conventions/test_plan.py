@@ -24,6 +24,7 @@ ASKING = {
     "parts": ("f1@3", {"averaging": "parts"}),
     "digits": ("ap", {"digits": 3}),
     "float32": ("ap", {"score_precision": "float32"}),
+    "unjudged": ("ap", {"known": "judged"}),
 }
 FACTS = [one.name for one in fields(Feeding) if one.name != "otherwise"]
 

@@ -4,11 +4,11 @@
 has a function for a tool, or for one metric of it, and `DEVIATIONS` where rankstone answers otherwise, and why.
 """
 
+from . import judging, shown
+
 TOOLS = {}
 DEVIATIONS = {}
-from . import shown
-
-for module in (shown,):
+for module in (judging, shown):
     TOOLS.update(module.TOOLS)
     DEVIATIONS.update(module.DEVIATIONS)
 

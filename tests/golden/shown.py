@@ -24,7 +24,10 @@ DEVIATIONS = {
     "s-replay-empty_list-categories@3": ("RePlay fails at an empty list; ours has no category", {"value": 1 / 3}),
     "s-recmetrics-short-personalization@4": (RAGGED, {"value": 11 / 12}),
     "s-recmetrics-empty_list-personalization@3": (RAGGED, {"value": 2 / 3}),
-    "s-recmetrics-one_user-personalization@3": ("one list has no pair with another: nothing to compare", {"value": NAN}),
+    "s-recmetrics-one_user-personalization@3": (
+        "one list has no pair with another: nothing to compare",
+        {"value": NAN},
+    ),
 }
 
 
@@ -48,7 +51,12 @@ def catalogue_of(given, convention):
     """What is known of the items."""
     known = {
         name: by_item(given[key])
-        for name, key in {"category": "categories", "group": "groups", "embedding": "features", "popularity": "popularity"}.items()
+        for name, key in {
+            "category": "categories",
+            "group": "groups",
+            "embedding": "features",
+            "popularity": "popularity",
+        }.items()
         if key in given
     }
     if convention == "replay" and "category" in known:  # which knows one of each item
@@ -101,8 +109,8 @@ CALLS = {
     ("recmetrics", "ils"): ("ild", {"sign": "likeness"}),
     ("jurity", "inter_list"): ("personalisation", {}),
     ("jurity", "intra_list"): ("ild", {}),
-    ("Elliot", "pop_rsp"): ("rsp", {"by": "popularity"}),
-    ("Elliot", "pop_reo"): ("reo", {"by": "popularity"}),
+    ("Elliot", "pop_rsp"): ("rsp", {"grouping": "popularity"}),
+    ("Elliot", "pop_reo"): ("reo", {"grouping": "popularity"}),
     ("Elliot", "rsp"): ("rsp", {}),
     ("Elliot", "reo"): ("reo", {}),
     ("Elliot", "srecall"): ("categories", {"of": "relevant", "divisor": "categories"}),
@@ -132,7 +140,10 @@ CALLS = {
     ("RecBole", "entropy"): ("entropy", {"log": "e", "divisor": "rows*items", "digits": 10}),
     ("RecBole", "popularity"): ("popularity", {"digits": 10}),
     ("RecBole", "tail"): lambda case: ("tail", {"tail_at": case["params"]["tail_ratio"], "digits": 10}),
-    ("RecBole", "tail2"): lambda case: ("tail", {"tail_rule": "count", "tail_at": case["params"]["tail_ratio"], "digits": 10}),
+    ("RecBole", "tail2"): lambda case: (
+        "tail",
+        {"tail_rule": "count", "tail_at": case["params"]["tail_ratio"], "digits": 10},
+    ),
     ("recmetrics", "coverage"): ("coverage", {}),
     ("Evidently", "gini"): ("gini", {}),
     ("Evidently", "coverage"): ("coverage", {}),
@@ -157,7 +168,12 @@ def lists_of(given):
 EXPOSED = {
     "exp": lambda params: {},
     "awrf": lambda params: {"exposure": "geometric", "patience": 1 - params["p"], "exposure_scale": "percent"},
-    "erbe": lambda params: {"exposure": "geometric", "patience": params["decay"], "exposure_scale": "sum", "per": "none"},
+    "erbe": lambda params: {
+        "exposure": "geometric",
+        "patience": params["decay"],
+        "exposure_scale": "sum",
+        "per": "none",
+    },
     "erbp": lambda params: {"exposure": "geometric", "patience": params["decay"], "exposure_scale": "sum"},
     "expu": lambda params: {"per": "relevance", "exposure_averaging": "micro"},
 }
@@ -202,7 +218,7 @@ def trec_fair(case):
     given, params = case["input"], case["params"]
     run, groups = lists_of(given), by_item(given["groups"])
     films = rs.catalogue(list(groups), group=groups)
-    truth = {at: given["relevant"] for at in run} if "relevant" in given else None
+    truth = dict.fromkeys(run, given["relevant"]) if "relevant" in given else None
     if case["metric"] == "awrf":
         result = rs.evaluate(truth, run, "awrf", catalogue=films, convention="trec-fair-2022", target=given["target"])
         return {"value": result["awrf"]}
@@ -218,7 +234,7 @@ def expected_exposure(case):
     run = lists_of(given)
     items = sorted({one for ranked in run.values() for one in ranked} | set(given["relevant"]))
     films = rs.catalogue(items, group=items)
-    truth = {at: given["relevant"] for at in run}
+    truth = dict.fromkeys(run, given["relevant"])
     choices = {"exposure": "geometric", "patience": case["params"]["patience"]}
     found = rs.evaluate(truth, run, ["ee_l", "ee_r"], catalogue=films, target="ideal", **choices)
     alone = rs.evaluate(truth, run, "ee_d", catalogue=films, **choices)
@@ -240,7 +256,9 @@ WEIGHTS = {"none": {}, "1/log2(rank+1)": {"exposure": "log2"}, "1/rank": {"expos
 def calibration(case):
     given, params = case["input"], case["params"]
     films = rs.catalogue(list(by_item(given["categories"])), category=by_item(given["categories"]))
-    form = {"form": "js", "alpha": params["smoothing"], "log": 2} if "smoothing" in params else {"alpha": params["alpha"]}
+    form = (
+        {"form": "js", "alpha": params["smoothing"], "log": 2} if "smoothing" in params else {"alpha": params["alpha"]}
+    )
     result = rs.evaluate(
         run=given["lists"], metrics="calibration", catalogue=films, history=given["history"], **form,
         **WEIGHTS[params["weight"]],

@@ -97,7 +97,8 @@ def test_no_more_than_the_first_places_is_kept():
         ({"metrics": "coverage@3"}, {}, "a run alone: update"),
         ({"metrics": "unseen@3", "history": {"u": ["a"]}}, {"run": ["a"]}, "whose lists these are is not known"),
         ({"metrics": "coverage@3", "catalogue": ["a"]}, {"run": ["b"]}, "item 'b' is not in the catalogue"),
-        ({"metrics": "coverage@3", "catalogue": 7}, None, "catalogue=7: give the items"),
+        ({"metrics": "coverage@3", "catalogue": 7}, None, "catalogue=7 would change nothing"),
+        ({"metrics": "rr", "catalogue": ["a"]}, None, "would change nothing: rr read none of them"),
         ({"metrics": "overlap@3"}, {"run": {"u": ["b"]}}, "reference="),
     ],
 )

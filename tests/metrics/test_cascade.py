@@ -89,3 +89,8 @@ def test_chances_of_a_click():
     """Each is clicked with its own chance, if none above it was: 0.5, 0.5 * 0.2, 0.5 * 0.8 * 0.9."""
     found = rs.err(labels=[0.5, 0.2, 0.9], stop_chance="grade")
     assert found == pytest.approx(0.5 / 1 + 0.5 * 0.2 / 2 + 0.5 * 0.8 * 0.9 / 3)
+
+
+def test_nerr_of_negative_chances_has_items_judged_0_in_the_ideal_list():
+    """b, of grade 0, stands first in the best list, and a second: half of what a earns at the top."""
+    assert rs.evaluate({"q": {"a": -2, "b": 0}}, {"q": ["a"]}, "nerr", stop_chance="grade")["nerr"] == -2 / (-2 / 2)

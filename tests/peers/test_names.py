@@ -44,7 +44,8 @@ def test_pytrec_eval(data):
 @pytest.mark.parametrize(
     "name",
     ["AP(rel=2)", "AP(rel=2)@3", "nDCG@3", "P(rel=2)@3", "R@3", "RR@3", "Rprec", "Bpref",
-     "Success@3", "SetP", "SetR", "SetF", "IPrec@0.2", "Judged@3", "NumRet", "NumRet(rel=2)"],
+     "Success@3", "SetP", "SetR", "SetF", "IPrec@0.2", "Judged@3", "NumRet", "NumRet(rel=2)",
+     "nDCG(judged_only=True)@3", "AP(judged_only=True)", "P(judged_only=False)@3"],
 )  # fmt: skip
 def test_ir_measures(data, name):
     library = pytest.importorskip("ir_measures", reason="ir_measures is not installed")

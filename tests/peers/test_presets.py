@@ -59,6 +59,17 @@ def test_ir_measures(seed, grades):
     cut = {"AP": "ap", "RR": "rr", "nDCG": "ndcg", "P": "precision", "R": "recall", "Success": "hit_rate",
            "Judged": "judged"}  # fmt: skip
     names |= {f"{theirs}@{k}": f"{ours}@{k}" for theirs, ours in cut.items() for k in KS}
+    condensed = [
+        "AP",
+        "RR",
+        "nDCG",
+        "Rprec",
+        "SetP",
+        *(f"{one}@{k}" for one in ("AP", "nDCG", "P", "R", "Success") for k in KS),
+    ]
+    for name in condensed:  # read as they are written
+        word, at, k = name.partition("@")
+        names[f"{word}(judged_only=True){at}{k}"] = str(*rs.Metric.parse(f"{word}(judged_only=True){at}{k}"))
     measures = [library.parse_measure(name) for name in names]
     theirs = {metric: {} for metric in names.values()}
     for one in library.iter_calc(measures, truth, run):
@@ -66,6 +77,28 @@ def test_ir_measures(seed, grades):
     for measure, value in library.calc_aggregate(measures, truth, run).items():
         theirs[names[str(measure)]][None] = value
     agree("ir_measures", truth, run, theirs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_llamaindex(seed):
+    """Lists of ids, some of them twice."""
+    library = need("llama_index.core.evaluation.retrieval.metrics")
+    truth, run = text(*draw(seed, "binary", tied=False))
+    truth = {user: [item for item, grade in rows.items() if grade > 0] for user, rows in truth.items()}
+    run = {user: sorted(rows, key=rows.get, reverse=True) for user, rows in run.items()}
+    run = {user: [*items[:5], *items[1:4], *items[5:]] for user, items in run.items()}
+    truth = {user: [*items, items[0]] for user, items in truth.items() if items and run.get(user)}
+    measures = {
+        "hit_rate": library.HitRate(), "rr": library.MRR(), "precision": library.Precision(),
+        "recall": library.Recall(), "ap": library.AveragePrecision(), "ndcg": library.NDCG(),
+        "recall(duplicates='count', truth_duplicates='count')": library.HitRate(use_granular_hit_rate=True),
+        "rr(terms='mean')": library.MRR(use_granular_mrr=True),
+    }  # fmt: skip
+    theirs = {
+        name: macro({user: measure.compute(expected_ids=truth[user], retrieved_ids=run[user]).score for user in truth})
+        for name, measure in measures.items()
+    }
+    agree("llamaindex", truth, run, theirs)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

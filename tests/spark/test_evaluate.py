@@ -61,6 +61,7 @@ def test_all_inputs_give_the_same_numbers_for_every_metric(spark: Any) -> None:
 @pytest.mark.parametrize(
     "choices",
     [
+        {"known": "judged"},
         {"averaging": "micro"},
         {"averaging": "geometric"},
         {"averaging": "sum"},

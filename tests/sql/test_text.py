@@ -83,6 +83,39 @@ def test_every_metric_in_spark(engine):
     agree(engine, [*rest, *discounts], *ROWS)
 
 
+CONDENSED = [
+    {}, {"ties": "expected"}, {"ties": "pessimistic"}, {"missing": "skip", "empty_list": "skip"}, {"empty_list": "nan"},
+    {"averaging": "one_list", "ties": "pessimistic"}, {"short_list": "zero"},
+]  # fmt: skip
+
+
+@everywhere("choices", CONDENSED, CONDENSED[:1])
+def test_condensed_lists(engine, choices):
+    """What nobody judged leaves the lists: rows, and lists of which one is left empty, and one is not judged."""
+    metrics = [*SOME, "judged@3", "auc"]
+    if choices.get("ties") != "expected":
+        metrics.append("bpref")
+    gone = RUN | {"q3": {"z": 1, "zz": 0.5}}  # nothing of it is judged
+    for truth, run in (ROWS, (ROWS[0], rows_of(gone, "score")), GAPS):
+        some = [one for one in metrics if is_measured(one, truth, run, known="judged", **choices)]
+        assert len(some) > 4
+        if choices.get("ties") == "expected":
+            some.remove("rr")  # SQL has no words for it
+        agree(engine, some, truth, run, known="judged", **choices)
+
+
+def test_a_list_that_is_left_empty_is_an_error(engine):
+    run = rows_of(RUN | {"q3": {"z": 1, "zz": 0.5}}, "score")
+    with pytest.raises(ValueError, match="an empty list for 1 queries: 'q3'"):
+        agree(engine, "ap", ROWS[0], run, known="judged", empty_list="error")
+    put(engine, "judgments", ROWS[0])
+    put(engine, "results", run)
+    text = rs.sql.text("ap", dialect=engine.dialect, known="judged", empty_list="error", ids="text",
+                       truth="judgments", run="results")  # fmt: skip
+    with pytest.raises(Exception, match="an empty list for query q3"):
+        engine.ask(text)
+
+
 def test_a_metric_of_the_users_own(engine, halves):  # noqa: F811
     agree(engine, [halves, halves @ 2, halves(least=2) @ 3, "ndcg@3"], *ROWS)
 

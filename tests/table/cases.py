@@ -50,10 +50,18 @@ def pairs(draw, grades=None, scores=None, items=8, queries=3, lists=True):
 GAIN_TABLE = {-2: -1.0, -1: 0.0, 0: 0.0, 0.25: 2.0, 0.5: 1.0, 1: 1.0, 1.5: 0.0, 2: 3.0, 3: 2.5, 4: 8.0}
 # Values for parameters that are not one of a few words. A new parameter needs a line here.
 VALUES = {
+    "alpha": (0.01, 0.1),
+    "at_least": (None, 1, 2),
     "beta": (0.5, 1.0, 2.0),
     "catalogue": (None, 100),
+    "group": (None, "g", "h"),
     "gain": ("linear", "exp2", "exp1.5", "binary", GAIN_TABLE),
     "max_grade": (None, 4, 5.5),
+    "padding": (0, 1),
+    "patience": (0.5, 0.85),
+    "smoothing": (0.0, 0.25),
+    "tail_at": (0.5, 0.8),
+    "target_length": (None, 4),
     "p": (0.1, 0.5, 0.8, 0.95),
     "recall": (0.0, 0.1, 0.3, 0.5, 0.75, 1.0),
     "term_digits": (None, 6),
@@ -84,9 +92,30 @@ def metrics(draw, name, most=10, only=None, refusing=False):
     return (metric if k is None else metric @ k), params, k
 
 
-def built_in():
-    """The package's own metrics; tests elsewhere declare others."""
-    return {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
+def built_in(reads="ranking"):
+    """The package's own metrics that read a form; tests elsewhere declare others."""
+    own = {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
+    return {name: row for name, row in own.items() if reads in (row.reads, "any")}
+
+
+# What metrics of what was shown may ask for, with lists that it fits.
+ITEMS = ("a", "b", "c", "d", "e")
+BESIDE = {
+    "catalogue": rs.catalogue(
+        ITEMS,
+        popularity=[5, 4, 3, 2, 1],
+        category=[["x"], ["x", "y"], "y", "z", "x"],
+        group=["g", "g", "h", "h", "g"],
+        embedding=[[1, 0, 2], [0, 1, 2], [1, 1, 0], [0, 0, 1], [1, 0, 1]],
+    ),
+    "history": {"q": ["d", "e"], "r": ["a"], "other": ["a", "b", "c", "d"]},
+    "reference": {"q": ["b", "a", "e"]},
+}
+
+
+def beside(row):
+    """What a metric is given beside a truth and a run."""
+    return BESIDE if row.reads == "shown" else {}
 
 
 def fitting(kind):

@@ -260,6 +260,8 @@ def rr(one):
     found = sorted((item for item in one.shown if one.credit(item) > 0), key=one.rank)
     if one["terms"] == "all":
         return sum(one.truth[item] / one.rank(item) for item in found), 1
+    if one["terms"] == "mean":
+        return sum(one.credit(item) / one.rank(item) for item in found), sum(map(one.credit, found))
     return (1 / one.rank(found[0]) if found else 0.0), 1
 
 
@@ -653,9 +655,11 @@ def evaluate(name, k, params, truth, run, choices):
     queries = list(truth)
     if options["extra"] == "zero":
         queries += [query for query in run if query not in truth]
+    graded = {query: as_grades(truth.get(query, {})) for query in queries}
+    if options["known"] == "judged":
+        run = {query: _judged_of(items, graded.get(query, {})) for query, items in run.items()}
     if options["empty_list"] == "error" and any(query in run and not run[query] for query in queries):
         raise RefusedError
-    graded = {query: as_grades(truth.get(query, {})) for query in queries}
     if options["known"] == "returned" and name not in AGREEMENT:
         unjudged = any(item not in graded[query] for query in queries for item in run.get(query, ()))
         if unjudged and isinstance(options.get("gain"), dict) and options["gain"].get(0) != 0:
@@ -744,6 +748,12 @@ def _known_of(grades, run):
     return {item: grade for item, grade in grades.items() if item in run} | dict.fromkeys(
         (item for item in run if item not in grades), 0
     )
+
+
+def _judged_of(run, grades):
+    """The list without what nobody judged; a negative grade is no judgement."""
+    kept = [item for item in run if item in grades and grades[item] >= 0]
+    return {item: run[item] for item in kept} if isinstance(run, dict) else kept
 
 
 def as_grades(truth):

@@ -26,7 +26,7 @@ IN_PART = (*SETS, "ap", "gmap", "r_precision", "rr", "dcg", "cg", "ndcg", "rbp",
 TWO_SIDED = ("auc", "bpref", "infap", "fallout")
 GENERAL = {
     "score_precision": ("float64", "float32"),
-    "known": ("returned",),
+    "known": ("returned", "judged"),
     "nonpositive_score": ("miss",),
     "default_k": (2,),
     "threshold": (0, -1, 2, 0.5, ">0", ">=2", ">1", "all"),
@@ -113,7 +113,11 @@ def test_choices(name, data):
     if name in IN_PART:
         values["credit"] = ("clamp",)
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
-    if "known" in chosen and chosen.get("threshold") in (0, -1, "all"):  # then items nobody judged would be relevant
+    if chosen.get("known") == "returned" and chosen.get("threshold") in (
+        0,
+        -1,
+        "all",
+    ):  # then items nobody judged would be relevant
         del chosen["known"]
     agree(metric, params, k, truth, run, chosen)
 
@@ -153,7 +157,7 @@ def test_expected(name, data):
     try:
         rs.evaluate(truth, run, metric, **chosen)
     except rs.errors.NoExpectedValue:
-        impossible = params.get("divisor") == "found" or "term_digits" in params
+        impossible = params.get("divisor") == "found" or "term_digits" in params or params.get("terms") == "mean"
         in_list = name == "auc" and k is not None and (chosen["ties"] == "expected" or params.get("pairs") == "list")
         impossible |= in_list or (name == "auc" and params.get("tied_pairs") == "order")
         assert impossible, f"{metric} has a closed form"
@@ -178,13 +182,13 @@ def test_tie_range(name, data):
     """The lowest and highest mean equal those over every order of every query's tied items, or are not said."""
     truth, run = data.draw(pairs(scores="tied", items=5, queries=2))
     metric, params, k = data.draw(metrics(name))
-    values = {"threshold": (2, 0, -1, ">0"), "known": ("returned",), "undefined": (0.25, 1)}
+    values = {"threshold": (2, 0, -1, ">0"), "known": ("returned", "judged"), "undefined": (0.25, 1)}
     if declared()[name].counts_hits:
         values["truth_depth"] = ("k",)
     if name in IN_PART:
         values["credit"] = ("clamp",)
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
-    if "known" in chosen and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
+    if chosen.get("known") == "returned" and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
         del chosen["known"]
     chosen = {"averaging": "macro", "missing": "zero", "undefined": 0, **chosen}
     try:
@@ -209,10 +213,11 @@ def has_no_known_order(metric, params, truth, chosen):
     if metric.name == "infap":
         return any(grade < 0 for grades in truth.values() for grade in slow.as_grades(grades).values())
     if metric.name == "auc":
-        in_list = params.get("pairs") == "list" or "known" in chosen
+        in_list = params.get("pairs") == "list" or chosen.get("known") == "returned"
         return in_list and metric.k is not None and params.get("catalogue") is None
     in_part = params.get("term_digits") is not None and "credit" in chosen
-    return in_part or (params.get("divisor") == "found" and metric.k is not None)
+    of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
+    return in_part or (of_found and metric.k is not None)
 
 
 def brute_range(metric, params, k, truth, run, chosen):

@@ -93,7 +93,7 @@ def choices_of(row):
     values = {"ties": ties, "undefined": (0, 0.25, "nan", "skip", "error")}
     if row.kind in ("ratings", "agreement"):
         return values
-    values |= {"threshold": THRESHOLDS, "known": ("truth", "returned")}
+    values |= {"threshold": THRESHOLDS, "known": ("truth", "returned", "judged")}
     if row.takes_k or row.counts_hits:
         values["truth_depth"] = ("all", "k")
     if not row.two_sided:
@@ -218,7 +218,8 @@ def has_no_closed_form(metric, params, choices):
         return False
     in_part = choices.get("credit") == "clamp" and name == "ap"
     cut_truth = choices.get("truth_depth") == "k" and name == "hit_rate"
-    return in_part or cut_truth or params.get("divisor") == "found" or params.get("term_digits") is not None
+    of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
+    return in_part or cut_truth or of_found or params.get("term_digits") is not None
 
 
 def compare(measure, metric, params, truth, run, choices):
@@ -325,4 +326,8 @@ def test_pairs_of_arrays(row):
     arrays = rectangles(row)
     measure, (truth, run) = of_arrays(*arrays), as_dicts(*arrays)
     for metric, params, choices in asked(row):
+        if choices.get("known") == "judged":
+            with pytest.raises(ValueError, match=r"known='judged' leaves out .*every item of a row has a label"):
+                measure(metric, truth, run, choices)
+            continue
         compare(measure, metric, params, truth, run, choices)

@@ -14,10 +14,10 @@ import pytest
 
 import rankstone as rs
 
-from .cases import built_in, parameter_values
+from .cases import beside, built_in, parameter_values
 
 ROOT = Path(__file__).parents[2]
-ROWS = list(built_in().values())
+ROWS = list(built_in("any").values())
 every_metric = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
@@ -64,10 +64,14 @@ def test_version_is_the_changelogs():
 DATA = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.75, "b": 0.5, "c": 0.25}}
 
 
+LISTS = {"q": ["a", "c"], "r": ["a", "c"]}, {"q": {"a": 0.75, "b": 0.5, "c": 0.25}, "r": {"c": 0.5, "b": 0.25}}
+
+
 def definition(metric, **choices):
     choices = {"averaging": "macro", **choices}
-    weights = {"q": 1.0} if choices["averaging"] == "weighted" else None
-    return rs.evaluate(*DATA, metric, weights=weights, **choices).define(metric).cite
+    data = LISTS if metric.declaration.reads == "shown" else DATA
+    weights = dict.fromkeys(data[0], 1.0) if choices["averaging"] == "weighted" else None
+    return rs.evaluate(*data, metric, weights=weights, **beside(metric.declaration), **choices).define(metric).cite
 
 
 @every_metric
@@ -85,6 +89,7 @@ COUNTING = ("precision", "recall", "f", "f1", "hit_rate", "r_precision", "num_re
 IDLE = {  # choices that cannot move a metric of this kind, and are not spoken of
     "ratings": ("threshold", "credit", "short_list"),
     "agreement": ("threshold", "credit", "short_list"),
+    "shown": ("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty"),
 }
 
 
@@ -92,7 +97,9 @@ IDLE = {  # choices that cannot move a metric of this kind, and are not spoken o
 @pytest.mark.parametrize("name", list(rs.choices))
 def test_every_value_of_a_choice_has_words(row, name):
     values = FREE.get(name) or rs.choices[name].allowed
-    if name == "ties" and not row.expected:
+    if name == "ties" and row.reads == "shown":  # what nobody judged has no grade to go by
+        values = [value for value in values if value not in ("optimistic", "pessimistic", "expected")]
+    elif name == "ties" and not row.expected:
         values = [value for value in values if value not in ("expected", "group_end", "group_mean")]
     if name == "averaging":  # pooled rows need another order of ties, and a grade each
         unfit = [*(() if row.kind == "ratings" else ("one_list",)), *(() if row.name in ("f", "f1") else ("parts",))]
@@ -101,7 +108,7 @@ def test_every_value_of_a_choice_has_words(row, name):
         values = values[:1]
     if name == "truth_depth" and row.name not in COUNTING:
         return  # it is not spoken of
-    if name in IDLE.get(row.kind, ()):
+    if name in IDLE.get(row.kind, ()) or (row.grades is None and name in ("threshold", "credit")):
         with pytest.raises(ValueError, match=f"^{name}=.* would change nothing: {row.name} cannot use it"):
             definition(rs.Metric(row.name), **{name: values[0]})
         return

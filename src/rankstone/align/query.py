@@ -496,6 +496,9 @@ class Query(Views):
     def within_the_list(self) -> Query:
         return self.replace(listed=True)
 
+    def condensed(self) -> Query:
+        return self  # the statement selects no other rows (`How.judged`)
+
     def above_zero(self) -> Query:
         return self.replace(misses=True) if self.scored else self
 

@@ -180,6 +180,19 @@ class Ranked(NumPyFunctions, Views):
 
         return self.remember("within the list", view)
 
+    def condensed(self) -> Ranked:
+        def view() -> Ranked:
+            kept = self.with_placed(self.grade >= 0)
+            sizes = lengths(kept.placed_offsets)
+            nth = np.arange(1, len(kept.grade) + 1) - np.repeat(kept.placed_offsets[:-1], sizes)
+            above = tied = None
+            level = kept._group_sizes()
+            if (level > 1).any():
+                above, tied = np.repeat(nth[kept.group_starts] - 1, level), np.repeat(level, level)
+            return kept.replace(retrieved=sizes, rank_unchecked=nth, above=above, tied=tied)
+
+        return self.remember("condensed", view)
+
     def above_zero(self) -> Ranked:
         return self.remember("above zero", lambda: self.replace(misses=self.score <= 0))
 

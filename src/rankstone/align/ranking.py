@@ -359,6 +359,10 @@ class Views(Ranking):
         """The same ranking where nothing is known but the items returned: those nobody judged have grade 0."""
 
     @abstractmethod
+    def condensed(self: V) -> V:
+        """The same without the items that nobody judged: the others move up. A negative grade is no judgement."""
+
+    @abstractmethod
     def above_zero(self: V) -> V:
         """The same ranking where an item with a score of 0 or less is never relevant."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from rankstone.align.ranked import (
 )
 from rankstone.align.ranking import Depth, Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
-from rankstone.errors import QueryError
+from rankstone.errors import NotGiven, QueryError
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Known
@@ -40,21 +40,33 @@ class Shown(NumPyFunctions):
     """
 
     def __init__(
-        self, ranked: Ranked, known: Known, offsets: Ints, item: Ints, rank: Ints | None, universe: int, **more: Any
+        self,
+        ranked: Ranked,
+        known: Known,
+        offsets: Ints,
+        item: Ints,
+        rank: Ints | None,
+        universe: int,
+        *,
+        ids: Callable[[], Sequence[Hashable]],
+        how: Align,
+        score: Floats | None = None,
+        queries: Ints | None = None,
+        depth: int | None = None,
+        base: tuple[Bools, int] | None = None,
     ) -> None:
         self.ranked, self.known = ranked, known
         self.offsets, self.item, self._rank = offsets, item, rank
         self.universe = universe  # how many items there are numbers for
-        self.queries: Ints | None = more.get("queries")  # which of the alignment's these are; None: all
-        self.ids: Callable[[], Any] = more["ids"]  # the alignment's queries
-        self.how: Align = more["how"]
-        self.score: Any = more.get("score")
-        self.depth: int | None = more.get("depth")  # how far down the lists were read
-        self.base: tuple[Bools, int] | None = more.get("base")  # which items count, and how many they are
+        self.queries = queries  # which of the alignment's these are; None: all
+        self.ids = ids  # the alignment's queries
+        self.how, self.score = how, score
+        self.depth = depth  # how far down the lists were read
+        self.base = base  # which items count, and how many they are
         self._memo: dict[Any, Any] = {}
 
     @classmethod
-    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Any], how: Align) -> Shown:
+    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align) -> Shown:
         """What the lists of an alignment show."""
         item = known.codes.add(first.item, "run")
         score = None if first.score is None else np.asarray(first.score, dtype=np.float64)
@@ -91,13 +103,14 @@ class Shown(NumPyFunctions):
 
     def with_ties(self, ties: str) -> Shown:
         """The same with items of equal scores at one place, where they share it."""
-        if ties not in SHARED or self.score is None or not len(self.item):
+        score = self.score
+        if ties not in SHARED or score is None or not len(self.item):
             return self
-        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(ties)))
+        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(score, ties)))
 
-    def _shared(self, ties: str) -> Ints:
+    def _shared(self, score: Floats, ties: str) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
-        start[1:] = (self.score[1:] != self.score[:-1]) | (self.query[1:] != self.query[:-1])
+        start[1:] = (score[1:] != score[:-1]) | (self.query[1:] != self.query[:-1])
         group = np.cumsum(start) - 1
         first = np.flatnonzero(start)
         tied = np.diff(np.append(first, len(start)))
@@ -148,6 +161,9 @@ class Shown(NumPyFunctions):
                 "items out, outside='join' adds them to it",
                 self.number(int(self.query[at])),
             )
+        rule = {"skip": "left out", "join": "added to it", "count": "counted"}[outside]
+        lost = len(mine) - int(np.count_nonzero(mine))
+        self.known.note(f"{lost:,} of {len(mine):,} shown items are in no catalogue ({rule})")
         if outside == "skip":
             return self.rows(mine)._with(base=(inside, count))
         if outside == "join":
@@ -237,7 +253,7 @@ class Shown(NumPyFunctions):
     def per_query(self, value: Values) -> Floats:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self),))
 
-    def every(self, condition: Any) -> bool:
+    def every(self, condition: Values) -> bool:
         return bool(np.all(condition))
 
     def spread(self, values: Values) -> Values:
@@ -278,7 +294,7 @@ class Shown(NumPyFunctions):
             exposure = np.where(self.rank <= k, exposure, 0.0)
         return np.bincount(self.item, exposure, minlength=self.universe)
 
-    def place_by(self, times: Any) -> Ints:
+    def place_by(self, times: Values) -> Ints:
         """Each item's place among those that count by how often it is shown, the least shown first."""
         inside = np.arange(len(times)) if self.base is None else np.flatnonzero(self.base[0])
         place = np.zeros(self.universe, dtype=np.int64)
@@ -333,7 +349,7 @@ class Shown(NumPyFunctions):
 
     def _history(self) -> tuple[Ints, Ints]:
         known = self.known
-        mine = self._numbered(known.rows_of(known.need_history("the metric").query, self.ids()))
+        mine = self._numbered(known.rows_of(known.need_history().query, self.ids()))
         rows = np.flatnonzero(mine >= 0)
         order = rows[np.argsort(mine[rows], kind="stable")]
         counts = np.bincount(mine[order], minlength=len(self))
@@ -347,7 +363,7 @@ class Shown(NumPyFunctions):
     def _relevant_items(self) -> tuple[Ints, Ints, Floats]:
         truth = self.known.truth()
         if truth is None:
-            raise ValueError("this needs a truth: evaluate(truth, run, ...)")
+            raise NotGiven("give a truth: evaluate(truth, run, ...)")
         mine = self._numbered(self.known.rows_of(truth.query, self.ids()))
         grades = np.ones(len(mine)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
         credit = self.ranked.relevance(grades)
@@ -378,7 +394,7 @@ class Shown(NumPyFunctions):
         """The other lists of the same queries."""
         source = self.known.beside.reference
         if source is None:
-            raise ValueError("this needs reference=: other lists of the same queries, in any shape of a run")
+            raise NotGiven("give reference=: other lists of the same queries, in any shape of a run")
         return self.remember("reference", lambda: self._reference(source))
 
     def _reference(self, source: Source) -> Shown:

@@ -29,7 +29,9 @@ from rankstone.metrics.registry import ByName, parse_all
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Truth, Weights
+
+_BEFORE = ("query", "exclude", "parent", "overlap")  # what makes the lists others than those that were given
 
 
 def compare(
@@ -56,6 +58,8 @@ def compare(
     groups: Numbers | None = None,
     query: Column | None = None,
     exclude: Truth | None = None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Comparison:
@@ -83,6 +87,7 @@ def compare(
     """
     doors: dict[str, Any] = {
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
+        "parent": parent, "overlap": overlap,
     }  # fmt: skip
     origin = None
     systems: Mapping[str, Sequence[Means]]
@@ -162,16 +167,16 @@ class Origin:
         single = all(len(self.runs[name]) == 1 for name in names)
         if self._is_long:
             return False
-        return single and all(self.how.get(name) is None for name in ("query", "exclude"))
+        return single and all(self.how.get(name) is None for name in _BEFORE)
 
     def explain(self, names: tuple[str, str], metric: str, query: Any) -> Any:
         """Which items moved between two runs."""
         for name in names:
             if len(self.runs[name]) > 1:
                 raise ValueError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
-        how = {name: value for name, value in self.how.items() if name not in ("query", "exclude")}
-        if any(self.how.get(name) is not None for name in ("query", "exclude")):
-            raise ValueError("explain takes neither query= nor exclude=; give it tables without what was seen")
+        how = {name: value for name, value in self.how.items() if name not in _BEFORE}
+        for name in (name for name in _BEFORE if self.how.get(name) is not None):
+            raise ValueError(f"explain takes no {name}=; give it the lists as they are measured")
         truth, first, second = self._sides(names)
         if all(isinstance(side, Mapping) for side in (truth, first, second)):  # one query is enough, and quicker
             truth, first, second = (_only(side, query) for side in (truth, first, second))

@@ -30,6 +30,7 @@ def confusion(
     mask: Array | None = None,
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
+    catalogue: int | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Confusion:
@@ -42,7 +43,6 @@ def confusion(
     >>> table.tp, table.fp, table.fn, table.tn
     (1.0, 1.0, 2.0, 6.0)
     """
-    catalogue = choices.pop("catalogue", None)
     found, returned, relevant = (known[name] for name in ("num_rel_ret", "num_ret", "num_rel"))
     found, returned = (found, returned) if k is None else (found @ k, returned @ k)
     result = evaluate(

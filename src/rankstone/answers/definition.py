@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
 T = TypeVar("T")
+_OF_TRUTH = ("missing", "extra", "truth_duplicates")  # choices that mean nothing without one
 _STAGES = ("metric", "align", "mean")
 
 
@@ -131,8 +132,8 @@ def manual(metric: Metric) -> str:
     return "\n".join(lines)
 
 
-def definition_of(plan: Plan, convention: Convention) -> Definition:
-    """The definition that a metric follows once every choice is made."""
+def definition_of(plan: Plan, convention: Convention, judged: bool = True) -> Definition:
+    """The definition that a metric follows once every choice is made; judged: is there a truth."""
     declaration = plan.metric.declaration
     text, latex = declaration.formula or declaration.summary, declaration.latex
     about = declaration.about
@@ -143,15 +144,15 @@ def definition_of(plan: Plan, convention: Convention) -> Definition:
         name for name in CHOICES if not idle(name, declaration) and (name != "truth_depth" or declaration.counts_hits)
     )
     order = sorted(moving, key=lambda name: _STAGES.index(CHOICES[name].stage))
-    words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order}
+    words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order if judged or name not in _OF_TRUTH}
     k = plan.arguments.get("k")
     return Definition(
         metric=plan.label,
         formula=_filled(text, plan, _in_text),
         latex=_filled(latex, plan, _in_latex) or rf"\text{{{text}}}",
         sentence=declaration.summary,
-        rules=tuple(filter(None, [*parameters, *(words[name] for name in order if CHOICES[name].always)])),
-        edge_cases=tuple(filter(None, (words[name] for name in order if not CHOICES[name].always))),
+        rules=tuple(filter(None, [*parameters, *(words[name] for name in words if CHOICES[name].always)])),
+        edge_cases=tuple(filter(None, (words[name] for name in words if not CHOICES[name].always))),
         choices=_plain({**plan.arguments, **plan.choices, **({} if k is None else {"k": k})}),
         convention=convention.name,
         version=__version__,

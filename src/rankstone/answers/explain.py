@@ -168,13 +168,16 @@ def _of_query(source: Source, sweep: Sweep, plan: Plan, convention: Convention, 
     gains, discounts = _worths(plan, ranked, at)
     each = list(zip(found, ranked.rank_unchecked[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
     numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
+    order = _order(lists, plan)
+    if plan.choices["known"] == "judged":  # nothing else is left in the list
+        order = [row for row in order if row[1] in set(found)]
     return Explanation(
         query=aligned.queries[at],
         value=sweep.value(plan, at),
         numerator=numerator,
         denominator=denominator,
         base=base,
-        ranking=_ranking(lists, _order(lists, plan), each),
+        ranking=_ranking(lists, order, each),
         ideal=_ideal(plan, ranked, at, denominator, found if ranked.unjudged is not None else lists.judged),
         finish=None if ratio.finish is None else getattr(ratio.finish, "__name__", "f"),
         definition=definition_of(plan, convention),

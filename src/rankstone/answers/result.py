@@ -32,6 +32,7 @@ from rankstone.measure.sums import (
     span,
     sums_of,
 )
+from rankstone.measure.unjudged import bounds_of
 from rankstone.measure.values import view_for, without_pairs
 from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
 from rankstone.version import __version__
@@ -52,6 +53,16 @@ class TieRange:
     lowest: float
     highest: float
     queries: int  # how many queries' values depend on that order, or may depend on it where the range is NaN
+
+
+@dataclass(frozen=True)
+class UnjudgedRange:
+    """What a mean could be if all returned items were judged; NaN where that is not known."""
+
+    lowest: float
+    highest: float
+    residual: float  # how much higher it could be if lists went on, too; NaN where that has no end
+    queries: int  # how many queries' values can differ, or may where the range is NaN
 
 
 @dataclass(frozen=True)
@@ -118,6 +129,13 @@ class Means(Page, Sheet, Mapping[str, float]):
     @abstractmethod
     def ties(self) -> Mapping[str, TieRange]:
         """By metric: the lowest and highest mean that another order of the tied items would give."""
+
+    @property
+    def unjudged(self) -> Mapping[str, UnjudgedRange]:
+        """By metric: the lowest and highest mean that the returned items nobody judged could make."""
+        raise ValueError("these bounds were not asked for: rs.evaluate(..., unjudged='bounds')")
+
+    _bounded = False  # were they
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -267,9 +285,12 @@ class Means(Page, Sheet, Mapping[str, float]):
         """The table that is printed, its head first."""
         tied, confidence = self._ranges, self._confidence
         shown = () if confidence is None else (f"{100 * confidence:g} % interval",)
-        out = [["metric", "mean", *shown, *(("lowest", "highest") if tied else ())]]
+        bounds = ("at least", "at most") if self._bounded else ()
+        out = [["metric", "mean", *shown, *bounds, *(("lowest", "highest") if tied else ())]]
         for label in self:
             ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
+            if self._bounded:
+                ends = (self.unjudged[label].lowest, self.unjudged[label].highest, *ends)
             row = [label, number(self[label])]
             if confidence is not None:
                 row.append(self.ends(label))
@@ -286,7 +307,28 @@ class Means(Page, Sheet, Mapping[str, float]):
         unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
         if unknown:
             ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
-        return [*self.remarks(), *(ranges if self._ranges else ()), *([] if quiet else self.defined())]
+        return [
+            *self.remarks(),
+            *self.said_of_bounds(),
+            *(ranges if self._ranges else ()),
+            *([] if quiet else self.defined()),
+        ]
+
+    def bounds(self, label: str) -> str:
+        """What is printed beside a mean of what it could be at least and at most; empty if nobody asked."""
+        if not self._bounded:
+            return ""
+        found = self.unjudged[label]
+        unknown = math.isnan(found.lowest)
+        return " [unknown]" if unknown else f" [{number(found.lowest)} {number(found.highest)}]"
+
+    def said_of_bounds(self, where: str = "at least and at most") -> list[str]:
+        """What the bounds are, and which of them are not known."""
+        if not self._bounded:
+            return []
+        said = [f"{where}: the means if the returned items that nobody judged were judged, with any grades"]
+        unknown = [label for label, found in self.unjudged.items() if math.isnan(found.lowest) and found.queries]
+        return [*said, f"the bounds of {', '.join(unknown)} are unknown"] if unknown else said
 
     @property
     def _ranges(self) -> bool:
@@ -375,8 +417,10 @@ class Result(Means):
         convention: Convention,
         choices: ByName,
         weights: Floats | None,
+        bounded: bool = False,
     ) -> None:
         self._outcomes = outcomes
+        self._bounded = bounded
         self._aligned = aligned
         self._first = next(iter(aligned.values()))
         self._remarks = self._first.remarks
@@ -479,7 +523,7 @@ class Result(Means):
             with found.naming(plan.label):
                 outcomes[plan.label] = outcome_of(plan, measure(plan, form), self._weights)
         aligned = {one.plan.align: self._aligned[one.plan.align] for one in outcomes.values()}
-        made = Result(outcomes, aligned, self.convention, self.choices, self._weights)
+        made = Result(outcomes, aligned, self.convention, self.choices, self._weights, self._bounded)
         made.name = self.name
         return made
 
@@ -489,7 +533,10 @@ class Result(Means):
     def definitions(self) -> Definitions:  # type: ignore[override]
         """What each number means, by metric."""
         named = self.convention.with_choices(**self.choices)
-        return Definitions({label: definition_of(outcome.plan, named) for label, outcome in self._outcomes.items()})
+        judged = self._first.judged
+        return Definitions(
+            {label: definition_of(outcome.plan, named, judged) for label, outcome in self._outcomes.items()}
+        )
 
     @cached_property
     def inputs(self) -> dict[str, str]:  # type: ignore[override]
@@ -512,7 +559,7 @@ class Result(Means):
             judged=truths,
             missing=int((~ranked.present[:truths]).sum()),
             extra=self._first.extra_count if self._first.extra_known else None,
-            nothing_relevant=int((relevant == 0).sum()),
+            nothing_relevant=int((relevant == 0).sum()) if any(map(_reads_grades, self._outcomes.values())) else 0,
             dropped_rows=self._first.dropped,
             tied=int(tied.sum()),
             no_pairs=int(no_pairs[:truths].sum()),
@@ -526,6 +573,17 @@ class Result(Means):
     def ties(self) -> dict[str, TieRange]:
         """By metric: the lowest and highest mean that another order of the tied items would give."""
         return {label: TieRange(low, high, int(moved.sum())) for label, (low, high, moved) in self._tied.items()}
+
+    @cached_property
+    def unjudged(self) -> Mapping[str, UnjudgedRange]:
+        """By metric: the lowest and highest mean that the returned items nobody judged could make."""
+        if not self._bounded:
+            return super().unjudged
+        out = {}
+        for label, outcome in self._outcomes.items():
+            found = bounds_of(outcome.plan, self._aligned[outcome.plan.align].ranked, self._weights)
+            out[label] = UnjudgedRange(found.lowest, found.highest, found.residual, int(found.moved.sum()))
+        return out
 
     @cached_property
     def _tied(self) -> dict[str, tuple[float, float, Bools]]:
@@ -562,6 +620,7 @@ class Result(Means):
             "choices": dict(self.choices),
             "means": dict(self),
             "ties": {label: asdict(ends) for label, ends in self.ties.items()},
+            **({"unjudged": {label: asdict(ends) for label, ends in self.unjudged.items()}} if self._bounded else {}),
             "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
             "versions": {"rankstone": __version__, "numpy": np.__version__},
             "inputs": dict(self.inputs),
@@ -586,8 +645,8 @@ class Result(Means):
         """What a reader of the means should know: the convention, and what happened to the queries."""
         account = self.account
         made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
-        judged = _count(account.judged, "judged query", "judged queries")
-        lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {judged}"]
+        words = ("judged query", "judged queries") if self._first.judged else ("list", "lists")
+        lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {_count(account.judged, *words)}"]
         if account.missing:
             lines.append(f"{account.missing} missing from the run ({_fate(self._outcomes, 'missing')})")
         if account.nothing_relevant:
@@ -613,9 +672,14 @@ class Result(Means):
         return self
 
 
+def _reads_grades(outcome: Outcome) -> bool:
+    grades = outcome.plan.metric.declaration.grades
+    return grades is not None and grades(outcome.plan.arguments)
+
+
 def _refuse_pooled(plan: Plan) -> None:
     if plan.of_all_lists:
-        raise ValueError(f"{plan.label} is a number of all lists at once, and no mean of queries' values")
+        raise ValueError(f"{plan.label}: what a list adds depends on all others, so it has no value of its own")
     if plan.is_pooled:
         raise ValueError(f"{plan.label}: averaging='one_list' is no mean of queries' values")
 
@@ -631,6 +695,18 @@ class Saved(Means):
         self.account = Account(**data["account"])
         self.inputs = dict(data["inputs"])
         self.versions: dict[str, str] = dict(data["versions"])
+        self._bounded = "unjudged" in data
+
+    @cached_property
+    def unjudged(self) -> Mapping[str, UnjudgedRange]:
+        if not self._bounded:
+            return super().unjudged
+        return {
+            label: UnjudgedRange(
+                **{name: _float(end) for name, end in ends.items() if name != "queries"}, queries=ends["queries"]
+            )
+            for label, ends in self._data["unjudged"].items()
+        }
 
     def __getitem__(self, metric: str | Metric) -> float:
         return _float(self._data["means"][self._label(metric)])

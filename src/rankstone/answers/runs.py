@@ -34,7 +34,7 @@ class Runs(DataPage):
         for at, result in enumerate(self.results.values(), start=1):
             for row, label in zip(body, self.first, strict=True):
                 ends = result.ends(label)
-                row[at] += f" ({ends})" if ends else ""
+                row[at] += (f" ({ends})" if ends else "") + result.bounds(label)
         return [head, *body]
 
     def _tables(self, width: int | None) -> list[list[list[str]]]:
@@ -46,7 +46,9 @@ class Runs(DataPage):
 
     def remarks(self) -> list[str]:
         """What happened to the queries: once if it is the same in all runs, else by run."""
-        return [*self._accounts(), *(["in brackets: intervals of the means"] if self._has_ends else [])]
+        bounds = [line for result in self.results.values() for line in result.said_of_bounds("in square brackets")]
+        said = ["in brackets: intervals of the means"] if self._has_ends else []
+        return [*self._accounts(), *said, *dict.fromkeys(bounds)]
 
     @property
     def _has_ends(self) -> bool:

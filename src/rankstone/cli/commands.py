@@ -167,6 +167,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
     command.add_argument("--interval", action="store_true", help="95 %% intervals beside the means")
+    command.add_argument(
+        "--unjudged", choices=("bounds",), help="bounds: what the means could be if all that was returned were judged"
+    )
     _showing(command, RESULT_FORMATS)
 
     command = _command(commands, "compare", "is one run better than another, and how sure is that", _compare)
@@ -336,6 +339,11 @@ def _measuring(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what was seen before, as a truth: it leaves the lists before they are measured",
     )
+    command.add_argument(
+        "--parent",
+        metavar="FILE",
+        help="of which document each item is a chunk: a file with these two columns, or a separator such as '#'",
+    )
 
 
 def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:
@@ -388,7 +396,11 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     form = form_of(arguments.output, arguments.shown, RESULT_FORMATS)
     if arguments.interval and (arguments.per_query or arguments.by or form not in PAGES.values()):
         raise UsageError(f"--interval goes with means, as {listed(PAGES.values())}")
-    results: dict[str, Result] = results_of(arguments, named(arguments.runs or [arguments.truth]), metrics, choices)
+    if arguments.unjudged and (arguments.per_query or arguments.by):
+        raise UsageError("--unjudged goes with means, not with --per-query or --by")
+    results: dict[str, Result] = results_of(
+        arguments, named(arguments.runs or [arguments.truth]), metrics, choices, arguments.unjudged
+    )
     if arguments.interval:
         results = {name: result.with_intervals() for name, result in results.items()}
     answer: Runs = Runs(results)

@@ -56,7 +56,7 @@ def compare_runs(arguments: argparse.Namespace) -> None:
 def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str]) -> Origin | None:
     """The lists themselves, for a report that explains them; None if some are not at hand."""
     paths = truth, *files.values()
-    if arguments.exclude or arguments.on_error != "stop" or "-" in paths:
+    if arguments.exclude or arguments.parent or arguments.on_error != "stop" or "-" in paths:
         return None
     if any(is_result(path) or is_large(path) for path in paths):
         return None
@@ -92,6 +92,7 @@ def _refuse_reading(arguments: argparse.Namespace) -> None:
     given = {
         "-c": arguments.convention != "rankstone", "-s": arguments.set, "--columns": arguments.columns,
         "--from-format": arguments.format, "--exclude": arguments.exclude,
+        "--parent": arguments.parent,
     }  # fmt: skip
     for option in (option for option, is_given in given.items() if is_given):
         raise UsageError(f"{option} goes with a truth and runs; saved results have been measured already")

@@ -93,7 +93,9 @@ def _stem(name: str) -> str:
 # -- files --------------------------------------------------------------------------------------------------
 
 
-def results_of(arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any) -> dict[str, Result]:
+def results_of(
+    arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any, unjudged: Any = None
+) -> dict[str, Result]:
     """The results of some files, by the runs' names; the truth is read once."""
     from rankstone.inputs.files import is_large, read_run, same_ids
     from rankstone.measure.evaluate import evaluate
@@ -107,6 +109,10 @@ def results_of(arguments: argparse.Namespace, runs: Mapping[str, str], metrics: 
         seen = {"exclude": arguments.exclude}
         if arguments.columns:
             seen["columns"] = {"truth": roles_for(arguments, "truth", arguments.exclude, []) or {}}
+    if arguments.parent:
+        seen["parent"] = arguments.parent
+    if unjudged:
+        seen["unjudged"] = unjudged
     for name, path in runs.items():
         columns = roles_for(arguments, "run", path, [arguments.truth])
         in_batches = arguments.on_error == "stop" and not form and not seen

@@ -123,14 +123,15 @@ class Choices(TypedDict, total=False):
         ),
     ]
     known: Annotated[
-        Literal["truth", "returned"],
+        Literal["truth", "returned", "judged"],
         Choice(
             "align",
             "truth",
-            "what is known of a query: its truth, or only the items returned",
+            "what is known of a query: its truth, only the items returned, or only the items judged",
             {
                 "truth": "all that the truth judges is known, returned or not",
                 "returned": "only the items returned are known, those nobody judged have grade 0",
+                "judged": "items that nobody judged leave the lists before ranks are counted",
             },
             quiet=("truth",),
         ),

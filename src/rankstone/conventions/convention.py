@@ -47,14 +47,12 @@ def takes(metric: Metric, given: str) -> bool:
 def idle(name: str, declaration: Declaration) -> bool:
     """Is it a choice that cannot move a metric of this kind."""
     if declaration.reads == "shown":
-        return name in _OF_RELEVANCE
+        return name in _OF_RELEVANCE or (declaration.grades is None and name in ("threshold", "credit"))
     return declaration.kind in ("ratings", "agreement") and name in ("threshold", "credit", "short_list")
 
 
 # Choices about relevance, which do not reach a metric of what was shown.
-_OF_RELEVANCE = frozenset(
-    ("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty", "truth_duplicates")
-)
+_OF_RELEVANCE = frozenset(("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty"))
 
 
 def check_choices(choices: ByName) -> dict[str, Value]:

@@ -146,8 +146,13 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         raise ValueError(
             f"{metric}: truth_depth='k' goes by the order of the truth, of which known='returned' leaves none"
         )
+    if choices["known"] == "judged" and choices["duplicates"] == "once":
+        raise ValueError(
+            f"{metric}: known='judged' leaves no places but those of judged items, of which duplicates='once' would "
+            "keep more; choose duplicates='best', 'first' or 'count'"
+        )
     whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "one_list"
-    zeros = declaration.zeros(arguments) or every_row or whole
+    zeros = declaration.zeros(arguments) or every_row or whole or choices["known"] == "judged"
     align = Align(
         order=ties if ties in COUNTED else "input",
         float32=choices["score_precision"] == "float32",
@@ -159,14 +164,14 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     return Plan(metric, str(metric), arguments, relevance, choices, align, zeros)
 
 
-def alignments(plans: Iterable[Plan], threads: int = 0) -> dict[Align, Align]:
-    """The alignments that plans read, each once, with items judged 0 where one of the plans needs them."""
+def alignments(plans: Iterable[Plan], threads: int = 0, zeros_too: bool = False) -> dict[Align, Align]:
+    """The alignments that plans read, each once, with items judged 0 where one of the plans needs them, or all."""
     plans = tuple(plans)
     if len({plan.choices["extra"] == "zero" for plan in plans}) > 1:
         raise ValueError("extra='zero' adds queries, so it must hold for all metrics or for none")
     zeros: dict[Align, bool] = {}
     for plan in plans:
-        zeros[plan.align] = zeros.get(plan.align, False) or plan.zeros
+        zeros[plan.align] = zeros.get(plan.align, zeros_too) or plan.zeros
     return {align: align.keeping(keep, threads) for align, keep in zeros.items()}
 
 
@@ -194,6 +199,7 @@ class Feeding:
     parts: str = ""  # the two parts of a value, each with a mean of its own
     digits: str = ""  # rounding of a mean to decimals
     float32: str = ""  # scores of 32 bits
+    unjudged: str = ""  # which of the items returned nobody judged
     otherwise: str = ""  # ends an error: another way that knows more
 
     def refuse_no_scores(self, what: str) -> None:
@@ -257,5 +263,7 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "digits", f"{label}: digits={choices['digits']} rounds the mean; choose digits=None and round it yourself"
     if choices["score_precision"] == "float32":
         yield "float32", f"{label}: score_precision='float32' needs numbers of 32 bits; choose float64"
+    if choices["known"] == "judged":
+        yield "unjudged", f"{label}: known='judged' leaves out what nobody judged; choose truth or returned"
     if averaging == "weighted":
         yield "weights", f"{label}: averaging='weighted' needs weights; choose another averaging"

@@ -341,7 +341,9 @@ PRESETS: Mapping[str, Preset] = {
             "negative": "signed",
             "f1_averaging": "parts",
             "f1_undefined": "nan",
-            **_by_metric(("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"),
+            **_by_metric(
+                ("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"
+            ),
             "coverage_items": "history",
             "coverage_outside": "skip",
             "gini_items": "shown",
@@ -352,7 +354,7 @@ PRESETS: Mapping[str, Preset] = {
             "novelty_cold": "skip",
             "ild_divisor": "shown",
             "ild_undefined": 0,
-            "personalisation_lengths": "k",
+            "personalisation_list_length": "k",
             "serendipity_form": "relevant",
         },
         "notes": (
@@ -474,7 +476,7 @@ PRESETS: Mapping[str, Preset] = {
         },
         "notes": (
             "with pandas and polars frames: ties='item_desc', no_relevant='skip'",
-            "Surprisal is novelty; Novelty is unseen, with the training users as the truth: each without a list counts 1",
+            "Surprisal is novelty; Novelty is unseen with the training users as the truth: without a list they count 1",
         ),
     },
     "lenskit": {
@@ -632,6 +634,51 @@ PRESETS: Mapping[str, Preset] = {
         "choices": {**_LISTS},
     },
     # -- documents: where one disagrees with its own code, both are here -------------------------------------
+    "ragas": {
+        "summary": "ragas by id: precision and recall over sets of ids, context precision is average precision of hits",
+        "library": "ragas 0.4.3",
+        "choices": {
+            "ties": "input",
+            "threshold": ">0",
+            "duplicates": "first",
+            "truth_duplicates": "first",
+            "ap_duplicates": "count",
+            "ap_divisor": "found",
+            "precision_no_relevant": 0,
+            "precision_undefined": "skip",
+            "precision_empty_list": "skip",
+            "recall_undefined": "skip",
+        },
+        "notes": (
+            "IDBasedContextPrecision is precision, IDBasedContextRecall is recall; context precision of verdicts "
+            "(NonLLMContextPrecisionWithReference and its kin) is ap",
+            "ids are compared as text: write them alike, 1 is not '1' here",
+            "where nothing can be divided by, a query has NaN and its mean leaves it out",
+        ),
+        "not_reproduced": ("1e-10 added to what ap is divided by: a perfect list has 0.99999999995 there",),
+    },
+    "llamaindex": {
+        "summary": "LlamaIndex's retrieval metrics: precision and recall of sets, a repeated id counts elsewhere",
+        "library": "llama-index-core 0.14.25",
+        "choices": {
+            "ties": "input",
+            "threshold": ">0",
+            "duplicates": "count",
+            "truth_duplicates": "first",
+            "precision_duplicates": "first",
+            "recall_duplicates": "first",
+            "ndcg_truth_duplicates": "count",
+            "gain": "binary",
+            "no_relevant": "error",
+            "empty_list": "error",
+        },
+        "notes": (
+            "HitRate is hit_rate, MRR is rr, AveragePrecision is ap",
+            "HitRate(use_granular_hit_rate=True): recall(duplicates='count', truth_duplicates='count')",
+            "MRR(use_granular_mrr=True): rr(terms='mean')",
+            "NDCG(mode='exponential') is the same number, as grades are 0 and 1",
+        ),
+    },
     "hivemall": {
         "summary": "Hivemall's ranking measures as its manual prints them",
         "choices": {**_HIVEMALL, "ndcg_ideal_depth": "min(k,retrieved)", "ndcg@k_ideal_depth": "k"},

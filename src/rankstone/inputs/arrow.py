@@ -191,7 +191,7 @@ def concatenated(columns: Sequence[Column]) -> Column:
         return np.concatenate(columns)
     import pyarrow
 
-    first, *others = (movable(pyarrow.array(column)) for column in columns)
+    first, *others = (pyarrow.array(movable(column)) for column in columns)
     return one_piece(pyarrow.chunked_array([first, *(other.cast(first.type) for other in others)]))
 
 

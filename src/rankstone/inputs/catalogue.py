@@ -1,10 +1,10 @@
-"""What is known of items, whatever any list holds: `rs.catalogue(...)`, with popularity, categories, groups, vectors."""
+"""What is known of items, whatever any list holds: popularity, categories, groups, vectors; `rs.catalogue(...)`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,8 @@ ROLES = ("item", "popularity", "category", "group", "embedding")
 class Words(NamedTuple):
     """Words of items, as categories and groups are: an item can have several, each with a weight."""
 
-    offsets: Places  # where each item's start
-    codes: Places  # numbers of the names
+    offsets: NDArray[Any]  # where each item's start
+    codes: NDArray[Any]  # numbers of the names
     weights: NDArray[np.float64]
     names: tuple[Any, ...]
 
@@ -70,12 +70,12 @@ class Catalogue:
 
 
 def catalogue(
-    items: Any,
+    items: typing.Stock,
     *,
-    popularity: Any = None,
-    category: Any = None,
-    group: Any = None,
-    embedding: Any = None,
+    popularity: typing.PerItem | None = None,
+    category: typing.PerItem | None = None,
+    group: typing.PerItem | None = None,
+    embedding: typing.PerItem | None = None,
     columns: typing.Roles | None = None,
 ) -> Catalogue:
     """All items that lists could hold: ids, a table or a file with an item column, and what is known of the items.
@@ -105,7 +105,7 @@ def catalogue(
         )
     if isinstance(items, (set, frozenset)):
         items = sorted(items, key=lambda one: (str(type(one)), one))
-    item = as_column("item", items)
+    item = as_column("item", cast("Any", items))
     ids = _Ids(item)
     vectors, described = _vectors(given["embedding"], ids)
     return Catalogue(
@@ -154,7 +154,9 @@ class _Ids:
         known = set(self)
         lost = [item for item in by_item if item not in known]
         if lost and len(lost) == len(by_item):
-            raise ValueError(f"no item of {what} is in the catalogue: it has {next(iter(self), None)!r}, not {lost[0]!r}")
+            raise ValueError(
+                f"no item of {what} is in the catalogue: it has {next(iter(self), None)!r}, not {lost[0]!r}"
+            )
 
 
 def _from_table(table: Any, given: dict[str, Any], columns: Any) -> tuple[Any, dict[str, Any]]:
@@ -204,7 +206,9 @@ def _words(name: str, given: Any, ids: _Ids) -> Words | None:
         if not isinstance(column, np.ndarray) and not is_list(plain(column).type):
             return _column_words(plain(_sized(name, column, ids)))
         given = plain_ids(column)
-    sizes, codes, weights = [], [], []
+    sizes: list[int] = []
+    codes: list[int] = []
+    weights: list[float] = []
     numbers: dict[Any, int] = {}
     for words in _sized(name, given, ids):
         several = _weighed(words)

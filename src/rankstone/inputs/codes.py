@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.inputs.arrow import Column, Places, is_whole, plain, plain_ids, take
+from rankstone.inputs.arrow import Column, is_whole, plain, plain_ids, take
 
 
 class Codes:
@@ -18,7 +18,7 @@ class Codes:
         self.count = 0
         self._tables: list[Any] = []
 
-    def add(self, column: Column, what: str, *, distinct: bool = False) -> Places:
+    def add(self, column: Column, what: str, *, distinct: bool = False) -> NDArray[Any]:
         """The numbers of a column's ids; those that are new get the next ones. distinct: an id twice is an error."""
         column = _whole_numbers(column)
         found = self.find(column, what)
@@ -35,7 +35,7 @@ class Codes:
             self.count += len(words)
         return found
 
-    def find(self, column: Column, what: str) -> Places:
+    def find(self, column: Column, what: str) -> NDArray[Any]:
         """The numbers of a column's ids, -1 where one is not known."""
         column = _whole_numbers(column)
         found = np.full(len(column), -1, dtype=np.int32)
@@ -44,7 +44,7 @@ class Codes:
             table.fill(column, found)
         return found
 
-    def order(self, count: int) -> Places:
+    def order(self, count: int) -> NDArray[Any]:
         """The numbers of the first so many ids, by their ids."""
         ids = [one for words in self.ids for one in plain_ids(words)][:count]
         return np.array(sorted(range(count), key=ids.__getitem__), dtype=np.int64)
@@ -72,7 +72,7 @@ def _whole_numbers(column: Column) -> Column:
     return plain(column).to_numpy(zero_copy_only=False)
 
 
-def _unique(column: Column) -> tuple[Column, Places]:
+def _unique(column: Column) -> tuple[Column, NDArray[Any]]:
     """The ids that occur, in the order of their first row, and the number of each row's."""
     if isinstance(column, np.ndarray) and len(column):
         low, high = int(column.min()), int(column.max())
@@ -104,7 +104,7 @@ class _Lookup:
                 self.table = np.full(self.high - self.low + 1, -1, dtype=np.int32)
                 self.table[words - self.low] = np.arange(len(words), dtype=np.int32)
 
-    def fill(self, column: Column, found: Places) -> None:
+    def fill(self, column: Column, found: NDArray[Any]) -> None:
         """Put the numbers of the ids that it knows where there was none."""
         if not len(column):
             return

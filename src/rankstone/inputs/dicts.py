@@ -11,6 +11,9 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.errors import DataError, DataTypeError
+from rankstone.inputs.arrow import as_column
+from rankstone.inputs.columns import first_rows
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
 if TYPE_CHECKING:
@@ -44,10 +47,7 @@ class Dicts:
         )
 
     def first(self, how: Align, depth: int | None) -> First:
-        from rankstone.inputs.columns import first_rows  # a quick start: dicts need no columns but here
-        from rankstone.inputs.tables import as_lists
-
-        run = as_lists(self.run, "run")
+        run = listed(self.run, "run")
         at = {query: row for row, query in enumerate(self.run)}
         queries = [*self.truth, *(query for query in self.run if how.extra_queries and query not in self.truth)]
         rows = np.array([at.get(query, -1) for query in queries], dtype=np.int64)
@@ -92,6 +92,23 @@ def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth"
 
 def _id_kind(name: object) -> str:
     return "integers" if isinstance(name, (int, np.integer)) else "strings" if isinstance(name, str) else "others"
+
+
+def listed(side: Mapping[Id, Any], what: str) -> Lists:
+    """A nested dict as lists. Ids must be all integers or all strings then, as in a table."""
+    side = plain_dict(side, what)
+    items: list[Id] = []
+    values: list[float] = []
+    for content in side.values():
+        items += content
+        if isinstance(content, Mapping):
+            values += content.values()
+        else:  # best first
+            values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
+    sizes = [len(content) for content in side.values()]
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    valued = None if ordered_lists(side) else as_column("grade" if what == "truth" else "score", values)
+    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
 
 
 # -- shapes --------------------------------------------------------------------------------------------------

@@ -15,14 +15,16 @@ from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side
 from rankstone.inputs.known import Beside
 from rankstone.inputs.lists import ListPair, Lists
 from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
+from rankstone.inputs.parents import by_document
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Alone, Source
+from rankstone.inputs.spans import covered
 from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, in_order, predictions
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
-    from rankstone.typing import Array, Column, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Column, Numbers, Parent, Roles, Run, Stock, Truth
 
 _KINDS = (Mapping, Columns, Lists)
 
@@ -37,10 +39,19 @@ def find_door(
     query: Column | None,
     columns: Roles | None,
     exclude: Truth | None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
 ) -> Source:
     """Find the door that fits."""
     if truth is None:
-        return _alone(run, mask, lengths, columns, exclude)
+        return _alone(run, mask, lengths, columns, exclude, parent, overlap)
+    if overlap is not None:
+        given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+        for name in (name for name, value in {**given, "parent": parent}.items() if value is not None):
+            raise TypeError(f"{name}= does not go with overlap=")
+        return covered(truth, run, overlap, columns)
+    if parent is not None and is_matrix(run):
+        raise TypeError("parent= goes with items that have ids, not with matrices of labels and scores")
     if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):
         return _dense(truth, run, mask, lengths, exclude)
     if mask is not None or lengths is not None:
@@ -75,14 +86,29 @@ def find_door(
             seen, returned = same_ids(seen, returned)
         returned, note = without(returned, seen)
         pair, remarks = (pair[0], returned), (note,)
+    if parent is not None:
+        judged, returned, note = by_document(pair[0], pair[1], parent)
+        pair, remarks = (judged, returned), (*remarks, note)
     return _paired(*pair, files=files, remarks=remarks)
 
 
-def _alone(run: Any, mask: Array | None, lengths: Numbers | None, columns: Roles | None, exclude: Any) -> Source:
+def _alone(
+    run: Any,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    columns: Roles | None = None,
+    exclude: Any = None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
+) -> Source:
     """A run without a truth."""
+    for name, value in {"parent": parent, "overlap": overlap}.items():
+        if value is not None:
+            raise TypeError(f"{name}= goes with a truth")
     if is_matrix(run):
         return Alone(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
-    side, remarks = opened(run, "run", columns), ()
+    side: Any = opened(run, "run", columns)
+    remarks: tuple[str, ...] = ()
     if exclude is not None:
         seen: Any = _seen(exclude, columns)
         if any(map(is_path, (run, exclude))) and not isinstance(side, Mapping):
@@ -97,15 +123,17 @@ def _alone(run: Any, mask: Array | None, lengths: Numbers | None, columns: Roles
         starts = np.zeros(1 if side.query is not None else len(side) + 1, dtype=np.int64)
         none = Lists(starts, side.items[:0], None, None if side.query is None else side.query[:0])
         return Alone(ListPair(none, side, remarks=remarks))
-    raise TypeError(f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)")
+    raise TypeError(
+        f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)"
+    )
 
 
-def open_beside(catalogue: Any, history: Any, reference: Any, columns: Roles | None) -> Beside:
+def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run | None) -> Beside:
     """What is known beside a truth and a run."""
     return Beside(
         None if catalogue is None else make_catalogue(catalogue),
         None if history is None else as_columns(opened(history, "truth", None), "truth"),
-        reference if reference is None or isinstance(reference, Alone) else _alone(reference, None, None, None, None),
+        reference if reference is None or isinstance(reference, Alone) else _alone(reference),
     )
 
 

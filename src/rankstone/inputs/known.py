@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.shown import Base, Popularity
-from rankstone.inputs.arrow import Column, Places, as_column
+from rankstone.errors import NotGiven
+from rankstone.inputs.arrow import Column, as_column
 from rankstone.inputs.catalogue import Catalogue, Words, catalogue
 from rankstone.inputs.codes import Codes
 from rankstone.inputs.columns import Columns
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Source
 from rankstone.inputs.tables import as_columns
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +35,17 @@ class Beside:
 class Known:
     """Items by number: those of the catalogue first, then others of the history, then others that were shown."""
 
-    def __init__(self, beside: Beside, judged: Any = None) -> None:
+    def __init__(self, beside: Beside, judged: Mapping[Hashable, object] | Columns | Lists | None = None) -> None:
         self.beside = beside
         self.judged = judged  # the truth, in the shape of its door
         self._truth: Columns | None = None
+        self.notes: dict[str, None] = {}
         self.codes = Codes()
         self.given = beside.catalogue
         if self.given is not None:
             self.codes.add(self.given.item, "catalogue", distinct=True)
         self.listed = self.codes.count  # how many the catalogue has
-        self.history_item: Places = np.zeros(0, dtype=np.int64)
+        self.history_item: NDArray[Any] = np.zeros(0, dtype=np.int64)
         if beside.history is not None:
             self.history_item = self.codes.add(beside.history.item, "history")
         self.before = self.codes.count  # how many the catalogue and the history have
@@ -54,7 +55,7 @@ class Known:
         return self.count("catalogue")
 
     @staticmethod
-    def rows_of(column: Column, queries: Sequence[Any]) -> Places:
+    def rows_of(column: Column, queries: Sequence[Hashable]) -> NDArray[Any]:
         """Which of some queries each row is of, -1 if none."""
         codes = Codes()
         codes.add(as_column("query", list(queries)), "run")
@@ -67,27 +68,35 @@ class Known:
             self.codes.add(self._truth.item, "truth")
         return self._truth
 
-    def need_history(self, why: str) -> Columns:
+    def note(self, text: str) -> None:
+        """Something that a reader of the result should know."""
+        self.notes[text] = None
+
+    def need_history(self) -> Columns:
+        """What queries had before."""
         if self.beside.history is None:
-            raise ValueError(f"{why} needs history=: what each query had before, in any shape of a truth")
+            raise NotGiven("give history=: what each query had before, in any shape of a truth")
         return self.beside.history
 
     def need(self, what: str) -> Any:
         """A property of the catalogue's items."""
         found = None if self.given is None else getattr(self.given, what)
         if found is None:
-            raise ValueError(f"there is no {what} of the items; give catalogue=rs.catalogue(items, {what}=...)")
+            raise NotGiven(f"give what is known of the items: catalogue=rs.catalogue(items, {what}=...)")
         return found
 
-    def count(self, base: Base) -> int:
+    def count(self, base: str) -> int:
         """How many items a base has, apart from what was shown."""
         if base == "catalogue" and self.given is not None:
             return self.listed
         if base != "shown" and self.beside.history is not None:
-            return int(np.count_nonzero(self.times_seen > 0))
-        raise ValueError("which items there are is not known; give catalogue=, the ids of all items (or history=)")
+            count = int(np.count_nonzero(self.times_seen > 0))
+            if base == "catalogue":
+                self.note(f"the {count:,} items of the history stand in for a catalogue")
+            return count
+        raise NotGiven("give catalogue=: the ids of all items (or history=, whose items stand in for it)")
 
-    def inside(self, base: Base, universe: int) -> NDArray[np.bool_]:
+    def inside(self, base: str, universe: int) -> NDArray[np.bool_]:
         """Which items are of a base."""
         if base == "shown":
             return np.ones(universe, dtype=bool)
@@ -104,7 +113,7 @@ class Known:
         return out
 
     @cached_property
-    def times_seen(self) -> Places:
+    def times_seen(self) -> NDArray[Any]:
         """How many rows of the history each item has."""
         return np.bincount(self.history_item, minlength=self.before)
 
@@ -112,29 +121,31 @@ class Known:
     def users(self) -> Codes:
         """The queries of the history."""
         users = Codes()
-        self.user_of_row = users.add(self.need_history("popularity").query, "history")
+        self.user_of_row = users.add(self.need_history().query, "history")
         return users
 
     @cached_property
-    def pairs(self) -> tuple[Places, Places]:
+    def pairs(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """User and item of the history's rows, each pair once, by user."""
         many = self.users.count
         keys = np.unique(self.user_of_row.astype(np.int64) * self.before + self.history_item)
         return keys // max(self.before, 1) if many else keys, keys % max(self.before, 1)
 
     @cached_property
-    def users_seen(self) -> Places:
+    def users_seen(self) -> NDArray[Any]:
         """How many queries of the history had each item."""
         return np.bincount(self.pairs[1], minlength=self.before)
 
-    def popularity(self, by: Popularity, universe: int) -> NDArray[np.float64]:
+    def popularity(self, by: str, universe: int) -> NDArray[np.float64]:
         """How popular each item is: users or rows of the history, or as the catalogue has it."""
-        if by == "given" or (self.beside.history is None and self.given is not None and self.given.popularity is not None):
+        if by == "given" or (
+            self.beside.history is None and self.given is not None and self.given.popularity is not None
+        ):
             return self._padded(self.need("popularity"), universe)
-        self.need_history(f"popularity={by!r}")
+        self.need_history()
         return self._padded((self.users_seen if by == "users" else self.times_seen).astype(np.float64), universe)
 
-    def in_tail(self, by: Popularity, rule: str, at: float, ties: str, universe: int) -> NDArray[np.bool_]:
+    def in_tail(self, by: str, rule: str, at: float, ties: str, universe: int) -> NDArray[np.bool_]:
         """Which items are of the long tail."""
         known = self.popularity(by, universe)
         if rule == "count":

@@ -178,7 +178,11 @@ class ListPair:
 
     def _rows(self, how: Align) -> Any:
         """Where in the run the lists of the queries are; None: in the same row."""
-        return np.append(self.run_rows, self.extra_rows) if self.run_rows is not None and how.extra_queries else self.run_rows
+        return (
+            np.append(self.run_rows, self.extra_rows)
+            if self.run_rows is not None and how.extra_queries
+            else self.run_rows
+        )
 
     @property
     def _ids(self) -> Column | None:
@@ -190,7 +194,7 @@ class ListPair:
         return [*plain_ids(self._ids), *(self._extra() if how.extra_queries else ())]
 
     def _extra(self) -> Sequence[Any]:
-        return plain_ids(self.run.query, self.extra_rows) if len(self.extra_rows) else ()  # type: ignore[arg-type]
+        return plain_ids(self.run.query, self.extra_rows) if len(self.extra_rows) else ()
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         return distinct(self.truth.items), distinct(self.run.items)

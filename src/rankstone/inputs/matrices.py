@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rankstone import _core
 from rankstone.inputs.arrow import as_array
-from rankstone.inputs.lists import Lists
 from rankstone.inputs.columns import first_rows
+from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Align, Aligned, First, left_out, ranked_from
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.source import Source
 
 if TYPE_CHECKING:
-    from rankstone.typing import Array, Column, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Column, Numbers, Parent, Roles, Run, Truth
 
 
 def open_source(
@@ -21,13 +21,17 @@ def open_source(
     query: Column | None = None,
     columns: Roles | None = None,
     exclude: Truth | None = None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
 ) -> Source:
     """Find the door that fits."""
     # The common case, first.
-    if type(truth) is dict and type(run) is dict and mask is lengths is groups is query is exclude is None:
+    plain = mask is lengths is groups is query is exclude is parent is None and overlap is None
+    if type(truth) is dict and type(run) is dict and plain:
         return Dicts(truth, run)
     from rankstone.inputs.doors import find_door  # a quick start: a dict needs none of the others
 
     return find_door(
-        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
-    )
+        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
+        parent=parent, overlap=overlap,
+    )  # fmt: skip

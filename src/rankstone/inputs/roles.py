@@ -36,6 +36,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "category": ("category", "categories", "genre", "genres"),
     "group": ("group", "groups", "provider"),
     "embedding": ("embedding", "embeddings", "vector", "features"),
+    "chunk": ("chunk", "chunk_id", "passage", "passage_id", "pid", "segment", "segment_id", "node", "node_id", "child"),
+    "start": ("start", "start_char", "start_index", "begin"),
+    "end": ("end", "end_char", "end_index", "stop"),
+    "document": ("document", "document_id", "doc", "doc_id", "docno", "parent", "parent_id", "ref_doc_id"),
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {

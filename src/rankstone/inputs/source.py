@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from numpy.typing import NDArray
+
 from rankstone._core import Alignment
 from rankstone.align.ranked import Ints, Ranked
 from rankstone.errors import QueryError
@@ -90,7 +92,7 @@ def _same(ids: list[Any]) -> list[Any]:
 class First(NamedTuple):
     """What each list shows: the items of its first places."""
 
-    offsets: Ints  # where each query's start, in the order of the alignment's queries
+    offsets: NDArray[Any]  # where each query's start, in the order of the alignment's queries
     rank: Ints | None  # from 1; None: they fill the places from the first on
     item: Column
     score: Column | None

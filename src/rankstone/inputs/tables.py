@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
-from rankstone.inputs.dicts import ordered_lists, plain_dict
+from rankstone.inputs.dicts import listed, ordered_lists
 from rankstone.inputs.lists import Lists, labelled, lists, rows_of
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
@@ -101,7 +101,7 @@ def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
     if isinstance(side, Mapping):
-        side = _listed(side, what)
+        side = listed(side, what)
     if not isinstance(side, (Columns, Lists)):
         side = from_table(side, what, given)
     if isinstance(side, Lists):
@@ -118,7 +118,7 @@ def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
     if isinstance(side, Lists):
         return side
     if isinstance(side, Mapping):
-        return _listed(side, what)
+        return listed(side, what)
     import pyarrow.compute as pc
 
     side = as_columns(side, what)
@@ -153,23 +153,6 @@ def has_empty(side: object) -> bool:
     if isinstance(side, Lists):
         return side.query is not None and bool((np.diff(side.offsets) == 0).any())
     return isinstance(side, Mapping) and not all(len(content) for content in side.values())
-
-
-def _listed(side: Mapping[Id, Any], what: str) -> Lists:
-    """A nested dict as lists. Ids must be all integers or all strings then, as in a table."""
-    side = plain_dict(side, what)
-    items: list[Id] = []
-    values: list[float] = []
-    for content in side.values():
-        items += content
-        if isinstance(content, Mapping):
-            values += content.values()
-        else:  # best first
-            values += [1.0] * len(content) if what == "truth" else range(len(content), 0, -1)
-    sizes = [len(content) for content in side.values()]
-    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    valued = None if in_order(side) else as_column("grade" if what == "truth" else "score", values)
-    return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
 
 
 def in_order(side: object) -> bool:

@@ -25,8 +25,9 @@ from rankstone.inputs.dicts import Dicts, OneList
 from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
+from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
-from rankstone.measure.saved import Saved, given_beside, made_of, refuse_other, settings_of
+from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
 from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import weights_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from rankstone.inputs.known import Beside, Known
-    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
@@ -82,20 +83,21 @@ class Accumulator(Saved):
         *,
         convention: str | Convention = "rankstone",
         keep: bool = True,
-        catalogue: Any = None,
+        catalogue: Stock | int | None = None,
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
-        self.plans = make_plans(metrics, convention, choices)
+        beside, made = given_beside(catalogue, history, reference, metrics, choices)
+        self._beside = movable_beside(beside)
+        self.plans = make_plans(metrics, convention, made)
         self._alignments = alignments(self.plans, threads)
         self._convention = find_convention(convention)
-        self._choices = choices
-        self._beside = given_beside(catalogue, history, reference)
+        self._choices = made
         self._made = {
             "metrics": [str(plan.metric) for plan in self.plans], "convention": convention, "keep": keep,
-            **made_of(self._beside, reference), "threads": threads, **choices,
+            "threads": threads, **made_of(self._beside, reference, catalogue), **choices,
         }  # fmt: skip
         self._shown = tuple(depths_of(self.plans))  # alignments of metrics that read what the lists show
         self._weighted = any(plan.choices["averaging"] == "weighted" for plan in self.plans)
@@ -181,7 +183,8 @@ class Accumulator(Saved):
         weighing = None if weights is None else weights_of(weights, one)
         ranked = {align: found.ranked for align, found in aligned.items()}
         extra = list(one.extra) if one.extra_count else []
-        return Piece(ranked, one.queries, weighing, extra, one.dropped, firsts_of(source, self.plans, self.threads))
+        firsts = firsts_of(source, self.plans, self.threads)
+        return Piece(ranked, one.queries, weighing, extra, one.dropped, firsts, one.judged)
 
     @locked
     def _add(self, piece: Piece) -> None:
@@ -237,11 +240,13 @@ class Accumulator(Saved):
             definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
             return Totals(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
         whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
-        aligned = whole.aligned(known_of(self._beside) if self._shown else None)
+        known = known_of(self._beside) if self._shown else None
+        aligned = whole.aligned(known)
         outcomes = {
             plan.label: outcome_of(plan, measured_in(aligned, plan), whole.weights, ExactSum) for plan in self.plans
         }
-        return Result(outcomes, aligned, self._convention, self._choices, whole.weights)
+        made = Result(outcomes, aligned, self._convention, self._choices, whole.weights)
+        return made if known is None else made.remarked(known.notes)
 
     def _nothing(self) -> Piece:
         """No queries."""
@@ -379,6 +384,7 @@ class Piece:
     extra: list[Any]
     dropped: int
     firsts: dict[Align, First] = field(default_factory=dict)
+    judged: bool = True  # False: there is no truth
 
     def __len__(self) -> int:
         return len(next(iter(self.ranked.values()), ()))
@@ -397,10 +403,8 @@ class Piece:
     def of(self, alignments: Iterable[Align]) -> Piece:
         """The same of some alignments."""
         kept = set(alignments)
-        ranked, firsts = (
-            {how: found for how, found in side.items() if how in kept} for side in (self.ranked, self.firsts)
-        )
-        return replace(self, ranked=ranked, firsts=firsts)
+        ranked = {align: found for align, found in self.ranked.items() if align in kept}
+        return replace(self, ranked=ranked, firsts={how: self.firsts[how] for how in ranked if how in self.firsts})
 
     def only(self, queries: Ints) -> Piece:
         """The same of some queries only."""
@@ -421,6 +425,7 @@ class Piece:
             "extra": list(self.extra),
             "dropped": self.dropped,
             "firsts": [first.first_state(found) for found in self.firsts.values()],
+            "judged": self.judged,
         }
 
     @classmethod
@@ -437,13 +442,14 @@ class Piece:
             raise ValueError("weights are not numbers from 0")
         kept = [first.first_from_state(found, size) for found in saved.items(state, "firsts")]
         firsts = dict(zip(shown, kept, strict=True))
-        return cls(ranked, ids, weights, saved.items(state, "extra"), saved.whole(state, "dropped"), firsts)
+        told = saved.items(state, "extra"), saved.whole(state, "dropped"), firsts, saved.flag(state, "judged")
+        return cls(ranked, ids, weights, *told)
 
     def aligned(self, known: Known | None = None) -> dict[Align, Aligned]:
         """The same as `Result` has it. known: what is known of items, where a metric reads what lists show."""
         names, extra = self.names, self.extra
         out = {
-            align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped)
+            align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped, judged=self.judged)
             for align, ranked in self.ranked.items()
         }
         if known is not None:
@@ -483,6 +489,7 @@ def joined(pieces: Sequence[Piece]) -> Piece:
         [query for piece in pieces for query in piece.extra],
         sum(piece.dropped for piece in pieces),
         {align: first.joined([piece.firsts[align] for piece in filled]) for align in pieces[0].firsts},
+        any(piece.judged for piece in filled),
     )
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.inputs.open import open_source
+from rankstone.measure.beside import given_beside
 from rankstone.measure.sources import evaluate_source
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
 
 
 def evaluate(
@@ -32,9 +32,12 @@ def evaluate(
     groups: Numbers | None = None,
     query: Column | None = None,
     exclude: Truth | None = None,
-    catalogue: Any = None,
+    catalogue: Stock | int | None = None,
     history: Truth | None = None,
     reference: Run | None = None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
+    unjudged: Literal["bounds"] | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Result:
@@ -48,7 +51,11 @@ def evaluate(
     query. Two flat arrays, labels and scores, go with `groups`, or with `query`: the query of each row. `columns` names
     a table's columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`; None for a role
     that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
-    counted.
+    counted. parent: of which document each item is a chunk, `{chunk: document}`, a table or a file with these two
+    columns, a separator (`"#"`: `doc7#3` is of `doc7`) or a function; a document then counts once, where its best chunk
+    stands. overlap: items are spans, tuples (document, start, end) or a table with these columns; a returned one finds
+    a true one of which it covers at least this share, once. unjudged: "bounds" for the lowest and the highest mean that
+    the returned items nobody judged could make, `result.unjudged`.
 
     catalogue, history, reference: for metrics of what was shown, such as coverage, which need no truth. catalogue: the
     ids of all items, a table of them, or `rs.catalogue(...)`; history: what each query had before, in any shape of a
@@ -65,31 +72,31 @@ def evaluate(
     """
     if truth is None and run is None:
         raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: evaluate(run=run, ...)")
-    if isinstance(catalogue, Integral) and not isinstance(catalogue, bool):
-        choices["catalogue"], catalogue = int(catalogue), None  # how many items there are is a parameter of metrics
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    if unjudged not in (None, "bounds"):
+        raise ValueError(f"unjudged={unjudged!r}; choose 'bounds', or leave it out")
     if "pyspark" in sys.modules:
         from rankstone.inputs.arrow import is_spark
 
         if is_spark(truth) or is_spark(run):
             given = {
                 "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-                "catalogue": catalogue, "history": history, "reference": reference,
+                "parent": parent, "overlap": overlap, "unjudged": unjudged,
             }  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
             from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
 
-            tables: Any = {"truth": truth, "run": run, "weights": weights}
+            tables: Any = {
+                "truth": truth, "run": run, "weights": weights, "catalogue": catalogue, "history": history,
+                "reference": reference,
+            }  # fmt: skip
             return on_the_cluster(
                 **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
             )
-    beside = None
-    if catalogue is not None or history is not None or reference is not None:
-        from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
-
-        beside = open_beside(catalogue, history, reference, columns)
+    beside, made = given_beside(catalogue, history, reference, metrics, choices)
+    choices = cast("Keywords", made)
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 
@@ -97,7 +104,8 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        if exclude is None and is_large(run):
+        whole = (exclude, parent, overlap, unjudged)  # which need all rows at once
+        if all(asked is None for asked in whole) and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
@@ -105,6 +113,7 @@ def evaluate(
                 threads=threads, **choices,
             )  # fmt: skip
     source = open_source(
-        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude
-    )
-    return evaluate_source(source, metrics, convention, weights, threads, choices, beside)
+        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
+        parent=parent, overlap=overlap,
+    )  # fmt: skip
+    return evaluate_source(source, metrics, convention, weights, threads, choices, unjudged is not None, beside)

@@ -55,8 +55,9 @@ def refuse(plan: Plan, aligned: Aligned) -> None:
     refuse_ungraded(plan, aligned.graded)
     if "error" in (plan.choices["missing"], plan.choices["extra"]):
         queries_of(plan, aligned).refuse(plan)
-    if plan.choices["empty_list"] == "error" and (ranked.present & (ranked.retrieved == 0)).any():
-        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (ranked.retrieved == 0))]
+    shown = ranked.condensed() if plan.choices["known"] == "judged" else ranked
+    if plan.choices["empty_list"] == "error" and (ranked.present & (shown.retrieved == 0)).any():
+        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (shown.retrieved == 0))]
         raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
 
 

@@ -27,7 +27,8 @@ from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.source import Align, Source
 from rankstone.measure.accumulate import Piece, by_query, joined, known_of
-from rankstone.measure.saved import Saved, given_beside, refuse_other, settings_of
+from rankstone.measure.beside import given_beside, movable_beside
+from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of
 from rankstone.measure.sums import LEFT_OUT, ExactSum, Sums, finish_of, mean_from, measure, shares_of, sums_of
 from rankstone.measure.times import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from rankstone.inputs.known import Known
-    from rankstone.typing import Keywords, Metrics, Truth
+    from rankstone.typing import Keywords, Metrics, Stock, Truth
 
 _TOGETHER = 1024  # lists that are measured at a time
 _BY_LIST = "lists are measured as they are served"
@@ -120,15 +121,16 @@ class Online(Saved):
         by: str | Sequence[str] | None = None,
         confidence: float = 0.95,
         convention: str | Convention = "rankstone",
-        catalogue: Any = None,
+        catalogue: Stock | int | None = None,
         history: Truth | None = None,
         **choices: Unpack[Keywords],
     ) -> None:
-        asked = make_plans(metrics, convention, choices)
-        named = find_convention(convention).with_choices(**choices)
+        beside, made = given_beside(catalogue, history, None, metrics, choices)
+        self._beside = movable_beside(beside)
+        asked = make_plans(metrics, convention, made)
+        named = find_convention(convention).with_choices(**made)
         refuse_unknown(asked, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
         self._plans = tuple(map(by_query, asked))
-        self._beside = given_beside(catalogue, history, None)
         self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
         self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))
         self._finish = [None if plan.of_all_lists else finish_of(plan) for plan in self._plans]
@@ -149,7 +151,7 @@ class Online(Saved):
         self._made = {
             "metrics": [str(plan.metric) for plan in asked], "window": window, "horizon": horizon,
             "half_life": half_life, "ahead": ahead, "by": by, "confidence": confidence, "convention": convention,
-            **({} if self._beside is None else {"catalogue": self._beside.catalogue, "history": self._beside.history}),
+            **{name: found for name, found in made_of(self._beside, None, catalogue).items() if found is not None},
             **choices,
         }  # fmt: skip
         self._lock = RLock()
@@ -366,9 +368,12 @@ class Online(Saved):
         piece = self._piece(source)
         aligned = piece.aligned(self._items()) if self._shown else {}
         for row, plan in enumerate(self._plans):
-            reads_shown = plan.metric.declaration.reads == "shown"
+            if plan.metric.declaration.reads == "shown":
+                form: Any = aligned[plan.align].shown
+            else:
+                form = source.align(plan.alignment).ranked
             try:
-                found = measure(plan, aligned[plan.align].shown if reads_shown else source.align(plan.alignment).ranked)
+                found = measure(plan, form)
             except QueryError as error:
                 raise ValueError(f"{plan.label}: {error.problem} in list {ids[error.number]!r}") from None
             if not plan.of_all_lists:  # which is measured when all lists are known; here, for its errors
@@ -519,7 +524,7 @@ class Online(Saved):
                 for list_id, served in self._lists.items()
             ],
             "early": [[list_id, *outcome] for list_id, waiting in self._early.items() for outcome in waiting],
-            "settled": _plain(whole._replace(kept=whole.kept.state())._asdict()),
+            "settled": _plain({**whole._asdict(), "kept": whole.kept.state()}),
             "counts": dict(self._counts),
         }
 
@@ -701,8 +706,8 @@ class _Settled(NamedTuple):
         """Some of the lists."""
         rows = np.asarray(at, dtype=np.int64)
         ids, segments = ([column[row] for row in at] for column in (self.ids, self.segments))
-        tops, bottoms, counted = (column[:, rows] for column in (self.tops, self.bottoms, self.counted))
-        return _Settled(self.times[rows], ids, segments, tops, bottoms, counted, self.kept.only(rows))
+        sums = self.tops[:, rows], self.bottoms[:, rows]
+        return _Settled(self.times[rows], ids, segments, *sums, self.counted[:, rows], self.kept.only(rows))
 
     def by_time(self) -> _Settled:
         """The same lists, the first that was served first."""

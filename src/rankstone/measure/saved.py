@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +12,7 @@ import numpy as np
 from rankstone.align.ranked import Floats
 from rankstone.align.state import State
 from rankstone.conventions.plan import Plan
-from rankstone.inputs.arrow import Column, as_text, is_whole, movable
+from rankstone.inputs.arrow import Column, as_text, is_whole
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Beside
@@ -52,30 +50,12 @@ def settings_of(plans: Iterable[Plan], beside: Beside | None = None) -> dict[str
 # -- what is known beside a truth and a run ------------------------------------------------------------------
 
 
-def given_beside(catalogue: Any, history: Any, reference: Any) -> Beside | None:
-    """What is known of items, in a form that can be pickled; None if it is nothing."""
-    if catalogue is None and history is None and reference is None:
-        return None
-    if isinstance(catalogue, Integral):
-        raise TypeError(
-            f"catalogue={catalogue!r}: give the items; how many there are is a parameter, as in fallout(catalogue=100)"
-        )
-    from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
-
-    found = open_beside(catalogue, history, reference, None)
-    if found.catalogue is not None:
-        found = replace(found, catalogue=replace(found.catalogue, item=movable(found.catalogue.item)))
-    if found.history is not None:
-        rows = found.history
-        found = replace(found, history=replace(rows, query=movable(rows.query), item=movable(rows.item)))
-    return found
-
-
-def made_of(beside: Beside | None, reference: Any) -> dict[str, Any]:
-    """The same as it is given to `__init__`."""
+def made_of(beside: Beside | None, reference: Any, catalogue: Any = None) -> dict[str, Any]:
+    """The same as it is given to `__init__`. catalogue: as it was given, which may be how many items there are."""
     if beside is None:
-        return {}
-    return {"catalogue": beside.catalogue, "history": beside.history, "reference": reference}
+        return {} if catalogue is None else {"catalogue": catalogue}
+    items = catalogue if beside.catalogue is None else beside.catalogue
+    return {"catalogue": items, "history": beside.history, "reference": reference}
 
 
 def _named(beside: Beside | None) -> list[str | None]:

@@ -11,7 +11,7 @@ import numpy as np
 from rankstone.errors import QueryError
 from rankstone.inputs.dicts import OneList
 from rankstone.inputs.matrices import Dense
-from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.inputs.source import Align, Aligned, First, Source
 from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric, Value
 
@@ -44,6 +44,8 @@ def _measured(
     `ranked` holds the predictions and `truth` the actual values.
     """
     name = metric.name
+    if metric.declaration.reads == "shown":
+        raise TypeError(f"{name} is of what lists show: rs.evaluate(run={{query: items}}, metrics={name!r}, ...)")
     if labels is not None:
         if ranked is not None:
             raise TypeError(f"{name}: give items or labels, not both")
@@ -106,6 +108,9 @@ class _Labels:
 
     def ids(self) -> None:
         """An item is a place in the list."""
+
+    def first(self, how: Align, depth: int | None) -> First:
+        return self.dense.first(how, depth)
 
     def align(self, how: Align) -> Aligned:
         aligned = self.dense.align(how)

@@ -16,11 +16,12 @@ from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
+from rankstone.measure.unjudged import refuse_bounds
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
-    from rankstone.inputs.known import Beside
+    from rankstone.inputs.known import Beside, Known
     from rankstone.typing import Metrics, Weights
 
 
@@ -31,13 +32,16 @@ def evaluate_source(
     weights: Weights | None,
     threads: int,
     choices: ByName,
+    bounds: bool = False,
     beside: Beside | None = None,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
     refuse_truthless(plans, judged=not isinstance(source, Alone))
-    aligned = align_all(source, alignments(plans, threads))
-    if reads_shown(plans):
-        show(source, plans, aligned, beside, threads)
+    if bounds:
+        for plan in plans:
+            refuse_bounds(plan)
+    aligned = align_all(source, alignments(plans, threads, bounds))
+    known = show(source, plans, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
@@ -51,34 +55,35 @@ def evaluate_source(
             outcomes[plan.label] = outcome_of(plan, measure(plan, form), weighing)
         except QueryError as error:
             raise found.named(error, plan.label) from None
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing)
-
-
-def reads_shown(plans: Iterable[Plan]) -> bool:
-    """Does any metric read what the lists show."""
-    return any(plan.metric.declaration.reads == "shown" for plan in plans)
+    if known is not None:
+        first.remarks += tuple(known.notes)
+    return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
 
 
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
-        if plan.metric.declaration.reads == "ranking" and not judged:
+        grades = plan.metric.declaration.grades
+        if grades is not None and grades(plan.arguments) and not judged:
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
 def show(
     source: Source, plans: Sequence[Plan], aligned: dict[Align, Aligned], beside: Beside | None, threads: int
-) -> None:
-    """Add what the lists show to the alignments of metrics that read it."""
+) -> Known | None:
+    """Add what the lists show to the alignments of metrics that read it; what is known of the items, if any does."""
+    if not depths_of(plans):
+        return None
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
     known = Known(beside or Beside(), getattr(source, "truth", None))
     for align, first in firsts_of(source, plans, threads).items():
         found = aligned[align]  # which others may share, that read less
-        how = align.keeping(True, threads)
-        aligned[align] = replace(
-            found, shown=Shown.of(found.ranked, known, first, partial(getattr, found, "queries"), how)
-        )
+        shown = Shown.of(
+            found.ranked, known, first, partial(getattr, found, "queries"), align.keeping(True, threads)
+        )  # fmt: skip
+        aligned[align] = replace(found, shown=shown)
+    return known
 
 
 def firsts_of(source: Source, plans: Iterable[Plan], threads: int) -> dict[Align, First]:

@@ -23,7 +23,8 @@ from rankstone.inputs.files import is_path, open_batches, read_truth, side_colum
 from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.tables import as_columns, as_lists, empty_queries, has_empty
-from rankstone.measure.saved import Saved, given_beside, identity, made_of, refuse_other, settings_of
+from rankstone.measure.beside import given_beside, movable_beside
+from rankstone.measure.saved import Saved, identity, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, evaluate_source, refuse_truthless
 from rankstone.progress import Progress, watched
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from rankstone.inputs.known import Beside
-    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Truth, Weights
+    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Stock, Truth, Weights
 
 Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
 
@@ -105,20 +106,21 @@ class Stream(Saved):
         *,
         convention: str | Convention = "rankstone",
         columns: Roles | None = None,
-        catalogue: Any = None,
+        catalogue: Stock | int | None = None,
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
-        plans = make_plans(metrics, convention, choices)
+        beside, made = given_beside(catalogue, history, reference, metrics, choices)
+        self._beside = movable_beside(beside)
+        plans = make_plans(metrics, convention, made)
         refuse_unknown(plans, ALONE if truth is None else STREAM)
         self.threads = threads
         self._columns = columns
-        self._choices = choices
+        self._choices = made
         self._convention = find_convention(convention)
         self._metrics = tuple(plan.metric for plan in plans)
-        self._beside = given_beside(catalogue, history, reference)
         depths = deepest(depths_of(plans))
         judged = None if truth is None else _judged(truth, columns)
         self._passes: TwoPasses | OnePass
@@ -130,7 +132,7 @@ class Stream(Saved):
         self._settings = {**settings_of(plans, self._beside), "truth": None if judged is None else _identity(judged)}
         self._made = {
             "truth": judged, "metrics": list(map(str, self._metrics)), "convention": convention, "columns": columns,
-            **made_of(self._beside, reference), "threads": threads, **choices,
+            **made_of(self._beside, reference, catalogue), "threads": threads, **choices,
         }  # fmt: skip
 
     # -- the two passes --------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ class Stream(Saved):
         if weights is not None:
             choices.setdefault("averaging", "weighted")
         return evaluate_source(
-            self._passes, self._metrics, self._convention, weights, self.threads, choices, self._beside
+            self._passes, self._metrics, self._convention, weights, self.threads, choices, beside=self._beside
         )
 
     # -- sharing the work ------------------------------------------------------------------------------------
@@ -270,7 +272,7 @@ def _evaluate(
         depths = deepest(depths_of(plans))
         grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), depths, threads)
         if grouped is not None:
-            found = evaluate_source(grouped, metrics, convention, weights, threads, choices, beside)
+            found = evaluate_source(grouped, metrics, convention, weights, threads, choices, beside=beside)
             return found.remarked(remarks)
     known: Any = made_of(beside, None if beside is None else beside.reference)
     stream = Stream(judged, metrics, convention=convention, threads=threads, **known, **choices)

@@ -196,7 +196,7 @@ def finish_of(plan: Plan) -> Finish | None:
             return None
         from rankstone.inputs.known import anything  # a quick start: few metrics need it
 
-        shown = Shown.of(ranked, anything(), source.first(plan.alignment, None), list, plan.alignment)
+        shown: Any = Shown.of(ranked, anything(), source.first(plan.alignment, None), list, plan.alignment)
         return measure(plan, shown).ratio.finish
     return measure(plan, ranked).ratio.finish
 

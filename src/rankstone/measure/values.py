@@ -13,7 +13,7 @@ from rankstone.align.ranking import Ranking, Ratio, V, Values
 from rankstone.align.shown import Shown
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
-from rankstone.errors import NoExpectedValue
+from rankstone.errors import NoExpectedValue, NotGiven
 from rankstone.inputs.source import Aligned
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def extreme_for(plan: Plan, aligned: V, best: bool) -> V | None:
 def _seen(plan: Plan, aligned: V) -> V:
     """The ranking, but for the order of tied items."""
     ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
-    if plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
+    if plan.choices["known"] == "judged":
+        ranked = ranked.condensed()
+    elif plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
         ranked = ranked.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
         ranked = ranked.above_zero()
@@ -50,10 +52,12 @@ def _seen(plan: Plan, aligned: V) -> V:
 
 
 @_quiet
-def apply(plan: Plan, ranking: Ranking) -> Ratio:
+def apply(plan: Plan, ranking: Ranking | Shown) -> Ratio:
     """What the metric's function says."""
     try:
         return plan.metric.declaration.function(ranking, **plan.arguments)
+    except NotGiven as error:
+        raise NotGiven(f"{plan.metric}: {error}") from None
     except NoExpectedValue as error:
         raise NoExpectedValue(f"{plan.metric} {error}; choose another order for ties=") from None
 

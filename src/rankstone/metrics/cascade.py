@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.metrics.gains import DISCOUNTS, DiscountName
-from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
 
 StopChance = Annotated[
     Literal["exp2", "grade"],
@@ -78,6 +79,7 @@ def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
     ends_at_k=True,
     best_first=_stops,
     earns=_satisfies,
+    grows="gains",
 )
 def err(
     ranking: Ranking,
@@ -109,10 +111,11 @@ def err(
     ),
     use="As err, on a scale from 0 to 1 for each query.",
     beware="The ideal list decides; it needs all grades.",
-    zeros=False,
+    zeros=lambda parameters: parameters["stop_chance"] == "grade",  # in the ideal list they stand before negative ones
     all_queries=_takes_highest,
     ends_at_k=True,
     best_first=_stops,
+    grows="binary",
 )
 def nerr(
     ranking: Ranking,
@@ -167,6 +170,12 @@ def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
     return ranking.credit if gain == "binary" else ranking.relevant_grade
 
 
+def _grows(parameters: ByName) -> Growth:
+    if parameters["divisor"] == "none":
+        return "hits" if parameters["gain"] == "binary" else "gains"
+    return "share" if parameters["gain"] == "binary" else "share of gains"
+
+
 @metric(
     "rbp",
     spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
@@ -179,6 +188,8 @@ def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
     ends_at_k=True,
     best_first=lambda ranking, parameters: _weighed(ranking, parameters["gain"]),
     earns=by_relevant,
+    grows=_grows,
+    reach=lambda parameters: math.ceil(-60 / math.log2(parameters["p"])),  # what is left is less than a float can say
 )
 def rbp(
     ranking: Ranking,

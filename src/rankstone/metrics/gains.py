@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Discount, Functions, Ranking, Ratio, Values
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.metrics.registry import ByName, Growth, Parameter, metric
 
 Gain = Annotated[
     Any,
@@ -191,6 +191,7 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     ends_at_k=True,
     best_first=_gains,
     earns=_any_gain,
+    grows=lambda parameters: None if isinstance(parameters["gain"], tuple) else "gains",
 )
 def cg(
     ranking: Ranking,
@@ -225,6 +226,7 @@ def cg(
     ends_at_k=True,
     best_first=_gains,
     earns=_any_gain,
+    grows=lambda parameters: None if isinstance(parameters["gain"], tuple) else "gains",
 )
 def dcg(
     ranking: Ranking,
@@ -248,6 +250,14 @@ def dcg(
     )
 
 
+def _grows(parameters: ByName) -> Growth | None:
+    """Where a list as given would have other items, nobody knows; negative gains may leave nothing to divide by."""
+    table, given = isinstance(parameters["gain"], tuple), parameters["ideal"] == "given"
+    if table or given or parameters["negative"] == "signed":
+        return None
+    return "share" if parameters["gain"] == "binary" else "share of gains"
+
+
 @metric(
     "ndcg",
     aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
@@ -263,6 +273,7 @@ def dcg(
     zeros=_places_zero,
     ends_at_k=True,
     best_first=_gains,
+    grows=_grows,
 )
 def ndcg(
     ranking: Ranking,

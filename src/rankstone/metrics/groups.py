@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,9 @@ __all__ = [
     "reo", "rsp",
 ]  # fmt: skip
 
-Group = Annotated[Any, Parameter("the group", {...: "group {}"})]
+Group = Annotated[
+    Any, Parameter("the group; None: all of them", {None: "of all groups", ...: "of group {}"}, quiet=(None,))
+]
 Per = Annotated[
     Literal["item", "none", "relevance"],
     Parameter(
@@ -34,16 +37,20 @@ ExposureScale = Annotated[
         quiet=("none",),
     ),
 ]
-Target = Annotated[
-    Any,
+_TARGETS = {"catalogue": "against the groups' shares of the catalogue", "equal": "against equal shares"}
+ListTarget = Annotated[
+    Literal["catalogue", "equal"] | Mapping[str, float],
     Parameter(
-        "the share of each group: as the catalogue's items have it, all equal, by the ideal orders of the truth, or "
-        "{group: share}",
-        {
-            "catalogue": "against the groups' shares of the catalogue",
-            "equal": "against equal shares",
-            "ideal": "against the mean of the best orders, where equal grades share their places",
-        },
+        "the share that each group should have: that of its items in the catalogue, all alike, or {group: share}",
+        _TARGETS,
+    ),
+]
+Target = Annotated[
+    Literal["catalogue", "equal", "ideal"] | Mapping[str, float],
+    Parameter(
+        "the share that each group should have: that of its items in the catalogue, all alike, what the best orders of "
+        "the truth give it, or {group: share}",
+        {**_TARGETS, "ideal": "against the mean of the best orders, where relevant items share their places"},
     ),
 ]
 TargetLength = Annotated[
@@ -62,6 +69,9 @@ ExposureOf = Annotated[
         quiet=("shown",),
     ),
 ]
+Smoothing = Annotated[
+    float, Parameter("added to every share", {0: "", ...: "{:g} added to every share"}, quiet=(0,), at_least=0)
+]
 GroupBy = Annotated[
     Literal["group", "popularity"],
     Parameter(
@@ -77,6 +87,11 @@ def all_groups(parameters: ByName) -> str:
     return "adds up what each group gets in all lists"
 
 
+def per_relevance(parameters: ByName) -> bool:
+    """Does it divide by what was earned."""
+    return bool(parameters["per"] == "relevance")
+
+
 class Exposed(NamedTuple):
     """What each row gives to each group of its item."""
 
@@ -88,7 +103,7 @@ class Exposed(NamedTuple):
 
     def total(self) -> Floats:
         """What each group gets in all lists."""
-        return np.bincount(self.code, self.amount, minlength=len(self.names))
+        return np.bincount(self.code, self.amount, minlength=len(self.names)).astype(np.float64)
 
     def of(self, shown: Shown, worth: Floats) -> Floats:
         """What each list gives to all groups, times what each of these is worth."""
@@ -98,7 +113,7 @@ class Exposed(NamedTuple):
 def exposed(shown: Shown, each: Floats) -> Exposed:
     """What each row gives to the groups of its item."""
     words = shown.known.words("group", shown.universe)
-    size = np.bincount(words.codes, words.weights, minlength=len(words.names))
+    size: Floats = np.bincount(words.codes, words.weights, minlength=len(words.names)).astype(np.float64)
     mine = words.of(shown.item)
     row = np.repeat(np.arange(len(shown.item)), np.diff(mine.offsets))
     return Exposed(row, mine.codes, each[row] * mine.weights, words.names, size)
@@ -114,13 +129,14 @@ def _over(shown: Shown, found: Exposed, per: str) -> Floats:
     """What the exposure of each group is divided by."""
     if per == "relevance":
         grades = np.where(np.isnan(shown.grade), 0.0, shown.grade)
-        return np.bincount(found.code, grades[found.row], minlength=len(found.names))
+        return np.bincount(found.code, grades[found.row], minlength=len(found.names)).astype(np.float64)
     return found.size if per == "item" else np.ones(len(found.names))
 
 
 @metric(
     "exposure",
     reads="shown",
+    grades=lambda parameters: parameters["of"] != "shown" or parameters["per"] == "relevance",
     formula="exposure of the group's items shown, <per>",
     latex=r"\frac{1}{|g|} \sum_{r : i_r \in g} e(r)",
     use="How much attention one group gets: exposure(group='women')@10.",
@@ -130,8 +146,15 @@ def _over(shown: Shown, found: Exposed, per: str) -> Floats:
     better="neither",
 )
 def exposure(
-    shown: Shown, *, k: Depth = None, group: Group = None, per: Per = "item", exposure: Exposure = "log2",
-    patience: Patience = 0.5, exposure_scale: ExposureScale = "none", of: ExposureOf = "shown",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    group: Group = None,
+    per: Per = "item",
+    exposure: Exposure = "log2",
+    patience: Patience = 0.5,
+    exposure_scale: ExposureScale = "none",
+    of: ExposureOf = "shown",
 ) -> Ratio:
     """How much exposure a list gives to one group of items, for each item of the group (Singh and Joachims 2018).
 
@@ -145,21 +168,21 @@ def exposure(
     elif of == "ideal":
         each = _ideal_exposure(shown, each)
     found = exposed(shown, each)
-    if group not in found.names:
+    if group is not None and group not in found.names:
         known = ", ".join(map(repr, found.names[:10]))
         raise ValueError(f"there is no group {group!r}; write exposure(group=...)@10, with one of {known}")
-    at = found.names.index(group)
-    mine = (np.arange(len(found.names)) == at).astype(np.float64)
+    mine = np.array([group in (None, name) for name in found.names], dtype=np.float64)
     if per == "relevance":
         earned = exposed(shown, np.where(np.isnan(shown.grade), 0.0, shown.grade))
         return Ratio(found.of(shown, mine), earned.of(shown, mine))
-    return Ratio(found.of(shown, mine), shown.per_query(found.size[at] if per == "item" else 1.0))
+    return Ratio(found.of(shown, mine), shown.per_query(float(found.size @ mine) if per == "item" else 1.0))
 
 
 @metric(
     "exposure_ratio",
     aliases=("disparate_exposure",),
     reads="shown",
+    grades=per_relevance,
     formula="exposure of the least exposed group / that of the most exposed one, each <per>",
     latex=r"\frac{\min_g E_g}{\max_g E_g}",
     use="One number for all groups: 1 if each item has the same exposure, whatever its group.",
@@ -168,24 +191,32 @@ def exposure(
     all_queries=all_groups,
 )
 def exposure_ratio(
-    shown: Shown, *, k: Depth = None, per: Per = "item", exposure: Exposure = "log2", patience: Patience = 0.5,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    per: Per = "item",
+    exposure: Exposure = "log2",
+    patience: Patience = 0.5,
 ) -> Ratio:
     """The least exposed group's exposure for each of its items, over the most exposed one's.
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])
-    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["b", "a"]}, metrics="exposure_ratio@2", catalogue=films)["exposure_ratio@2"]
+    >>> result = rs.evaluate(run={"u1": ["a", "b"], "u2": ["b", "a"]}, metrics="exposure_ratio@2", catalogue=films)
+    >>> result["exposure_ratio@2"]
     1.0
     """
     found = exposed(shown, weights(shown, exposure, patience))
     share, over = _shares(shown, found, per)
-    low, high = np.zeros(len(share)), np.zeros(len(share))
-    low[np.argmin(share)], high[np.argmax(share)] = 1.0, 1.0
-    return Ratio(found.of(shown, low / over), found.of(shown, high / over))
+    low = np.zeros(len(share))
+    low[np.argmin(share)] = 1.0
+    # Each list has its part of what the most exposed group gets in all, or one that does not show it would not count.
+    return Ratio(found.of(shown, low / over), shown.per_query(share.max(initial=0.0) / len(shown)))
 
 
 @metric(
     "exposure_difference",
     reads="shown",
+    grades=per_relevance,
     formula="exposure of the most exposed group - that of the least exposed one, each <per>",
     latex=r"\max_g E_g - \min_g E_g",
     use="As exposure_ratio, in the unit of exposure; 0 is even.",
@@ -196,13 +227,19 @@ def exposure_ratio(
     better="lower",
 )
 def exposure_difference(
-    shown: Shown, *, k: Depth = None, per: Per = "item", exposure: Exposure = "log2", patience: Patience = 0.5,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    per: Per = "item",
+    exposure: Exposure = "log2",
+    patience: Patience = 0.5,
     exposure_scale: ExposureScale = "none",
 ) -> Ratio:
     """The most exposed group's exposure for each of its items, less the least exposed one's.
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])
-    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["b", "a"]}, metrics="exposure_difference@2", catalogue=films)["exposure_difference@2"]
+    >>> lists = {"u1": ["a", "b"], "u2": ["b", "a"]}
+    >>> rs.evaluate(run=lists, metrics="exposure_difference@2", catalogue=films)["exposure_difference@2"]
     0.0
     """
     found = exposed(shown, scaled(shown, exposure, patience, exposure_scale))
@@ -263,6 +300,7 @@ def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
     "iaa",
     aliases=("inequity_of_attention",),
     reads="shown",
+    grades=True,
     formula="sum over the items shown of |exposure - grade|",
     latex=r"\sum_{r \le k} |e(r) - \mathrm{grade}_r|",
     use="Whether single items get the attention that they deserve, where grades are such shares.",
@@ -274,14 +312,14 @@ def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
 def iaa(shown: Shown, *, k: Depth = None, exposure: Exposure = "log2", patience: Patience = 0.5) -> Ratio:
     """How far the attention that items get is from what they deserve, added up (Biega et al. 2018).
 
-    >>> rs.evaluate({"u1": {"a": 1, "b": 0.5}}, {"u1": ["a", "b"]}, "iaa(exposure='1/rank')@2").per_query["iaa(exposure='1/rank')@2"][0]
+    >>> rs.evaluate({"u1": {"a": 1, "b": 0.5}}, {"u1": ["a", "b"]}, "iaa@2", exposure="1/rank")["iaa@2"]
     0.0
     """
     grades = np.where(np.isnan(shown.grade), 0.0, shown.grade)
     return Ratio(shown.sum(np.abs(weights(shown, exposure, patience) - grades)), (shown.shown > 0).astype(np.float64))
 
 
-def _target(shown: Shown, found: Exposed, target: Any) -> Floats:
+def _target(found: Exposed, target: Any) -> Floats:
     """The share that each group should have."""
     if target == "equal":
         return np.full(len(found.names), 1.0 / len(found.names))
@@ -308,7 +346,11 @@ def _target(shown: Shown, found: Exposed, target: Any) -> Floats:
     choices={"undefined": "skip"},
 )
 def awrf(
-    shown: Shown, *, k: Depth = None, target: Target = "catalogue", exposure: Exposure = "log2_from_2",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    target: ListTarget = "catalogue",
+    exposure: Exposure = "log2_from_2",
     patience: Patience = 0.5,
 ) -> Ratio:
     """How close the groups' shares of a list's exposure come to a target (Sapiezynski et al. 2019; TREC Fair 2022).
@@ -318,7 +360,7 @@ def awrf(
     1.0
     """
     found = exposed(shown, weights(shown, exposure, patience))
-    wanted, many = _target(shown, found, target), len(found.names)
+    wanted, many = _target(found, target), len(found.names)
     keys, at = np.unique(shown.query[found.row] * many + found.code, return_inverse=True)
     amount = np.bincount(at, found.amount, minlength=len(keys))
     query, code = keys // max(many, 1), keys % max(many, 1)
@@ -336,7 +378,7 @@ def awrf(
     "ndkl",
     aliases=("normalised_discounted_kl",),
     reads="shown",
-    formula="mean over the prefixes of a list, by 1 / log2(length+1), of the divergence of their groups from the list's",
+    formula="divergence of the groups of each prefix from the list's, weighed by 1 / log2(length+1)",
     latex=r"\frac{1}{Z} \sum_{i} \frac{\mathrm{KL}(D_i \| D)}{\log_2(i+1)}",
     use="Whether a group is pushed to the bottom of a list.",
     beware="It compares with the list's own groups: a list without a group is not blamed for it.",
@@ -345,8 +387,10 @@ def awrf(
     better="lower",
 )
 def ndkl(
-    shown: Shown, *, k: Depth = None,
-    smoothing: Annotated[float, Parameter("added to every share", {0: "", ...: "{:g} added to every share"}, quiet=(0,), at_least=0)] = 0.0,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    smoothing: Smoothing = 0.0,
 ) -> Ratio:
     """How far the groups of a list's prefixes are from those of the whole list (Geyik et al. 2019).
 
@@ -381,7 +425,7 @@ def _expected(
     if target == "ideal":
         wanted = exposed(shown, _ideal_exposure(shown, weights(shown, exposure, patience)))
         return found, mean, wanted.total() / lists, wanted
-    share = _target(shown, found, target)
+    share = _target(found, target)
     if target_length is None:
         places = shown.sum(weights(shown, exposure, patience))
     else:
@@ -395,7 +439,7 @@ class _Ranks(NamedTuple):
 
 
 def _ideal_exposure(shown: Shown, each: Floats) -> Floats:
-    """The exposure of each row's item, on average over the best orders of the list: relevant ones share their places."""
+    """The exposure of each row's item, on average over the best orders: relevant items share their places."""
     grades = shown.credit
     order = np.lexsort((-grades, shown.query))
     key = shown.query * 2 + (grades <= 0)
@@ -404,15 +448,13 @@ def _ideal_exposure(shown: Shown, each: Floats) -> Floats:
     return (total / np.maximum(count, 1))[key]
 
 
-def _against(shown: Shown, found: Exposed, worth: Floats, share: Floats, target: Any) -> Floats:
-    """The target of each list, times what each group is worth."""
-    if isinstance(target, Exposed):
-        return target.of(shown, worth)
-    return target * float(share @ worth)
+def _of_relevant(parameters: ByName) -> bool:
+    return parameters["of"] == "relevant" or parameters.get("target") == "ideal"
 
 
 _EE: dict[str, Any] = {
     "reads": "shown",
+    "grades": _of_relevant,
     "choices": {"undefined": "skip"},
     "all_queries": all_groups,
     "bounds": (0.0, math.inf),
@@ -430,8 +472,14 @@ _EE: dict[str, Any] = {
     **_EE,
 )
 def ee_l(
-    shown: Shown, *, k: Depth = None, target: Target = "catalogue", target_length: TargetLength = None,
-    exposure: Exposure = "log2_from_2", patience: Patience = 0.5, of: Counted = "shown",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    target: Target = "catalogue",
+    target_length: TargetLength = None,
+    exposure: Exposure = "log2_from_2",
+    patience: Patience = 0.5,
+    of: Counted = "shown",
 ) -> Ratio:
     """How far the groups' exposure is from its target, squared (Diaz et al. 2020; TREC Fair 2022).
 
@@ -441,8 +489,8 @@ def ee_l(
     """
     found, mean, wanted, each = _expected(shown, target, target_length, exposure, patience, of)
     off = mean - wanted
-    share = None if isinstance(each, Exposed) else _target(shown, found, target)
-    return Ratio(found.of(shown, off) - _against(shown, found, off, share, each), shown.per_query(1.0))  # type: ignore[arg-type]
+    aim = each.of(shown, off) if isinstance(each, Exposed) else each * float(_target(found, target) @ off)
+    return Ratio(found.of(shown, off) - aim, shown.per_query(1.0))
 
 
 @metric(
@@ -456,7 +504,11 @@ def ee_l(
     **_EE,
 )
 def ee_d(
-    shown: Shown, *, k: Depth = None, exposure: Exposure = "log2_from_2", patience: Patience = 0.5,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    exposure: Exposure = "log2_from_2",
+    patience: Patience = 0.5,
     of: Counted = "shown",
 ) -> Ratio:
     """How unevenly exposure falls on the groups: the part of ee_l that no target changes (Diaz et al. 2020).
@@ -479,8 +531,14 @@ def ee_d(
     **_EE,
 )
 def ee_r(
-    shown: Shown, *, k: Depth = None, target: Target = "catalogue", target_length: TargetLength = None,
-    exposure: Exposure = "log2_from_2", patience: Patience = 0.5, of: Counted = "shown",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    target: Target = "catalogue",
+    target_length: TargetLength = None,
+    exposure: Exposure = "log2_from_2",
+    patience: Patience = 0.5,
+    of: Counted = "shown",
 ) -> Ratio:
     """How much exposure goes to the groups that should have it (Diaz et al. 2020).
 
@@ -495,10 +553,10 @@ def ee_r(
 # -- chances to be shown -------------------------------------------------------------------------------------
 
 
-def _chances(shown: Shown, by: str, relevant: bool) -> Ratio:
+def _chances(shown: Shown, grouping: str, relevant: bool) -> Ratio:
     """Deviation of the groups' chances to be shown, over their mean."""
     known = shown.known
-    if by == "popularity":
+    if grouping == "popularity":
         tail = known.in_tail("interactions", "interactions", 0.8, "catalogue", shown.universe)
         codes, many = tail.astype(np.int64), 2
         member = np.arange(shown.universe), codes
@@ -511,15 +569,15 @@ def _chances(shown: Shown, by: str, relevant: bool) -> Ratio:
 
     def count(items: Ints, each: Floats) -> Floats:
         times = np.bincount(items, each, minlength=shown.universe)[: shown.universe]
-        return np.bincount(member[1], times[member[0]] * listed[member[0]], minlength=many)
+        return np.bincount(member[1], times[member[0]] * listed[member[0]], minlength=many).astype(np.float64)
 
     credit = shown.credit if relevant else np.ones(len(shown.item))
     if relevant:
-        query, items, credits = shown.relevant_items
+        query, items, each = shown.relevant_items
         if known.beside.history is not None:  # what users had before is not there to be found
             credit = np.where(shown.seen, 0.0, credit)
-            credits = np.where(shown.had(query, items), 0.0, credits)
-        could = count(items, credits)
+            each = np.where(shown.had(query, items), 0.0, each)
+        could = count(items, each)
     else:
         offsets, items = shown.history
         pairs = np.unique(np.repeat(np.arange(len(shown)), np.diff(offsets)) * shown.universe + items)
@@ -544,7 +602,7 @@ def _chances(shown: Shown, by: str, relevant: bool) -> Ratio:
     "rsp",
     aliases=("ranking_statistical_parity",),
     reads="shown",
-    spellings={"pop_rsp": "rsp(by='popularity')"},
+    spellings={"pop_rsp": "rsp(grouping='popularity')"},
     formula="deviation over mean of the groups' chances to be shown, among items that the user had not had",
     latex=r"\frac{\mathrm{std}_g P_g}{\mathrm{mean}_g P_g}",
     use="Whether items of each group are as likely to be shown; 0 is even.",
@@ -554,21 +612,22 @@ def _chances(shown: Shown, by: str, relevant: bool) -> Ratio:
     bounds=(0.0, math.inf),
     better="lower",
 )
-def rsp(shown: Shown, *, k: Depth = None, by: GroupBy = "group") -> Ratio:
+def rsp(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are (Zhu et al. 2020).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])
     >>> rs.evaluate(run={"u1": ["a"], "u2": ["b"]}, metrics="rsp@1", catalogue=films, history={"u3": ["a"]})["rsp@1"]
     0.0
     """
-    return _chances(shown, by, relevant=False)
+    return _chances(shown, grouping, relevant=False)
 
 
 @metric(
     "reo",
     aliases=("ranking_equal_opportunity",),
     reads="shown",
-    spellings={"pop_reo": "reo(by='popularity')"},
+    grades=True,
+    spellings={"pop_reo": "reo(grouping='popularity')"},
     formula="deviation over mean of the groups' chances to be shown where they are relevant",
     latex=r"\frac{\mathrm{std}_g R_g}{\mathrm{mean}_g R_g}",
     use="Whether relevant items of each group are as likely to be found; 0 is even.",
@@ -578,11 +637,11 @@ def rsp(shown: Shown, *, k: Depth = None, by: GroupBy = "group") -> Ratio:
     bounds=(0.0, math.inf),
     better="lower",
 )
-def reo(shown: Shown, *, k: Depth = None, by: GroupBy = "group") -> Ratio:
+def reo(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are where their items are relevant (Zhu et al. 2020).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])
     >>> rs.evaluate({"u1": ["a"], "u2": ["b"]}, {"u1": ["a"], "u2": ["b"]}, "reo@1", catalogue=films)["reo@1"]
     0.0
     """
-    return _chances(shown, by, relevant=True)
+    return _chances(shown, grouping, relevant=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import ByName, Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
 
 ApDivisor = Annotated[
     Literal[
@@ -68,14 +68,23 @@ TermDigits = Annotated[
     ),
 ]
 Terms = Annotated[
-    Literal["first", "all"],
+    Literal["first", "all", "mean"],
     Parameter(
         "which relevant items count",
-        {"first": "only the first relevant item counts", "all": "grade / rank, summed over all relevant items"},
-        text={"first": "1 / rank of the first relevant item", "all": "sum of grade / rank over the relevant items"},
+        {
+            "first": "only the first relevant item counts",
+            "all": "grade / rank, summed over all relevant items",
+            "mean": "1 / rank, averaged over the relevant items found",
+        },
+        text={
+            "first": "1 / rank of the first relevant item",
+            "all": "sum of grade / rank over the relevant items",
+            "mean": "mean of 1 / rank over the relevant items found",
+        },
         latex={
             "first": r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
             "all": r"\sum_{i \le k} \mathrm{rel}_i \, \frac{g_i}{i}",
+            "mean": r"\frac{1}{\mathrm{hits}(k)} \sum_{i \le k} \frac{\mathrm{rel}_i}{i}",
         },
     ),
 ]
@@ -88,8 +97,15 @@ def _found(ranking: Ranking, parameters: ByName) -> Values | None:
     return None if by_found or in_part else ranking.credit
 
 
-def _first(ranking: Ranking, parameters: ByName) -> Values:
-    return ranking.credit if parameters["terms"] == "first" else ranking.relevant_grade
+def _first(ranking: Ranking, parameters: ByName) -> Values | None:
+    if parameters["terms"] == "mean" and not ranking.settled(parameters["k"]):
+        return None  # a mean over the items found may be better with fewer of them
+    return ranking.relevant_grade if parameters["terms"] == "all" else ranking.credit
+
+
+def _grows(parameters: ByName) -> Growth | None:
+    """By k or by nothing it is a sum of hits; by grades it reads more than hits."""
+    return None if parameters["divisor"] == "grades" else "hits" if parameters["divisor"] in ("k", "none") else "share"
 
 
 @metric(
@@ -105,6 +121,7 @@ def _first(ranking: Ranking, parameters: ByName) -> Values:
     ends_at_k=True,
     best_first=_found,
     earns=by_relevant,
+    grows=_grows,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
@@ -132,6 +149,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     ends_at_k=True,
     best_first=_found,
     earns=by_relevant,
+    grows=_grows,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -175,6 +193,11 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     return ranking.minimum(bound, k) if "k" in divisor and k is not None else bound
 
 
+def _grows_by_terms(parameters: ByName) -> Growth:
+    growths: dict[str, Growth] = {"first": "hits", "all": "gains", "mean": "share"}
+    return growths[parameters["terms"]]
+
+
 @metric(
     "rr",
     aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
@@ -187,17 +210,23 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     ends_at_k=True,
     best_first=_first,
     earns=by_relevant,
+    grows=_grows_by_terms,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     """One over the rank of the first relevant item in the first k; 0 if there is none.
 
-    terms="all" sums grade / rank over every relevant item instead. Its mean over queries is MRR.
+    terms="all" sums grade / rank over every relevant item instead, terms="mean" averages 1 / rank over those found. Its
+    mean over queries is MRR.
 
     >>> rs.rr([3, 1, 2], truth=[1, 2])
     0.5
     """
     if terms == "all":
         return Ratio(ranking.discounted(ranking.relevant_grade, reciprocal, k), ranking.one)
+    if terms == "mean":
+        if ranking.expected:
+            raise NoExpectedValue("has no closed form over all orders of tied items with terms='mean'")
+        return Ratio(ranking.discounted(ranking.credit, reciprocal, k), ranking.sum(ranking.credit, k))
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
@@ -211,6 +240,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     beware="It is interpolated: the highest precision from there on.",
     zeros=False,
     earns=by_relevant,
+    grows="share",
 )
 def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
@@ -236,6 +266,7 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
     beware="Average precision says nearly the same without interpolation.",
     zeros=False,
     earns=by_relevant,
+    grows="share",
 )
 def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.

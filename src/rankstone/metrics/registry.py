@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -21,6 +21,7 @@ from typing import (
     SupportsIndex,
     TypeAlias,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -44,6 +45,13 @@ Whole = Callable[[float, float, ByName], tuple[float, float]]
 BestFirst = Callable[[Ranking, ByName], Values | None]
 """What each item is worth, given the parameters: of all orders of tied items, the one with the best first has the
 highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
+
+
+Growth = Literal["hits", "gains", "share", "share of gains", "binary"]
+"""How a value grows if unjudged items of a list are judged. hits, gains: it never falls, and reads whether they are
+relevant, or their grades. share: of as many relevant ones, it is highest with the first of a list and lowest with the
+last. share of gains: a sum of gains, each discounted by its rank, over that of the ideal list. binary: as a share if
+all grades are 0 and 1."""
 
 
 def by_grade(ranking: Ranking, parameters: ByName) -> Values:
@@ -86,6 +94,9 @@ class Declaration:
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
     earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    grades: Callable[[ByName], bool] | None  # does it read the truth's grades, given its parameters; None: never
+    grows: Callable[[ByName], Growth | None]  # with the grades of unjudged items, given its parameters; None: unknown
+    reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
 
     @property
     def summary(self) -> str:
@@ -153,9 +164,12 @@ class Parameter:
 
     def check(self, name: str, value: Value) -> None:
         """Refuse what it cannot be."""
-        if self.allowed and value not in self.allowed:
+        if self.allowed and value in self.allowed:
+            return
+        table = isinstance(value, tuple) and any(get_origin(kind) is Mapping for kind in self.types)
+        if self.allowed and not table and not (self.types & {int, float} and isinstance(value, Real)):
             raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
-        if value is None and type(None) in self.types:
+        if table or (value is None and type(None) in self.types):
             return
         if self.types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
             raise TypeError(f"{name}={value!r} is not a number")
@@ -185,9 +199,12 @@ def _about(hint: Any) -> Parameter:
     said = next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)), Parameter())
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
-    if get_origin(hint) is Literal:
-        return replace(said, allowed=get_args(hint))
-    return replace(said, types=frozenset({hint, *get_args(hint)} - {Any}))
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    words = tuple(word for part in parts if get_origin(part) is Literal for word in get_args(part))
+    types = frozenset({hint, *parts, *get_args(hint)} - {Any})
+    if not words:
+        return replace(said, types=types)
+    return replace(said, allowed=words, types=frozenset(part for part in parts if get_origin(part) is not Literal))
 
 
 _DECLARED: dict[str, Declaration] = {}
@@ -219,6 +236,9 @@ def metric(
     counts_hits: bool = False,
     ends_at_k: bool = False,
     earns: Earns | None = None,
+    grades: bool | Callable[[ByName], bool] | None = None,
+    grows: Growth | Callable[[ByName], Growth | None] | None = None,
+    reach: Callable[[ByName], int] | None = None,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
 
@@ -229,9 +249,12 @@ def metric(
     `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
     what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
-    that is not divided by what could be earned: without a relevant item there is nothing to earn.
+    that is not divided by what could be earned: without a relevant item there is nothing to earn. `grades` says, of a
+    metric of what was shown, whether it reads grades, so that it needs a truth. `grows` says what becomes of it if
+    unjudged items are judged (see `Growth`); without it, its bounds are unknown.
     """
     names = (name, *aliases)
+    graded = reads == "ranking" if grades is None else grades
     for alias in names:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", alias):
             raise ValueError(f"{alias!r} cannot be a metric's name: use letters, digits and _")
@@ -243,6 +266,8 @@ def metric(
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
+            graded if callable(graded) else (lambda _: True) if graded else None,
+            grows if callable(grows) else lambda _: grows, reach,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -472,8 +497,11 @@ _SHAPE = re.compile(
 _MOST_CUTOFFS = 10_000
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
 # Parameters and their words as ir_measures has them.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
-_WORDS = {("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2"}
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain", "judged_only": "known"}
+_WORDS = {
+    ("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2", ("judged_only", True): "judged",
+    ("judged_only", False): "truth",
+}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -620,7 +648,7 @@ def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str,
             value = ast.literal_eval(node)
         except ValueError:
             raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
-        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, str) else value
+        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, (str, bool)) else value
     return out
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from rankstone.align.ranking import Depth, Ranking, Ratio, Values
-from rankstone.metrics.registry import ByName, Parameter, by_hits, by_relevant, metric
+from rankstone.metrics.registry import ByName, Growth, Parameter, by_hits, by_relevant, metric
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],
@@ -83,6 +83,7 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     ends_at_k=True,
     counts_hits=True,
     earns=by_relevant,
+    grows=lambda parameters: "share" if "relevant" in parameters["divisor"] else "hits",
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Share of the first k places that hold a relevant item.
@@ -110,6 +111,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     ends_at_k=True,
     counts_hits=True,
     earns=by_relevant,
+    grows=lambda parameters: None if parameters["divisor"] == "grades" else "share",
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
@@ -135,6 +137,10 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
     return (1.0 + weight) * precision * recall, weight * precision + recall
 
 
+def _grows(parameters: ByName) -> Growth | None:
+    return None if parameters["recall_divisor"] == "grades" else "share"
+
+
 @metric(
     "f",
     aliases=("set_f", "f1beta"),
@@ -148,6 +154,7 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
     ends_at_k=True,
     counts_hits=True,
     earns=by_relevant,
+    grows=_grows,
 )
 def f(
     ranking: Ranking,
@@ -186,6 +193,7 @@ def f(
     ends_at_k=True,
     counts_hits=True,
     earns=by_relevant,
+    grows=_grows,
 )
 def f1(
     ranking: Ranking,
@@ -219,6 +227,7 @@ def f1(
     ends_at_k=True,
     counts_hits=True,
     earns=by_relevant,
+    grows="hits",
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """1 if any of the first k items is relevant.
@@ -241,6 +250,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     counts_hits=True,
     best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
     earns=by_relevant,
+    grows="share",
 )
 def r_precision(ranking: Ranking) -> Ratio:
     """Precision at the rank that equals the number of relevant items.
@@ -296,6 +306,7 @@ def fallout(
     better="neither",
     ends_at_k=True,
     **_COUNT,
+    grows="hits",
 )
 def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many items the run returned, over all queries.
@@ -314,6 +325,7 @@ def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     beware="It does not look at the run.",
     better="neither",
     **_COUNT,
+    grows="hits",
 )
 def num_rel(ranking: Ranking) -> Ratio:
     """How many relevant items the truth has, over all queries.
@@ -334,6 +346,7 @@ def num_rel(ranking: Ranking) -> Ratio:
     ends_at_k=True,
     **_COUNT,
     counts_hits=True,
+    grows="hits",
 )
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.

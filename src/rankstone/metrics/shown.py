@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ __all__ = [
     "coverage", "efd", "entropy", "epc", "filled", "gini", "novelty", "popularity", "tail", "unseen",
 ]  # fmt: skip
 
-Items = Annotated[
+ItemBase = Annotated[
     Base,
     Parameter(
         "which items there are",
@@ -76,8 +76,17 @@ Cold = Annotated[
         },
     ),
 ]
+ColdPopularity = Annotated[
+    Literal["zero", "skip"],
+    Parameter(
+        "an item that the history does not have",
+        {"zero": "an item without history adds 0", "skip": "items without history are left out"},
+        quiet=("zero",),
+    ),
+]
 Log = Annotated[
-    Literal[2, "e"], Parameter("base of the logarithm", {2: "logarithm to base 2", "e": "natural logarithm"}, quiet=(2,))
+    Literal[2, "e"],
+    Parameter("base of the logarithm", {2: "logarithm to base 2", "e": "natural logarithm"}, quiet=(2,)),
 ]
 Scale = Annotated[
     Literal["none", "log_users"],
@@ -104,6 +113,15 @@ Unit = Annotated[
         quiet=("share",),
     ),
 ]
+Padding = Annotated[
+    int,
+    Parameter(
+        "items that are counted beside those there are",
+        {0: "", ...: "and {} more items that there are not"},
+        quiet=(0,),
+        at_least=0,
+    ),
+]
 Exposure = Annotated[
     Literal["one", "geometric", "log2", "log2_from_2", "1/rank"],
     Parameter(
@@ -118,7 +136,12 @@ Exposure = Annotated[
         quiet=("one",),
     ),
 ]
-Patience = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
+Patience = Annotated[
+    float,
+    Parameter(
+        "chance to go on to the next place", {...: "patience {:g}, where exposure is geometric"}, above=0, below=1
+    ),
+]
 GiniDivisor = Annotated[
     Literal["n", "n-1"],
     Parameter(
@@ -195,18 +218,17 @@ def weights(shown: Shown, exposure: str, patience: float) -> Floats:
     return 1.0 / rank if exposure == "1/rank" else np.ones(len(rank))
 
 
-def logarithm(x: Values, base: Any) -> Values:
+def logarithm(x: Values, base: int | str) -> Values:
     """To base 2, or natural."""
     return np.log2(x) if base == 2 else np.log(x)
 
 
-def total_of(shown: Shown, by: Popularity, total: Any) -> float:
+def total_of(shown: Shown, by: Popularity, total: str | float) -> float:
     """What popularity is a share of."""
     if not isinstance(total, str):
         return float(total)
     if total == "highest":
         return float(shown.known.popularity(by, shown.universe).max(initial=0.0))
-    shown.known.need_history(f"popularity_total={total!r} (or a number)")
     return float(shown.known.users.count if total == "users" else len(shown.known.history_item))
 
 
@@ -223,18 +245,20 @@ def total_of(shown: Shown, by: Popularity, total: Any) -> float:
     better="higher",
 )
 def coverage(
-    shown: Shown, *, k: Depth = None, items: Items = "catalogue", outside: OutsideRule = "error", unit: Unit = "share",
-    padding: Annotated[int, Parameter("items that are counted beside those there are", {0: "", ...: "and {} more"}, quiet=(0,), at_least=0)] = 0,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    items: ItemBase = "catalogue",
+    outside: OutsideRule = "error",
+    unit: Unit = "share",
+    padding: Padding = 0,
 ) -> Ratio:
     """Share of the catalogue that the first k places of all lists together hold.
 
-    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="coverage@2", catalogue="abcdef")["coverage@2"]
+    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="coverage@2", catalogue=[*"abcdef"])["coverage@2"]
     0.5
     """
-    if unit == "count" and items == "catalogue":
-        view = shown
-    else:
-        view = shown.within(items, outside)
+    view = shown if unit == "count" and items == "catalogue" else shown.within(items, outside)
     first = 1.0 / view.times()[view.item]
     whole = {"share": 1.0, "percent": 0.01}.get(unit)
     size = 1.0 if whole is None else (view.size + padding) * whole
@@ -248,19 +272,26 @@ def coverage(
     formula="sum over items of (2 place - n - 1) times shown, over n times rows; place 1 is the least shown item",
     latex=r"\frac{\sum_{i} (2\,\mathrm{place}_i - n - 1)\,\mathrm{times}_i}{<divisor>\,\sum_{i} \mathrm{times}_i}",
     use="How unevenly items are shown: 0 if all alike, near 1 if a few have it all.",
-    beware="Over the whole catalogue it is high for short lists whatever the model does; libraries differ in what n is.",
+    beware="Over the whole catalogue it is high for short lists, whatever the model does; libraries differ in n.",
     choices={"averaging": "micro", "undefined": "skip"},
     all_queries=all_lists,
     better="neither",
 )
 def gini(
-    shown: Shown, *, k: Depth = None, items: Items = "catalogue", outside: OutsideRule = "error",
-    divisor: GiniDivisor = "n", sign: Sign = "inequality", exposure: Exposure = "one", patience: Patience = 0.85,
-    padding: Annotated[int, Parameter("items that are counted beside those there are", {0: "", ...: "and {} more"}, quiet=(0,), at_least=0)] = 0,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    items: ItemBase = "catalogue",
+    outside: OutsideRule = "error",
+    divisor: GiniDivisor = "n",
+    sign: Sign = "inequality",
+    exposure: Exposure = "one",
+    patience: Patience = 0.85,
+    padding: Padding = 0,
 ) -> Ratio:
     """Gini's measure of how unevenly the items are shown, or exposed: 0 if all alike (Gini 1912).
 
-    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="gini@2", catalogue="abc")["gini@2"]
+    >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="gini@2", catalogue=[*"abc"])["gini@2"]
     0.16666666666666666
     """
     view = shown.within(items, outside)
@@ -318,8 +349,13 @@ def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivi
     better="neither",
 )
 def popularity(
-    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", scale: PopularityScale = "none",
-    divisor: ShownDivisor = "shown", cold: Annotated[Literal["zero", "skip"], Parameter("an item that the history does not have", {"zero": "an item without history adds 0", "skip": "items without history are left out"}, quiet=("zero",))] = "zero",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    popularity: PopularityOf = "users",
+    scale: PopularityScale = "none",
+    divisor: ShownDivisor = "shown",
+    cold: ColdPopularity = "zero",
 ) -> Ratio:
     """How many users of the history had the items shown, on average.
 
@@ -355,8 +391,15 @@ def popularity(
     bounds=(0.0, math.inf),
 )
 def novelty(
-    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users",
-    cold: Cold = "one", log: Log = 2, scale: Scale = "none", divisor: ShownDivisor = "shown",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    popularity: PopularityOf = "users",
+    popularity_total: Total = "users",
+    cold: Cold = "one",
+    log: Log = 2,
+    scale: Scale = "none",
+    divisor: ShownDivisor = "shown",
 ) -> Ratio:
     """How surprising the items shown are, by how few had them before (Zhou et al. 2010).
 
@@ -370,18 +413,20 @@ def novelty(
 
 
 def _novelty(
-    shown: Shown, known: Floats, total: float, k: Depth, cold: str, log: Any, scale: str, divisor: str
+    shown: Shown, known: Floats, total: float, k: Depth, cold: str, log: int | str, scale: str, divisor: str
 ) -> Ratio:
     values = surprise(known, total, cold, log)
     if scale == "log_users":
         values = values / max(float(logarithm(shown.known.users.count, log)), 1e-300)
     mine, had = values[shown.item], known[shown.item] > 0
+    if cold_rows := len(had) - int(np.count_nonzero(had)):
+        shown.known.note(f"{cold_rows:,} of {len(had):,} shown items have no history (cold={cold!r})")
     if cold == "skip":
         return Ratio(shown.sum(np.where(had, mine, 0.0)), shown.sum(had))
     return Ratio(shown.sum(mine), shown.places(k, divisor))
 
 
-def surprise(known: Floats, total: float, cold: str, log: Any) -> Floats:
+def surprise(known: Floats, total: float, cold: str, log: int | str) -> Floats:
     """How surprising each item is by its popularity."""
     had = known > 0
     least = known[had].min(initial=math.inf) if cold == "least" else 1.0
@@ -394,13 +439,16 @@ def surprise(known: Floats, total: float, cold: str, log: Any) -> Floats:
     "epc",
     aliases=("expected_popularity_complement",),
     reads="shown",
-    formula="sum over relevant items shown of (1 - share of users who had it) / log2(rank+1), over the sum of 1 / log2(rank+1)",
+    grades=True,
+    formula="sum over relevant items of (1 - share of users who had it) / log2(rank+1), over sum of 1 / log2(rank+1)",
     latex=r"\frac{\sum_{r \le k} \mathrm{rel}_r (1 - p(i_r)) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     use="Novelty of what was liked: relevant items that few had before, near the top.",
     beware="A list without a hit has 0, however new its items are.",
     choices={"undefined": 0},
 )
-def epc(shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users") -> Ratio:
+def epc(
+    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users"
+) -> Ratio:
     """How unpopular the relevant items shown are, those near the top counting more (Vargas and Castells 2011).
 
     >>> had = {"u1": ["a"], "u2": ["a", "b"]}
@@ -416,7 +464,8 @@ def epc(shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", po
     "efd",
     aliases=("expected_free_discovery",),
     reads="shown",
-    formula="sum over relevant items shown of -log2(share of interactions) / log2(rank+1), over the sum of 1 / log2(rank+1)",
+    grades=True,
+    formula="sum over relevant items of -log2(share of interactions) / log2(rank+1), over sum of 1 / log2(rank+1)",
     latex=r"\frac{\sum_{r \le k} -\mathrm{rel}_r \log_2 p(i_r) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     use="As epc, in bits.",
     beware="A list without a hit has 0, however new its items are.",
@@ -424,8 +473,13 @@ def epc(shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", po
     bounds=(0.0, math.inf),
 )
 def efd(
-    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "interactions",
-    cold: Cold = "least", log: Log = 2,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    popularity: PopularityOf = "users",
+    popularity_total: Total = "interactions",
+    cold: Cold = "least",
+    log: Log = 2,
 ) -> Ratio:
     """How surprising the relevant items shown are, those near the top counting more (Vargas and Castells 2011).
 
@@ -455,8 +509,14 @@ def _discovered(shown: Shown, worth: Floats) -> Ratio:
     bounds=(0.0, math.inf),
 )
 def tail(
-    shown: Shown, *, k: Depth = None, tail_rule: TailRule = "interactions", tail_at: TailAt = 0.8,
-    tail_ties: TailTies = "catalogue", divisor: ShownDivisor = "shown", unit: Unit = "share",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    tail_rule: TailRule = "interactions",
+    tail_at: TailAt = 0.8,
+    tail_ties: TailTies = "catalogue",
+    divisor: ShownDivisor = "shown",
+    unit: Unit = "share",
     popularity: PopularityOf = "interactions",
 ) -> Ratio:
     """Share of the items shown that are of the long tail.
@@ -495,7 +555,7 @@ def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") ->
     "filled",
     aliases=("sufficient_reco", "full_lists"),
     reads="shown",
-    formula="1 if the list shows k items",
+    formula="1 if the list shows k items, or any without a cutoff",
     latex=r"[\mathrm{shown}(k) \ge k]",
     use="How many users get a full list; with at_least=1, how many get any.",
     beware="",
@@ -506,7 +566,4 @@ def filled(shown: Shown, *, k: Depth = None, at_least: AtLeast = None) -> Ratio:
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a"]}, metrics="filled@2")["filled@2"]
     0.5
     """
-    wanted = at_least or k
-    if wanted is None:
-        raise ValueError("filled needs a length to reach: write filled@10, or filled(at_least=1)")
-    return Ratio((shown.shown >= wanted).astype(np.float64), shown.per_query(1.0))
+    return Ratio((shown.shown >= (at_least or k or 1)).astype(np.float64), shown.per_query(1.0))

@@ -1,9 +1,9 @@
-"""How much the items of a list, or the lists, differ: diversity, personalisation, serendipity, categories, calibration."""
+"""How much the items of a list, or lists, differ: diversity, personalisation, serendipity, categories, calibration."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,8 @@ Distance = Annotated[
         },
     ),
 ]
-Pairs = Annotated[
+Vectors: TypeAlias = Any  # a row an item, dense or sparse
+PairDivisor = Annotated[
     Literal["pairs", "shown"],
     Parameter(
         "what the sum over pairs is divided by",
@@ -55,13 +56,36 @@ Likeness = Annotated[
     ),
 ]
 
+Difference = Annotated[
+    Literal["likeness", "difference"],
+    Parameter(
+        "which end is 0",
+        {"likeness": "", "difference": "as a difference: 1 less it"},
+        quiet=("likeness",),
+    ),
+]
+ListLength = Annotated[
+    Literal["own", "k"],
+    Parameter("how long lists are taken to be", {"own": "", "k": "every list taken to hold k items"}, quiet=("own",)),
+]
+Divergence = Annotated[
+    Literal["kl", "js"],
+    Parameter(
+        "how two distributions are compared",
+        {"kl": "", "js": ""},
+        quiet=("kl", "js"),
+        text={"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's divergence"},
+    ),
+]
+Mixed = Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)]
 
-def unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
+
+def unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Vectors, Bools]:
     """A vector of length 1 for each item (0 where it has none), and which items have one."""
     return shown.remember(("unit", distance, missing), lambda: _unit_vectors(shown, distance, missing))
 
 
-def _unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
+def _unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Vectors, Bools]:
     import scipy.sparse as sparse
 
     if distance == "cooccurrence":
@@ -77,12 +101,17 @@ def _unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools
         size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         scaled = sparse.diags_array(1.0 / np.where(size > 0, size, 1.0)) @ rows
         extra = shown.universe - rows.shape[0]
-        return sparse.vstack([scaled, sparse.csr_array((extra, rows.shape[1]))], format="csr") if extra else scaled, there
+        return sparse.vstack(
+            [scaled, sparse.csr_array((extra, rows.shape[1]))], format="csr"
+        ) if extra else scaled, there
     return vectors, there
 
 
 def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
     lost = ~there[shown.item]
+    if lost.any():
+        count = int(np.count_nonzero(lost))
+        shown.known.note(f"{count:,} of {len(lost):,} shown items have no vector (missing_features={missing!r})")
     if missing == "error" and lost.any():
         at = int(np.argmax(lost))
         name = shown.known.codes.name(int(shown.item[at]))
@@ -95,12 +124,14 @@ def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
 _BATCH = 1 << 16  # rows whose vectors are held at a time
 
 
-def summed(shown: Shown, vectors: Any, there: Bools) -> tuple[Floats, Floats, Any]:
-    """Of each list: the squared length of the sum of its items' unit vectors, how many have a direction, and the sums."""
+def summed(shown: Shown, vectors: Vectors, there: Bools) -> tuple[Floats, Floats, Any]:
+    """Of each list: the squared length of the sum of its unit vectors, how many are not 0, and the sums themselves."""
     import scipy.sparse as sparse
 
     if sparse.issparse(vectors):
-        ones = sparse.csr_array((np.ones(len(shown.item)), shown.item, shown.offsets), shape=(len(shown), shown.universe))
+        ones = sparse.csr_array(
+            (np.ones(len(shown.item)), shown.item, shown.offsets), shape=(len(shown), shown.universe)
+        )
         sums = ones @ vectors
         size = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
         return np.asarray(sums.multiply(sums).sum(axis=1)).ravel(), shown.sum(size[shown.item]), sums
@@ -116,7 +147,7 @@ def summed(shown: Shown, vectors: Any, there: Bools) -> tuple[Floats, Floats, An
     return squared, directed, None
 
 
-def in_batches(shown: Shown, vectors: Any, there: Bools) -> Any:
+def in_batches(shown: Shown, vectors: Vectors, there: Bools) -> Any:
     """Lists, their rows, and these rows' unit vectors, so many that they fit the memory."""
     first = 0
     while first < len(shown):
@@ -126,7 +157,7 @@ def in_batches(shown: Shown, vectors: Any, there: Bools) -> Any:
         first = last
 
 
-def unit_rows(vectors: Any, there: Bools, items: Ints) -> Floats:
+def unit_rows(vectors: Vectors, there: Bools, items: Ints) -> Floats:
     """The unit vectors of some items, 0 for those that have none."""
     known = there[items]
     found = np.asarray(vectors[np.where(known, items, 0)], dtype=np.float64)
@@ -148,8 +179,13 @@ def unit_rows(vectors: Any, there: Bools, items: Ints) -> Floats:
     bounds=(-math.inf, math.inf),
 )
 def ild(
-    shown: Shown, *, k: Depth = None, distance: Distance = "cosine", divisor: Pairs = "pairs",
-    missing_features: MissingFeatures = "error", sign: Likeness = "difference",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    distance: Distance = "cosine",
+    divisor: PairDivisor = "pairs",
+    missing_features: MissingFeatures = "error",
+    sign: Likeness = "difference",
 ) -> Ratio:
     """How different the items of a list are from each other, on average over its pairs (Ziegler et al. 2005).
 
@@ -198,15 +234,17 @@ def _equal_pairs(shown: Shown, vectors: Floats, there: Bools) -> Floats:
     bounds=(-math.inf, math.inf),
 )
 def personalisation(
-    shown: Shown, *, k: Depth = None,
-    lengths: Annotated[Literal["own", "k"], Parameter("how long lists are taken to be", {"own": "", "k": "every list taken to hold k items"}, quiet=("own",))] = "own",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    list_length: ListLength = "own",
 ) -> Ratio:
     """How little two users' lists have in common, on average over all pairs of lists.
 
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="personalisation@2")["personalisation@2"]
     0.5
     """
-    if lengths == "k":
+    if list_length == "k":
         size = float(k or shown.shown.max(initial=1.0))
         lists = len(shown)
         common = (shown.sum(shown.times()[shown.item]) - size) / size
@@ -232,8 +270,11 @@ def personalisation(
     better="neither",
 )
 def overlap(
-    shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown",
-    sign: Annotated[Literal["likeness", "difference"], Parameter("which end is 0", {"likeness": "", "difference": "as a difference: 1 less it"}, quiet=("likeness",))] = "likeness",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    divisor: ShownDivisor = "shown",
+    sign: Difference = "likeness",
 ) -> Ratio:
     """Share of a list that is in the reference's list of the same query too.
 
@@ -247,7 +288,7 @@ def overlap(
     return Ratio(shown.sum(both), over, one_less if sign == "difference" else None)
 
 
-Form = Annotated[
+LuckyForm = Annotated[
     Literal["popularity", "history", "relevant"],
     Parameter(
         "what makes an item a lucky find",
@@ -263,6 +304,7 @@ Form = Annotated[
 @metric(
     "serendipity",
     reads="shown",
+    grades=lambda parameters: parameters["form"] != "history",
     formula="<form>",
     latex=r"\mathrm{serendipity}",
     use="Whether a list holds what the user likes and would not have found.",
@@ -272,7 +314,11 @@ Form = Annotated[
     all_queries=lambda _: "",
 )
 def serendipity(
-    shown: Shown, *, k: Depth = None, form: Form = "popularity", distance: Distance = "cosine",
+    shown: Shown,
+    *,
+    k: Depth = None,
+    form: LuckyForm = "popularity",
+    distance: Distance = "cosine",
     missing_features: MissingFeatures = "error",
 ) -> Ratio:
     """How much of a list is a lucky find: unexpected, and (where a truth is given) relevant.
@@ -296,14 +342,14 @@ def serendipity(
 
 def _unexpected(shown: Shown) -> Ratio:
     known = shown.known.popularity("interactions", shown.universe)
-    levels, level = np.unique(-known, return_inverse=True)
+    _, level = np.unique(-known, return_inverse=True)
     n = shown.size
     expected = np.where(known > 0, (n - level) / n, 0.0)  # the most popular items stand first
     ahead = np.maximum((n + 1.0 - shown.rank) / n - expected[shown.item], 0.0)
     return Ratio(shown.sum(ahead * shown.credit), shown.shown)
 
 
-def _nearness(shown: Shown, had: Shown, vectors: Any, there: Bools) -> Floats:
+def _nearness(shown: Shown, had: Shown, vectors: Vectors, there: Bools) -> Floats:
     """The likeness of each row's item to all that its query had, added up."""
     import scipy.sparse as sparse
 
@@ -331,9 +377,7 @@ CategoryDivisor = Annotated[
 ]
 CategoriesOf = Annotated[
     Literal["shown", "relevant"],
-    Parameter(
-        "whose categories count", {"shown": "", "relevant": "of the relevant items shown"}, quiet=("shown",)
-    ),
+    Parameter("whose categories count", {"shown": "", "relevant": "of the relevant items shown"}, quiet=("shown",)),
 ]
 
 
@@ -342,6 +386,7 @@ CategoriesOf = Annotated[
     aliases=("categorical_diversity",),
     spellings={"srecall": "categories(of='relevant', divisor='categories')"},
     reads="shown",
+    grades=lambda parameters: parameters["of"] == "relevant",
     formula="different categories of the items shown / items shown",
     latex=r"\frac{|\bigcup_{r \le k} \mathrm{categories}(i_r)|}{<divisor>}",
     use="How many kinds of things a list offers.",
@@ -381,10 +426,14 @@ def categories(
     better="lower",
 )
 def calibration(
-    shown: Shown, *, k: Depth = None,
-    form: Annotated[Literal["kl", "js"], Parameter("how two distributions are compared", {"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's divergence"})] = "kl",
-    alpha: Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)] = 0.01,
-    log: Log = "e", exposure: Exposure = "one", patience: Patience = 0.85,
+    shown: Shown,
+    *,
+    k: Depth = None,
+    form: Divergence = "kl",
+    alpha: Mixed = 0.01,
+    log: Log = "e",
+    exposure: Exposure = "one",
+    patience: Patience = 0.85,
 ) -> Ratio:
     """How far the categories of a list are from those of what the user had (Steck 2018).
 
@@ -424,10 +473,10 @@ def _spread(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
     row = np.repeat(np.arange(len(shown.item)), sizes)
     share = each[row] * mine.weights / np.maximum(np.bincount(row, mine.weights, minlength=len(sizes)), 1e-300)[row]
     keys, at = np.unique(shown.query[row] * many + mine.codes, return_inverse=True)
-    values = np.bincount(at, share, minlength=len(keys))
+    values: Floats = np.bincount(at, share, minlength=len(keys)).astype(np.float64)
     total = np.bincount(keys // max(many, 1), values, minlength=len(shown))
     return keys, values / total[keys // max(many, 1)] if len(keys) else values
 
 
-def _relative(p: Floats, q: Floats, log: Any) -> Floats:
+def _relative(p: Floats, q: Floats, log: int | str) -> Floats:
     return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)

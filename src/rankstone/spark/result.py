@@ -137,7 +137,7 @@ class _Elsewhere(NumPyFunctions):
     def only(self, *_: Any) -> _Elsewhere:
         return self
 
-    judged_by = within_the_list = above_zero = with_ties = only
+    judged_by = within_the_list = condensed = above_zero = with_ties = only
 
 
 class _Outcome:

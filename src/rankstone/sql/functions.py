@@ -56,7 +56,7 @@ ROWS: Mapping[str, str] = {
 
 def measures() -> dict[str, str]:
     """Every measure of a list by its SQL name: the usual ones, and each metric there is as `rs_<metric>`."""
-    return {**MEASURES, **{f"rs_{name}": name for name in declared()}}
+    return {**MEASURES, **{f"rs_{name}": name for name, row in declared().items() if row.kind != "shown"}}
 
 
 def _convention(name: str, given: str | Convention | None) -> str | Convention:
@@ -233,7 +233,7 @@ def _mean_of(plan: Plan) -> Mean:
 def ends_at_k(plan: Plan) -> bool:
     """Is what lies below a cutoff never looked at: neither by the metric, nor for an item that comes twice."""
     whole = plan.arguments.get("ideal") == "retrieved" or plan.arguments.get("nonrelevant") == "list"
-    whole = whole or plan.choices["known"] == "returned" or plan.choices["duplicates"] not in ("count", "once")
+    whole = whole or plan.choices["known"] != "truth" or plan.choices["duplicates"] not in ("count", "once")
     return plan.metric.declaration.ends_at_k and not whole
 
 

@@ -89,6 +89,7 @@ def macro(plan: Plan) -> Macro | None:
 _FED = Feeding(
     ratings="lists of items have none",
     agreement="they need both orders",
+    shown="they have no catalogue",
     one_list=AGGREGATED.one_list,
     weights=AGGREGATED.weights,
     digits=AGGREGATED.digits,

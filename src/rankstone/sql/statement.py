@@ -40,6 +40,7 @@ class How:
     single: bool = False  # scores compared as float32
     duplicates: str = "error"
     truth_duplicates: str = "error"
+    judged: bool = False  # does what nobody judged leave the lists
 
 
 @dataclass(eq=False)
@@ -246,7 +247,7 @@ class Statement(Expressions):
         out: list[Step] = []
         for items in sorted(self._used, key=_depth):
             if items.what == "ranked":
-                out.append(self._returned(items.suffix))
+                out += self._returned(items.suffix)
             out += made[items]
             if items in self._highest:
                 most = "coalesce(max(grade), 0)"
@@ -255,7 +256,7 @@ class Statement(Expressions):
                 )
                 out.append(Step(self.highest(items), "the highest grade of all", body))
         ranked = {items.suffix for items in self._used if items.what == "ranked"}
-        out += [self._returned(suffix) for suffix in self.hows if suffix not in ranked]
+        out += [step for suffix in self.hows if suffix not in ranked for step in self._returned(suffix)]
         for suffix in self._suffixes():
             out += self._list_lengths(suffix)
         return [*self.user_steps(), *out]
@@ -440,7 +441,19 @@ class Statement(Expressions):
         form = self.dialect.rows_of_two if side.value and self.dialect.rows_of_two else self.dialect.rows
         return form.format(**names), self.dialect.item.format(**names), self.dialect.position.format(**names)
 
-    def _returned(self, suffix: str) -> Step:
+    def all_returned(self, suffix: str) -> str:
+        """The step that has all that was returned, judged or not."""
+        return self.step(("all_" if self.hows[suffix].judged else "") + "returned_items" + suffix)
+
+    def _returned(self, suffix: str) -> Iterator[Step]:
+        yield self._rows_returned(suffix)
+        if self.hows[suffix].judged:
+            judged = f"select distinct query, item from {self.step('judged_items' + suffix)} where grade >= 0"
+            both = "j.query = r.query and j.item = r.item"
+            body = f"select r.*\nfrom {self.all_returned(suffix)} as r\njoin (\n  {judged}\n) as j on {both}"
+            yield Step(self.step("returned_items" + suffix), "what of it is judged", body)
+
+    def _rows_returned(self, suffix: str) -> Step:
         side, how = self.run, self.hows[suffix]
         rows, item, position = self._opened(side)
         if side.value is None:
@@ -456,14 +469,14 @@ class Statement(Expressions):
         if ordered or how.duplicates == "first":
             columns.append(f"{position} as position")
         if how.duplicates not in ("first", "best"):
-            return Step(self.step("returned_items" + suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
+            return Step(self.all_returned(suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
         first = "position" if how.duplicates == "first" else ", ".join(["score desc", *ordered])
         inside = f"{select(columns, 4)}\n    from {rows}"
         nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
         kept = ", ".join(["query", "item", "score", *ordered])
         body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
         return Step(
-            self.step("returned_items" + suffix),
+            self.all_returned(suffix),
             f"what was returned, of a repeated item the {how.duplicates} row",
             body,
         )
@@ -539,12 +552,15 @@ class Statement(Expressions):
         returned, name = self.step("returned_items" + suffix), self.lists(suffix)
         count = f"{self.double('count(*)')} as retrieved"
         body = f"{select(['query', count, '1 as is_returned'])}\nfrom {returned}\ngroup by query"
-        if not self.run.lists:
+        if not self.run.lists and not self.hows[suffix].judged:
             yield Step(name, "how long the lists are", body)
             return
         # Some may be empty.
         every = self.step("returned_queries" + suffix)
-        yield Step(every, "", f"select {self._query(self.run)} as query\nfrom {self.source(self.run)} as t")
+        if self.run.lists:
+            yield Step(every, "", f"select {self._query(self.run)} as query\nfrom {self.source(self.run)} as t")
+        else:
+            yield Step(every, "", f"select distinct query\nfrom {self.all_returned(suffix)}")
         found = self.step("returned_counts" + suffix)
         yield Step(found, "", body)
         columns = ["l.query as query", f"coalesce(n.retrieved, {self.number(0.0)}) as retrieved", "1 as is_returned"]
@@ -566,8 +582,9 @@ class Statement(Expressions):
     def query_sides(self) -> Step:
         """Which of the two sides have a query."""
         both = []
-        for side, rows, is_judged in ((self.truth, "judged_items", 1), (self.run, "returned_items", 0)):
-            query, source = "query", self.step(rows)
+        judged, returned = self.step("judged_items"), self.all_returned("")
+        for side, source, is_judged in ((self.truth, judged, 1), (self.run, returned, 0)):
+            query = "query"
             if side.lists:
                 query, source = f"{self._query(side)} as query", f"{self.source(side)} as t"
             both.append(f"select {query}, {is_judged} as is_judged, {1 - is_judged} as is_returned\nfrom {source}")

@@ -114,6 +114,7 @@ def feeding_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> F
         truth_order=lists["truth"],
         weights="" if weights else "there are none: weights='a table with query and weight'",
         agreement="SQL has no words for it",
+        shown="SQL has no words for it",
         digits="databases round halves in their own ways",
         float32="" if to.single or sides["run"].value != "score" else f"{to.name} has no such numbers",
         otherwise="or use rs.evaluate",
@@ -211,7 +212,8 @@ class _Writing:
         single = choices["score_precision"] == "float32" and run.value == "score"
         if order in BY_INPUT and not (run.lists and run.value):  # no two are level
             order = "item_desc"
-        how = How(order, single, choices["duplicates"], choices["truth_duplicates"])
+        judged = choices["known"] == "judged"
+        how = How(order, single, choices["duplicates"], choices["truth_duplicates"], judged)
         if how not in self.views:
             suffix = f"_v{len(self.views) + 1}" if self.views else ""  # placed_items_2 is a step of placed_items
             self.to.hows[suffix] = how
@@ -378,8 +380,8 @@ class _Writing:
             found.append(f"select {to.text(*said)} as problem\nfrom {rows}")
 
         for suffix, how in to.hows.items():
-            for side, step, value in (("truth", "judged_items", "grade"), ("run", "returned_items", "score")):
-                rows = to.step(step + suffix)
+            judged, returned = to.step("judged_items" + suffix), to.all_returned(suffix)
+            for side, rows, value in (("truth", judged, "grade"), ("run", returned, "score")):
                 known = [f"coalesce({query}, '?')", quote(", item "), f"coalesce({item}, '?')"]
                 bad = f"query is null or item is null or {value} is null or not (abs({value}) <= {HUGE!r})"
                 look(
@@ -431,8 +433,14 @@ class _Writing:
             look([quote("the run lacks query "), query], f"{sides}\nwhere is_returned = 0")
         if any(choice["extra"] == "error" for choice in choices):
             look([quote("the truth lacks query "), query], f"{sides}\nwhere is_judged = 0")
-        if any(choice["empty_list"] == "error" for choice in choices) and self.sides["run"].lists:
-            look([quote("the run has an empty list for query "), query], f"{to.lists('')}\nwhere retrieved = 0")
+        refusing = [plan for plan in self.plans if plan.choices["empty_list"] == "error"]
+        if not self.sides["run"].lists:  # rows make no empty list, but where some of them leave
+            refusing = [plan for plan in refusing if plan.choices["known"] == "judged"]
+        for view in dict.fromkeys(map(self._view, refusing)):
+            to.visit(view.retrieved)
+            measured = f"query in (select query from {to.step('queries')})"
+            rows = f"{to.lists(view.suffix)}\nwhere retrieved = 0 and {measured}"
+            look([quote("the run has an empty list for query "), query], rows)
         by_rank = self.sides["run"].value == "rank" and any(choice["ties"] in BY_INPUT for choice in choices)
         if by_rank:
             look(

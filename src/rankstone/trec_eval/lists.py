@@ -173,9 +173,7 @@ class Lists(Ranked):
             ranked = ranked.with_placed(ranked.rank <= setup.depth)
             ranked = ranked.replace(retrieved=np.minimum(ranked.retrieved, setup.depth))
         if setup.judged_only:
-            ranked = ranked.with_placed(ranked.grade >= 0)
-            rank = np.arange(1, len(ranked.grade) + 1) - ranked.spread(ranked.placed_offsets[:-1])
-            ranked = ranked.replace(retrieved=lengths(ranked.placed_offsets), rank_unchecked=rank)
+            ranked = ranked.condensed()
         grade, best = (np.where(grades < 0, -2.0, grades) for grades in (ranked.grade, ranked.ideal_grades))
         rule = Relevance(float(setup.level))
         changes = {"grade": grade, "truth_grades": best, "_ideal_grades": best, "above": None, "tied": None}
