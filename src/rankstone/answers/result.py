@@ -514,6 +514,8 @@ class Result(Means):
         outcomes = {}
         for plan in make_plans(metrics, self.convention, self.choices):
             found = self._aligned.get(plan.align)
+            if plan.needs_truth and not self._first.judged:
+                raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
             kept = any(one.plan.zeros for one in self._outcomes.values() if one.plan.align == plan.align)
             if found is None or (plan.zeros and not kept):
                 raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
@@ -559,7 +561,9 @@ class Result(Means):
             judged=truths,
             missing=int((~ranked.present[:truths]).sum()),
             extra=self._first.extra_count if self._first.extra_known else None,
-            nothing_relevant=int((relevant == 0).sum()) if any(map(_reads_grades, self._outcomes.values())) else 0,
+            nothing_relevant=int((relevant == 0).sum())
+            if any(one.plan.needs_truth for one in self._outcomes.values())
+            else 0,
             dropped_rows=self._first.dropped,
             tied=int(tied.sum()),
             no_pairs=int(no_pairs[:truths].sum()),
@@ -670,11 +674,6 @@ class Result(Means):
         """The same, with more to say of how its data was read."""
         self._remarks = (*self._remarks, *remarks)
         return self
-
-
-def _reads_grades(outcome: Outcome) -> bool:
-    grades = outcome.plan.metric.declaration.grades
-    return grades is not None and grades(outcome.plan.arguments)
 
 
 def _refuse_pooled(plan: Plan) -> None:

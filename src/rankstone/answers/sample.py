@@ -114,6 +114,10 @@ class Paired:
         found = interval_of(values, clusters, confidence, method, resamples, seed)
         unit = np.exp if sample.is_log else float
         low, high, mean = (float(unit(value)) for value in (found.low, found.high, found.mean))
+        plan = self.first.plan_of(label)
+        if plan.of_all_lists:  # whose spread knows no ends
+            lowest, highest = plan.metric.declaration.bounds
+            low, high = max(low, lowest), min(high, highest)
         return found._replace(low=low, high=high, mean=mean, error=float(found.error))
 
     def seeds(self, name: str, label: str) -> list[float]:

@@ -45,6 +45,12 @@ class Plan:
         return declaration.reads == "shown" and bool(declaration.all_queries(self.arguments))
 
     @property
+    def needs_truth(self) -> bool:
+        """Does the metric read grades."""
+        grades = self.metric.declaration.grades
+        return grades is not None and grades(self.arguments)
+
+    @property
     def alignment(self) -> Align:
         """The alignment for this metric alone, on one core."""
         return self.align.keeping(self.zeros, 1)

@@ -29,7 +29,7 @@ from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
 from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
-from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.sums import ExactSum, Measured, Sums, finish_of, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import weights_of
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Accumulator(Saved):
         nameless = query is None if single else is_sparse(truth) or is_sparse(run)
         if nameless or isinstance(piece.ids, range):
             piece = replace(piece, ids=None)
-        self._add(piece)
+        self.take(piece)
 
     def _single(self, truth: Any, run: Any, query: Any) -> Source | None:
         """The source of a single list, or of one rating."""
@@ -187,7 +187,8 @@ class Accumulator(Saved):
         return Piece(ranked, one.queries, weighing, extra, one.dropped, firsts, one.judged)
 
     @locked
-    def _add(self, piece: Piece) -> None:
+    def take(self, piece: Piece) -> None:
+        """Some queries that were brought together elsewhere."""
         held = self._held
         if len(piece):
             self._refuse(held, piece.ids is not None, piece.ordered)
@@ -259,8 +260,8 @@ class Accumulator(Saved):
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
         rows = zip(self.plans, sums or self.sums(), strict=True)
-        aligned = self._nothing().aligned(known_of(self._beside) if self._shown else None)
-        return {plan.label: mean_from(plan, found, measured_in(aligned, plan).ratio.finish) for plan, found in rows}
+        known = known_of(self._beside) if self._shown else None
+        return {plan.label: mean_from(plan, found, finish_of(plan, known)) for plan, found in rows}
 
     # -- sharing the work ------------------------------------------------------------------------------------
 

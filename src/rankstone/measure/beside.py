@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from rankstone.conventions.convention import takes
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def given_beside(
-    catalogue: Stock | int | None, history: Truth | None, reference: Run | None, metrics: Metrics, choices: ByName
+    catalogue: Stock | int | None = None,
+    history: Truth | None = None,
+    reference: Run | None = None,
+    metrics: Metrics = (),
+    choices: ByName = MappingProxyType({}),
 ) -> tuple[Beside | None, dict[str, Any]]:
     """What is known, or None; and the choices, with the number of items, which some metrics take for a parameter."""
     choices = dict(choices)

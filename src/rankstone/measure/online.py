@@ -133,7 +133,10 @@ class Online(Saved):
         self._plans = tuple(map(by_query, asked))
         self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
         self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))
-        self._finish = [None if plan.of_all_lists else finish_of(plan) for plan in self._plans]
+        self._finish = [
+            None if plan.of_all_lists else finish_of(plan, known_of(self._beside) if self._shown else None)
+            for plan in self._plans
+        ]
         self.half_life = None if half_life is None else read_span("half_life", half_life)
         endless = math.inf if self.half_life is None else _HALF_LIVES * self.half_life
         self.window = endless if window is None else read_span("window", window, endless=True)

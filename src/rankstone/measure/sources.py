@@ -63,8 +63,7 @@ def evaluate_source(
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
-        grades = plan.metric.declaration.grades
-        if grades is not None and grades(plan.arguments) and not judged:
+        if plan.needs_truth and not judged:
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from rankstone.align.shown import Shown
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
+
+if TYPE_CHECKING:
+    from rankstone.inputs.known import Known
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
@@ -187,8 +190,8 @@ def _slope(function: Callable[[float], float], x: float) -> float:
     return (8 * near - far) / (12 * step)
 
 
-def finish_of(plan: Plan) -> Finish | None:
-    """What is applied after the division, as the metric says of no queries at all."""
+def finish_of(plan: Plan, known: Known | None = None) -> Finish | None:
+    """What is applied after the division, as the metric says of no queries at all. known: what is known of items."""
     source = Dicts({}, {})
     ranked = source.align(plan.alignment).ranked
     if plan.metric.declaration.reads == "shown":
@@ -196,8 +199,10 @@ def finish_of(plan: Plan) -> Finish | None:
             return None
         from rankstone.inputs.known import anything  # a quick start: few metrics need it
 
-        shown: Any = Shown.of(ranked, anything(), source.first(plan.alignment, None), list, plan.alignment)
-        return measure(plan, shown).ratio.finish
+        shown: Any = Shown.of(
+            ranked, anything() if known is None else known, source.first(plan.alignment, None), list, plan.alignment
+        )
+        return apply(plan, view_for(plan, shown)).finish
     return measure(plan, ranked).ratio.finish
 
 
