@@ -47,6 +47,8 @@ def test_every_answer(tmp_path, alone):
     assert saved.interval("novelty@5").low == near(result.interval("novelty@5").low)
     with pytest.raises(ValueError, match="coverage@5 is made of all rows at once"):
         saved.interval("coverage@5")
+    saved.write(tmp_path / "saved.html")
+    assert "unknown" in (tmp_path / "saved.html").read_text()
     want = rs.evaluate(run=run, metrics="coverage@{1..5}", catalogue=beside["catalogue"])
     assert [dict(result.more("coverage@{1..5}"))[label] for label in want] == [near(want[label]) for label in want]
     assert "coverage by cutoff" in repr(result.plot("coverage@{1..5}"))

@@ -750,6 +750,11 @@ class Saved(Means):
         top, bottom = (np.array(list(map(_float, saved[name]))) for name in ("top", "bottom"))
         return Shares(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
 
+    def ends(self, label: str) -> str:
+        """The interval that is printed beside a mean; that of a number of all rows at once needs the rows."""
+        pooled = self._confidence is not None and self.plan_of(label).is_pooled
+        return "unknown" if pooled else super().ends(label)
+
     def plan_of(self, metric: str | Metric) -> Plan:
         label = self._label(metric)
         metric = parse_one(label)
