@@ -93,3 +93,37 @@ def test_intervals_of_a_skewed_mean():
             held[method] += found.low <= values.mean() <= found.high
     assert held["hall"] / samples >= 0.915
     assert held["t"] / samples <= 0.905
+
+
+@pytest.mark.parametrize(("lists", "items"), [(400, 1_500), (400, 20_000)])
+def test_intervals_of_numbers_of_all_lists(lists, items):
+    """The bootstrap's interval held the expected coverage, Gini and entropy at this number of lists never."""
+    labels = ["coverage@10", "gini@10", "entropy@10", "personalisation@10"]
+    rng, samples = np.random.default_rng(1), 60
+    popularity = np.log(1 / np.arange(1, items + 1) ** 0.8)
+    found, ends = np.empty((samples, len(labels))), np.empty((samples, len(labels), 2))
+    for at in range(samples):
+        shown = np.argpartition(-(popularity + rng.gumbel(size=(lists, items))), 10, axis=1)[:, :10]
+        result = rs.evaluate(run=rs.lists(shown), metrics=labels, catalogue=np.arange(items))
+        for place, label in enumerate(labels):
+            interval = result.interval(label)
+            assert interval.mean == pytest.approx(result[label], abs=1e-12)
+            found[at, place], ends[at, place] = result[label], (interval.low, interval.high)
+    expected = found.mean(axis=0)
+    held = ((ends[:, :, 0] <= expected) & (expected <= ends[:, :, 1])).mean(axis=0)
+    assert (held >= 0.92).all(), dict(zip(labels, held, strict=True))
+
+
+def test_differences_of_numbers_of_all_lists():
+    """Two runs that draw alike, their lists alike in part: what is found is a false alarm."""
+    rng, samples, alarms = np.random.default_rng(2), 60, 0
+    popularity = np.log(1 / np.arange(1, 1_501) ** 0.8)
+    for _ in range(samples):
+        both = popularity + rng.gumbel(size=(200, 1_500))
+        runs = {
+            name: rs.lists(np.argpartition(-(both + 0.5 * rng.gumbel(size=both.shape)), 10, axis=1)[:, :10])
+            for name in ("old", "new")
+        }
+        of = rs.compare(runs=runs, metrics="coverage@10", catalogue=np.arange(1_500))["new", "coverage@10"]
+        alarms += not of.low <= 0 <= of.high
+    assert alarms / samples <= 0.1

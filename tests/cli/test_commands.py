@@ -604,3 +604,26 @@ def test_a_query_that_is_not_there(files):
     code, out, err = run(files, "explain", "qrels.txt", "good.run", "rr", "-q", "q9")
     assert (code, out) == (1, "")
     assert "query 'q9' is not in the truth" in err
+
+
+def test_what_was_shown(files, capsys, monkeypatch):
+    monkeypatch.chdir(files)
+    (files / "items.csv").write_text("item\na\nb\nc\nd\n")
+    (files / "had.csv").write_text("query,item\nq1,a\nq2,a\nq2,c\n")
+    beside = ["--catalogue", "items.csv", "--history", "had.csv"]
+    assert main(["evaluate", "good.run", "-m", "coverage@2,unseen@2", *beside]) == 0  # a run alone
+    out = capsys.readouterr().out.split("\n")
+    assert out[2].split() == ["coverage@2", f"{2 / 4:.4f}"]
+    assert out[3].split() == ["unseen@2", f"{(1 / 2 + 0 / 2) / 2:.4f}"]
+    assert "2 lists" in out[5]
+    assert main(["evaluate", "qrels.txt", "good.run", "-m", "rr,coverage@1", *beside]) == 0
+    out = capsys.readouterr().out.split("\n")
+    assert out[2].split() == ["rr", f"{(1 / 1 + 1 / 2) / 2:.4f}"]
+    assert out[3].split() == ["coverage@1", f"{2 / 4:.4f}"]
+    assert (
+        main(["compare", "qrels.txt", "good.run", "bad.run", "-m", "coverage@2", *beside, "--html", "page.html"]) == 0
+    )
+    assert "coverage@2" in capsys.readouterr().out
+    assert "coverage@2" in (files / "page.html").read_text()
+    assert main(["evaluate", "good.run", "-m", "coverage@2"]) == 2
+    assert "give --catalogue: the ids of all items" in capsys.readouterr().err

@@ -14,6 +14,8 @@ from scipy import stats
 
 import rankstone as rs
 
+from .listed import SHOWN, some_lists
+
 HORIZON, WINDOW = 10, 30
 METRICS = ["hit_rate@2", "rr", "ndcg@3", "precision@2"]
 
@@ -768,3 +770,65 @@ def test_without_a_horizon_lists_count_as_they_stand():
     again = rs.Online(["hit_rate@2"], window=100)
     again.load_state_dict(online.state_dict())
     assert again.compute() == online.compute()
+
+
+# -- what was shown ------------------------------------------------------------------------------------------
+
+OF_LISTS = [
+    "ndcg@5",
+    *(label for label in SHOWN if not label.startswith(("unseen", "overlap", "serendipity", "cal", "r"))),
+]
+
+
+@pytest.mark.parametrize("horizon", [None, 4])
+def test_metrics_of_what_was_shown_are_of_the_lists_in_the_window(horizon):
+    truth, shown, beside = some_lists(7, queries=40)
+    del beside["reference"]
+    online = rs.Online(OF_LISTS, window=20, horizon=horizon, by="half", **beside)
+    apart = rs.Online(OF_LISTS, window=20, horizon=horizon, by="half", **beside)
+    for at, query in enumerate(shown):
+        server = online if at % 3 else apart
+        server.served(query, shown[query], time=at, half=at % 2)
+        for item, grade in truth[query].items():
+            server.outcome(query, item, at, grade)
+        if at in (11, 25):
+            online, apart = pickle.loads(pickle.dumps((online, apart)))
+    online.merge(apart)
+    again = rs.Online(OF_LISTS, window=20, horizon=horizon, by="half", **beside)
+    again.load_state_dict(json.loads(json.dumps(online.state_dict())))
+    end = 39 - (horizon or 0)
+    inside = [query for at, query in enumerate(shown) if end - 20 < at <= end]
+    for half in (None, 0, 1):
+        some = [query for query in inside if half in (None, list(shown).index(query) % 2)]
+        sides = ({query: side[query] for query in some} for side in (truth, shown))
+        want = rs.evaluate(*sides, OF_LISTS, **beside)
+        for served in (online, again):
+            found = served.compute() if half is None else served.compute().by[half]
+            for label in want:
+                assert found[label].mean == pytest.approx(want[label], rel=1e-12, abs=1e-12), label
+                assert found[label].low <= found[label].mean <= found[label].high or label == "ndcg@5"
+
+
+def test_coverage_of_the_last_lists_by_hand():
+    online = rs.Online("coverage@2", window=10, catalogue=["a", "b", "c", "d"])
+    online.served("l1", ["a", "b", "c"], time=0)
+    online.served("l2", ["d", "b"], time=6)
+    assert online.compute()["coverage@2"].mean == 3 / 4
+    online.advance(11)
+    assert online.compute()["coverage@2"] == (
+        2 / 4,
+        pytest.approx(np.nan, nan_ok=True),
+        pytest.approx(np.nan, nan_ok=True),
+        1,
+    )
+    online.advance(17)
+    assert online.compute()["coverage@2"].lists == 0
+
+
+def test_what_online_says_no_to():
+    with pytest.raises(ValueError, match="half_life= weighs lists"):
+        rs.Online("coverage@2", half_life=5, catalogue=["a"])
+    online = rs.Online("unseen@2", history={"u1": ["a"]})
+    online.served("l1", ["a"], time=0)
+    with pytest.raises(ValueError, match="whose lists these are is not known"):
+        online.compute()

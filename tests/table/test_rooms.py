@@ -50,8 +50,11 @@ LATE = {
     ("measure.evaluate", "inputs.tables"),
     ("measure.evaluate", "measure.stream"),
     ("measure.evaluate", "inputs.arrow"),
-    ("measure.evaluate", "inputs.doors"),
+    ("measure.beside", "inputs.doors"),
+    ("measure.beside", "inputs.arrow"),
     ("measure.sources", "inputs.known"),
+    ("measure.sums", "inputs.known"),
+    ("measure.accumulate", "inputs.known"),
     ("measure.evaluate", "spark.evaluate"),  # a table of Spark's is measured where it is
     ("inputs.open", "inputs.doors"),
 }

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, more_extra
+from rankstone.align.first import joined, shown_by, some
 from rankstone.align.join import join
 from rankstone.align.ranked import Ints, Ranked
-from rankstone.inputs.arrow import movable, one_piece, plain_ids, take
+from rankstone.inputs.arrow import concatenated, plain_ids, take
 from rankstone.inputs.columns import ColumnPair, Columns, notes_of
 from rankstone.inputs.notes import ranges
-from rankstone.inputs.source import Align, Aligned
+from rankstone.inputs.source import Align, Aligned, First
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
 
@@ -24,16 +25,18 @@ class Grouped:
 
     repeatable = False
 
-    def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
+    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int]) -> None:
         # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
         self.core = _core.Stream(
             truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="first")
         )
         rows, self._offsets, self._first_rows = self.core.truth()
         self._query, self._whole = truth.query, truth
-        self._truth = Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
+        self.truth = self._truth = Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
         self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
         self._dropped = dict.fromkeys(self._pieces, 0)
+        self._depths = depths  # how many rows of each list to keep, by what changes what it shows
+        self._firsts: dict[Align, list[First]] = {how: [] for how in depths}
         self._numbers: list[Ints] = []
         self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
         self._extra: Extra = set()
@@ -56,6 +59,8 @@ class Grouped:
             aligned = source.align(how)
             pieces.append(aligned.ranked)
             self._dropped[how] += aligned.dropped
+        for how, firsts in self._firsts.items():
+            firsts.append(source.first(how, self._depths[how]))
         self._numbers.append(known)
 
     def finish(self, empty: Columns) -> None:
@@ -65,22 +70,31 @@ class Grouped:
     def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
         graded = self._truth.grade is not None
-        whole = join(self._pieces[how]).only(np.argsort(np.concatenate(self._numbers), kind="stable"))
-        whole = whole.replace(notes=notes_of(self._whole, how))
+        whole = join(self._pieces[how]).only(self._order()).replace(notes=notes_of(self._whole, how))
         return aligned_with(
             whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra, graded
         )
+
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists show: as deep as was asked for when it was made."""
+        return some(joined(self._firsts[shown_by(how)]), self._order())
+
+    def _order(self) -> Ints:
+        """Where each query is among those that came, in the truth's order."""
+        return np.argsort(np.concatenate(self._numbers), kind="stable")
 
     def ids(self) -> tuple[tuple[()], tuple[()]]:
         """A stream's items have gone by."""
         return (), ()
 
 
-def one_pass(truth: Columns, batches: Iterable[Columns], alignments: Iterable[Align], threads: int) -> Grouped | None:
+def one_pass(
+    truth: Columns, batches: Iterable[Columns], alignments: Iterable[Align], depths: Mapping[Align, int], threads: int
+) -> Grouped | None:
     """None if some query's rows do not lie together."""
     if len(truth.query) == 0:
         raise ValueError("the truth has no rows")
-    grouped = Grouped(truth, alignments)
+    grouped = Grouped(truth, alignments, depths)
     carry: Columns | None = None  # rows of the last query, which the next batch may go on with
     rows: Columns | None = None
     for rows in batches:
@@ -125,18 +139,9 @@ def _slice(rows: Columns, start: int, end: int) -> Columns:
 
 
 def _join(first: Columns, second: Columns) -> Columns:
-    import pyarrow
-
-    def joined(a: Any, b: Any) -> Any:
-        if a is None:
-            return None
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            return np.concatenate((a, b))
-        a, b = movable(pyarrow.array(a)), movable(pyarrow.array(b))
-        return one_piece(pyarrow.chunked_array([a, b.cast(a.type) if a.type != b.type else b]))
-
-    query, item = joined(first.query, second.query), joined(first.item, second.item)
-    return Columns(query, item, score=joined(first.score, second.score))
+    score = None if first.score is None or second.score is None else concatenated((first.score, second.score))
+    query, item = (concatenated((getattr(first, role), getattr(second, role))) for role in ("query", "item"))
+    return Columns(query, item, score=score)
 
 
 def _copied(rows: Columns) -> Columns:

@@ -354,13 +354,13 @@ class Shown(NumPyFunctions):
         return value
 
     def __getstate__(self) -> dict[str, Any]:
-        ids = list(self.ids())
+        ids = None if self.ids is nobody else list(self.ids())
         return {**self.__dict__, "_memo": {}, "_views": {}, "ids": ids}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         ids = state["ids"]
-        self.ids = lambda: ids
+        self.ids = nobody if ids is None else lambda: ids
 
     # -- what queries had before, and other lists of theirs --------------------------------------------------
 
@@ -443,3 +443,10 @@ class Shown(NumPyFunctions):
 
 def _narrow(counts: Ints) -> Ints:
     return counts.astype(np.int32) if counts.max(initial=0) < 1 << 31 else counts
+
+
+def nobody() -> Any:
+    """The queries of lists that came without ids."""
+    raise ValueError(
+        "it asks what each query had before, and whose lists these are is not known; give the lists with their queries"
+    )

@@ -1,10 +1,13 @@
-"""Two passes over a run in batches, in any order: what was found, and what stands before it. No metrics in here."""
+"""Two passes over a run in batches, in any order: what was found, and what stands before it; or one, without a truth.
+
+No metrics in here.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -14,11 +17,12 @@ import numpy as np
 from rankstone import _core
 from rankstone.align import state as saved
 from rankstone.align.extra import Extra, aligned_with, bounded, more_extra
+from rankstone.align.first import Best, shown_by
 from rankstone.align.state import State, locked
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import plain_ids
-from rankstone.inputs.columns import Columns, notes_of
-from rankstone.inputs.source import Align, Aligned, ranked_from
+from rankstone.inputs.columns import ColumnPair, Columns, notes_of
+from rankstone.inputs.source import Align, Aligned, Alone, First, ranked_from
 
 _FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them
 _COUNTS = ("levels", "before", "rows")
@@ -29,17 +33,18 @@ class TwoPasses:
 
     repeatable = False
 
-    def __init__(self, truth: Columns, alignments: Iterable[Align]) -> None:
+    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int] | None = None) -> None:
         if len(truth.query) == 0:
             raise ValueError("the truth has no rows")
-        self._truth = truth
+        self.truth = self._truth = truth
+        self._depths = depths or {}  # how many rows of each list to keep, by what changes what it shows
         self._ways = tuple(dict.fromkeys(map(_counted_by, alignments)))
         self._lock = RLock()
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows."""
-        self._resume(self._open(), _Passed())
+        self._resume(self._open(), self._open_firsts(), _Passed())
         # Which shares of the work are in here. Each object's has its own mark, so that none is added twice.
         self._mark = uuid.uuid4().hex
 
@@ -47,9 +52,12 @@ class TwoPasses:
         truth = self._truth
         return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways}
 
+    def _open_firsts(self) -> dict[Align, Best]:
+        return {how: Best(self._truth.query, how, depth) for how, depth in self._depths.items()}
+
     @locked
-    def _resume(self, cores: dict[Align, _core.Stream], passed: _Passed) -> None:
-        self._cores = cores
+    def _resume(self, cores: dict[Align, _core.Stream], firsts: dict[Align, Best], passed: _Passed) -> None:
+        self._cores, self._firsts = cores, firsts
         self._found, self._counted = set(passed.found), set(passed.counted)
         self._counting, self._extra = passed.counting, passed.extra
 
@@ -63,6 +71,8 @@ class TwoPasses:
         self._found.add(self._mark)
         for core in self._cores.values():
             extra = core.find(rows.query, rows.item, rows.score, threads)
+        for best in self._firsts.values():
+            best.add(rows, threads)
         self._extra = more_extra(self._extra, rows.query, extra)
 
     @locked
@@ -106,6 +116,14 @@ class TwoPasses:
             self._truth.grade is not None,
         )
 
+    @locked
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists of the judged queries show: as deep as was asked for when it was made."""
+        found = self._firsts[shown_by(how)].first()
+        queries = len(next(iter(self._cores.values())).truth()[1])
+        nothing = np.zeros(queries, dtype=np.int64)
+        return First(nothing, None, nothing[:0], None) if found is None else found
+
     # -- sharing the work ------------------------------------------------------------------------------------
 
     def merge(self, other: TwoPasses) -> None:
@@ -120,10 +138,7 @@ class TwoPasses:
         elif mine.found & more.found:
             if not same and mine.found == more.found and mine.digest() == more.digest():
                 return  # a copy without anything new
-            raise ValueError(
-                "both streams hold the same finds, which would count twice: one was merged already, or copied after "
-                "find() had begun; give each worker a copy of a stream that has found nothing"
-            )
+            raise ValueError(SAME_FINDS)
         else:
             self._add_finds(mine, more)
 
@@ -131,6 +146,9 @@ class TwoPasses:
         both = [self._united(how, *pair) for how, *pair in zip(self._ways, mine.finds, more.finds, strict=True)]
         for core, finds in zip(self._cores.values(), both, strict=True):
             core.finds = finds
+        for best, rows in zip(self._firsts.values(), more.firsts, strict=True):
+            if rows is not None:
+                best.add(rows, 1)
         self._found |= more.found
         self._extra = None if self._extra is None or more.extra is None else bounded(self._extra | more.extra)
 
@@ -180,7 +198,8 @@ class TwoPasses:
         cores = self._cores.values()
         counts = tuple(core.counts for core in cores) if self._counted else ()
         marks = frozenset(self._found), frozenset(self._counted)
-        return _Passed(tuple(core.finds for core in cores), counts, *marks, self._counting, self._extra)
+        firsts = tuple(best.kept() for best in self._firsts.values())
+        return _Passed(tuple(core.finds for core in cores), counts, *marks, self._counting, self._extra, firsts)
 
     def state(self) -> dict[str, Any]:
         """All it knows of the run, as arrays, lists and numbers."""
@@ -192,6 +211,7 @@ class TwoPasses:
             "counted": sorted(passed.counted),
             "counting": passed.counting,
             "extra": None if passed.extra is None else sorted(passed.extra),
+            "firsts": [best.state() for best in self._firsts.values()],
         }
 
     def load(self, state: State) -> None:
@@ -214,7 +234,10 @@ class TwoPasses:
             ]
             for core, some in zip(cores.values(), counts, strict=True):
                 core.counts = some
-        self._resume(cores, _Passed((), (), found, counted, counting, self._checked_extra(state)))
+        firsts = self._open_firsts()
+        for best, kept in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
+            best.load(kept)
+        self._resume(cores, firsts, _Passed((), (), found, counted, counting, self._checked_extra(state)))
 
     def _checked_finds(self, state: State, how: Align, core: _core.Stream) -> _core.Finds:
         offsets = core.truth()[1]
@@ -251,6 +274,7 @@ class _Passed:
     counted: frozenset[str] = frozenset()
     counting: bool = False
     extra: Extra = field(default_factory=set)  # queries that nobody judged
+    firsts: tuple[Columns | None, ...] = ()  # the first rows of lists, where a metric reads them
 
     def digest(self) -> bytes:
         """What the finds are, in a few bytes; the same whatever the order in which they came."""
@@ -262,6 +286,102 @@ class _Passed:
             for part in (item[order], score[order], retrieved, np.array([rows, unjudged])):
                 digest.update(part.tobytes())
         return digest.digest()
+
+
+class OnePass:
+    """Keeps the first rows of each list of a run that is not judged; can be shared out and merged."""
+
+    repeatable = False
+
+    def __init__(self, depths: Mapping[Align, int]) -> None:
+        self._depths = depths
+        self._lock = RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._resume({how: Best(None, how, depth) for how, depth in self._depths.items()}, 0, set())
+        self._mark = uuid.uuid4().hex  # as of `TwoPasses`
+
+    @locked
+    def _resume(self, firsts: dict[Align, Best], rows: int, found: set[str]) -> None:
+        self._firsts, self._rows, self._found = firsts, rows, found
+
+    @locked
+    def find(self, rows: Columns, threads: int) -> None:
+        """The only pass."""
+        for best in self._firsts.values():
+            best.add(rows, threads)
+        self._found.add(self._mark)
+        self._rows += len(rows.query)
+
+    def count(self, rows: Columns, threads: int) -> None:
+        """There is nothing to count."""
+        raise ValueError("nothing is judged, so one pass is enough: find() in every batch, then compute()")
+
+    @locked
+    def seen(self) -> tuple[int, int]:
+        """How many rows were found; there are none to count."""
+        return self._rows, self._rows
+
+    def ids(self) -> None:
+        """There is nothing to match the items with."""
+
+    def align(self, how: Align) -> Aligned:
+        """The queries, whose lists are as long as was kept of them."""
+        return Alone(self._pair(how)).align(how)
+
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists show: as deep as was asked for when it was made."""
+        return Alone(self._pair(how)).first(how, depth)
+
+    @locked
+    def _pair(self, how: Align) -> ColumnPair:
+        kept = self._firsts[shown_by(how)].kept()
+        if kept is None:
+            raise ValueError("there are no rows: find() in every batch, then compute()")
+        return ColumnPair(Columns(kept.query[:0], kept.item[:0]), kept)
+
+    def merge(self, other: OnePass) -> None:
+        """Take in what another has found."""
+        self._take_in(*other._passed())  # one lock after the other, so that none waits for ever
+
+    @locked
+    def _passed(self) -> tuple[list[Columns | None], int, set[str]]:
+        return [best.kept() for best in self._firsts.values()], self._rows, set(self._found)
+
+    @locked
+    def _take_in(self, firsts: Sequence[Columns | None], rows: int, found: set[str]) -> None:
+        if self._found & found:
+            raise ValueError(SAME_FINDS)
+        for best, more in zip(self._firsts.values(), firsts, strict=True):
+            if more is not None:
+                best.add(more, 1)
+        self._found |= found
+        self._rows += rows
+
+    @locked
+    def state(self) -> dict[str, Any]:
+        """All it knows of the run, as arrays, lists and numbers."""
+        firsts = [best.state() for best in self._firsts.values()]
+        return {"rows": self._rows, "found": sorted(self._found), "firsts": firsts}
+
+    def load(self, state: State) -> None:
+        """Go on from what `state` gave."""
+        firsts = {how: Best(None, how, depth) for how, depth in self._depths.items()}
+        for best, kept in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
+            best.load(kept)
+        rows = saved.whole(state, "rows")
+        for best in firsts.values():
+            if (kept := best.kept()) is not None and len(kept.query) > rows:
+                raise ValueError(f"it keeps {len(kept.query)} rows of {rows}")
+        self._resume(firsts, rows, set(_marks(state, "found")))
+
+
+SAME_FINDS = (
+    "both streams hold the same finds, which would count twice: one was merged already, or copied after find() had "
+    "begun; give each worker a copy of a stream that has found nothing"
+)
 
 
 def _checked_counts(state: State, like: _core.Counts) -> _core.Counts:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
@@ -24,19 +25,21 @@ from rankstone.inputs.files import all_same_ids, is_large, is_path
 from rankstone.inputs.groups import groups_of
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.tables import queried
+from rankstone.measure.beside import given_beside
 from rankstone.measure.evaluate import evaluate
-from rankstone.metrics.registry import ByName, parse_all
+from rankstone.measure.saved import made_of
+from rankstone.metrics.registry import ByName, parse_all, parse_one
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
 
 _BEFORE = ("query", "exclude", "parent", "overlap")  # what makes the lists others than those that were given
 
 
 def compare(
-    truth: Truth | Mapping[str, Means | Sequence[Means]],
+    truth: Truth | Mapping[str, Means | Sequence[Means]] | None = None,
     runs: Mapping[str, Run | Sequence[Run]] | Sequence[Run] | None = None,
     metrics: Metrics | None = None,
     *,
@@ -61,6 +64,9 @@ def compare(
     exclude: Truth | None = None,
     parent: Parent | None = None,
     overlap: float | None = None,
+    catalogue: Stock | int | None = None,
+    history: Truth | None = None,
+    reference: Run | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Comparison:
@@ -79,7 +85,9 @@ def compare(
 
     clusters: queries that are not independent, such as the turns of a talk: a dict by query, one for each query, or a
     column of the truth. by: groups to look at, given alike. weights: one a query, for weighted means. population: how
-    many queries there are in all, if these are a sample of them. All else is as in `evaluate`.
+    many queries there are in all, if these are a sample of them. All else is as in `evaluate`. A metric of all lists at
+    once, such as coverage, is compared by leaving out the same groups of lists of both runs; it needs no truth:
+    `rs.compare(runs=runs, metrics="coverage@10", catalogue=ids)`.
 
     >>> truth = {"u1": {"a": 1}, "u2": {"b": 1}, "u3": {"c": 1}}
     >>> runs = {"old": {"u1": ["x", "a"], "u2": ["b"], "u3": ["y", "z", "c"]}, "new": {q: [*truth[q]] for q in truth}}
@@ -90,22 +98,25 @@ def compare(
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
         "parent": parent, "overlap": overlap,
     }  # fmt: skip
+    known: dict[str, Any] = {"catalogue": catalogue, "history": history, "reference": reference}
     origin = None
     systems: Mapping[str, Sequence[Means]]
     if runs is None:
-        _refuse_more(doors, weights, choices)
+        _refuse_more({**doors, **known}, weights, choices)
         systems = results_by_name(truth)
         labels = _shared(systems, metrics)
         _refuse_unlike(systems, labels)
     else:
         named = _named(runs)
         metrics = DEFAULT_METRICS if metrics is None else metrics
-        plans = make_plans(metrics, convention, choices)
+        beside, made = given_beside(**known, metrics=metrics, choices=choices)  # files are read once
+        plans = make_plans(metrics, convention, made)
         labels = [plan.label for plan in plans]
         if is_path(truth) and any("subtopic" in plan.notes for plan in plans):  # also where others look again
             read = opened(truth, "truth", columns, next(iter(named.values()))[0])
             truth = with_subtopics(read) if isinstance(read, Columns) else truth
-        origin = Origin(truth, named, {**doors, "convention": convention, "threads": threads, **choices})
+        known = made_of(beside, None if beside is None else beside.reference, catalogue)
+        origin = Origin(truth, named, {**doors, **known, "convention": convention, "threads": threads, **choices})
         systems = origin.evaluate(metrics, weights)
     names = list(systems)
     if baseline is None and len(names) == 2:
@@ -125,7 +136,17 @@ def compare(
         raise ValueError(f"test={test!r} knows no clusters; choose 't' or 'flips'")
     if clusters is not None and correction == "tukey":
         raise ValueError("correction='tukey' knows no clusters; choose another")
+    first = next(iter(systems.values()))[0]
+    for label in labels:
+        if first.plan_of(label).of_all_lists and (test in ("wilcoxon", "sign") or correction == "tukey"):
+            what = f"test={test!r}" if test in ("wilcoxon", "sign") else "correction='tukey'"
+            raise ValueError(
+                f"{label} is compared by leaving out groups of lists, of which {what} knows nothing; choose another"
+            )
     return Comparison(Paired(systems, clusters), labels, baseline, rules, origin, by)
+
+
+_BESIDE = ("catalogue", "history", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +162,8 @@ class Origin:
     def evaluate(self, metrics: Metrics, weights: Weights | None = None) -> dict[str, tuple[Result, ...]]:
         """The results of each system."""
         truth, how = self.truth, dict(self.how)
+        if all(metric.declaration.reads == "ranking" for metric in parse_all(metrics)):
+            how = {name: value for name, value in how.items() if name not in _BESIDE or isinstance(value, Integral)}
         if isinstance(truth, str):
             truth = queried(truth)
         every = [run for several in self.runs.values() for run in several]
@@ -155,7 +178,7 @@ class Origin:
 
     def judged(self, *labels: str) -> dict[str, tuple[Result, ...]] | None:
         """How much of what each system returned is judged; None where looking again takes long, or cannot be done."""
-        if self._is_long:
+        if self._is_long or self.truth is None:
             return None
         if labels not in self._seen:
             self._seen[labels] = self.evaluate(labels)
@@ -167,10 +190,12 @@ class Origin:
         sides = (self.truth, *(run for several in self.runs.values() for run in several))
         return any(is_large(side) or side == "-" if is_path(side) else is_spark(side) for side in sides)
 
-    def explains(self, *names: str) -> bool:
-        """Can it be told which items moved between these runs."""
+    def explains(self, metric: str, *names: str) -> bool:
+        """Can it be told which items moved between these runs, and what that made of a metric."""
+        if parse_one(metric).declaration.reads == "shown":
+            return False
         single = all(len(self.runs[name]) == 1 for name in names)
-        if self._is_long:
+        if self._is_long or self.truth is None:
             return False
         return single and all(self.how.get(name) is None for name in _BEFORE)
 
@@ -179,7 +204,7 @@ class Origin:
         for name in names:
             if len(self.runs[name]) > 1:
                 raise ValueError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
-        how = {name: value for name, value in self.how.items() if name not in _BEFORE}
+        how = {name: value for name, value in self.how.items() if name not in (*_BEFORE, *_BESIDE)}
         for name in (name for name in _BEFORE if self.how.get(name) is not None):
             raise ValueError(f"explain takes no {name}=; give it the lists as they are measured")
         truth, first, second = self._sides(names)

@@ -17,7 +17,7 @@ from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
 from rankstone.answers.table import Page, queries
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Plan, make_plans
+from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.errors import NoExpectedValue
 from rankstone.inputs.arrow import plain, plain_ids
 from rankstone.inputs.columns import ColumnPair, columns
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
 
 _SHOWN = 30  # rows of a printed table
+JUDGED = Feeding(shown="what is explained is a list beside its truth")
 _FEW = 6  # choices whose every order is tried
 _AT_ONCE = 1 << 21  # hits of copies of a query
 
@@ -72,6 +73,7 @@ def explain(
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
     plans = [make_plans(metric, name, choices)[0] for name in named]
+    refuse_unknown(plans, JUDGED)
     conventions = [find_convention(name).with_choices(**choices) for name in named]
     sources = [open_source(truth, side, **doors) for side in runs]
     sweeps = [Sweep(source, threads) for source in sources]

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.answers.definition import Definition, definition_of
+from rankstone.answers.explain import JUDGED
 from rankstone.answers.sweep import Sweep, changed, choice_of, options_of, presets
 from rankstone.answers.table import html_table, text_table
 from rankstone.conventions.convention import find_convention
-from rankstone.conventions.plan import Plan
+from rankstone.conventions.plan import Plan, make_plans, refuse_unknown
 from rankstone.inputs.open import open_source
 from rankstone.metrics.registry import ByName, Metric, parse_one
 from rankstone.progress import watched
@@ -122,6 +123,7 @@ def identify(
     """
     name, reported = asked(metric, value)
     lowest, highest = interval(reported)
+    refuse_unknown(make_plans(name, "rankstone", {}), JUDGED)
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     search = _Search(Sweep(source, threads), presets(name, choices), choices)
     with watched(f"identifying {name}", "definitions") as progress:

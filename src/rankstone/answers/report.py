@@ -152,7 +152,7 @@ def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> 
 
 def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most: int, anchor: str) -> Iterator[str]:
     """Both lists of the queries that changed most."""
-    if comparison.origin is None or not comparison.origin.explains(of.baseline, of.run):
+    if comparison.origin is None or not comparison.origin.explains(of.metric, of.baseline, of.run):
         return
     half = max(most // 2, 1)
     ends = {*range(half), *range(len(rows) - half, len(rows))} & {*range(len(rows))}

@@ -514,6 +514,8 @@ class Result(Means):
         outcomes = {}
         for plan in make_plans(metrics, self.convention, self.choices):
             found = self._aligned.get(plan.align)
+            if plan.needs_truth and not self._first.judged:
+                raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
             kept = any(one.plan.zeros for one in self._outcomes.values() if one.plan.align == plan.align)
             if found is None or (plan.zeros and not kept):
                 raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
@@ -559,7 +561,9 @@ class Result(Means):
             judged=truths,
             missing=int((~ranked.present[:truths]).sum()),
             extra=self._first.extra_count if self._first.extra_known else None,
-            nothing_relevant=int((relevant == 0).sum()) if any(map(_reads_grades, self._outcomes.values())) else 0,
+            nothing_relevant=int((relevant == 0).sum())
+            if any(one.plan.needs_truth for one in self._outcomes.values())
+            else 0,
             dropped_rows=self._first.dropped,
             tied=int(tied.sum()),
             no_pairs=int(no_pairs[:truths].sum()),
@@ -672,11 +676,6 @@ class Result(Means):
         return self
 
 
-def _reads_grades(outcome: Outcome) -> bool:
-    grades = outcome.plan.metric.declaration.grades
-    return grades is not None and grades(outcome.plan.arguments)
-
-
 def _refuse_pooled(plan: Plan) -> None:
     if plan.of_all_lists:
         raise ValueError(f"{plan.label}: what a list adds depends on all others, so it has no value of its own")
@@ -750,6 +749,11 @@ class Saved(Means):
             return Shares(plan, finish_of(plan), *_plain_shares(self.per_query[label]))
         top, bottom = (np.array(list(map(_float, saved[name]))) for name in ("top", "bottom"))
         return Shares(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
+
+    def ends(self, label: str) -> str:
+        """The interval that is printed beside a mean; that of a number of all rows at once needs the rows."""
+        pooled = self._confidence is not None and self.plan_of(label).is_pooled
+        return "unknown" if pooled else super().ends(label)
 
     def plan_of(self, metric: str | Metric) -> Plan:
         label = self._label(metric)

@@ -11,8 +11,8 @@ import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.answers.result import Means, Result, groups_in_order, ids_alike
-from rankstone.measure.sums import Shares
-from rankstone.statistics import BOOTSTRAPS, Interval, bootstrap, share, skewed, student
+from rankstone.measure.sums import LEFT_OUT, Shares
+from rankstone.statistics import BOOTSTRAPS, Interval, bootstrap, share, skewed, student, without_groups
 
 PIECES = 100  # that are left out in turn where a mean is made of all rows at once
 
@@ -114,6 +114,10 @@ class Paired:
         found = interval_of(values, clusters, confidence, method, resamples, seed)
         unit = np.exp if sample.is_log else float
         low, high, mean = (float(unit(value)) for value in (found.low, found.high, found.mean))
+        plan = self.first.plan_of(label)
+        if plan.of_all_lists:  # whose spread knows no ends
+            lowest, highest = plan.metric.declaration.bounds
+            low, high = max(low, lowest), min(high, highest)
         return found._replace(low=low, high=high, mean=mean, error=float(found.error))
 
     def seeds(self, name: str, label: str) -> list[float]:
@@ -193,11 +197,11 @@ class Paired:
 
     def _pooled(self, label: str, inside: Bools) -> Sample:
         """The same for a number that is no mean of the queries: what leaving out some of them changes (jackknife)."""
-        pieces = self.clusters[inside] if self.clusters is not None else self._pieces(inside)
+        many = LEFT_OUT if self.first.plan_of(label).of_all_lists else PIECES
+        pieces = self.clusters[inside] if self.clusters is not None else self._pieces(inside, many)
         codes = codes_of(pieces.tolist())
         places, many = np.flatnonzero(inside), int(codes.max(initial=-1)) + 1
         values, means = np.empty((len(places), len(self.systems))), np.empty(len(self.systems))
-        sizes = np.bincount(codes, minlength=many)
         for at, (name, results) in enumerate(self.systems.items()):
             if not all(isinstance(result, Result) for result in results) or self._folds(name) is not None:
                 raise ValueError(f"{label} is made of all rows at once: compare the runs, not saved results or folds")
@@ -207,8 +211,7 @@ class Paired:
                 for piece in range(many)
             ]
             means[at] = whole
-            off = (many - 1) * (whole - np.array(without))
-            values[:, at] = whole + (off * len(places) / many / sizes)[codes]
+            values[:, at] = without_groups(whole, without, codes)
         own = np.column_stack([self._own(name, label)[inside] for name in self.systems])
         return Sample(label, values, own, means, inside, codes, is_log=False)
 
@@ -218,11 +221,11 @@ class Paired:
         mask[places if here is None else here[places]] = True
         return result._mean_of(label, mask)
 
-    def _pieces(self, inside: Bools) -> Ints:
+    def _pieces(self, inside: Bools, many: int) -> Ints:
         rank = np.empty(len(self.queries), dtype=np.int64)
         rank[self.order] = np.arange(len(self.queries))
         within = np.argsort(np.argsort(rank[inside]))
-        return within * min(PIECES, len(within)) // max(len(within), 1)
+        return within * min(many, len(within)) // max(len(within), 1)
 
 
 def interval_of(

@@ -173,8 +173,9 @@ def parser() -> argparse.ArgumentParser:
     command = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
     command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
     command.add_argument(
-        "runs", metavar="[NAME=]RUN", nargs="*", help="files, as the truth; none if its rows have grades and scores"
-    )
+        "runs", metavar="[NAME=]RUN", nargs="*",
+        help="files, as the truth; none if its rows have grades and scores, or are a run's and no metric needs a truth",
+    )  # fmt: skip
     _measuring(command)
     command.add_argument("--per-query", action="store_true", help="values of each query instead of means")
     command.add_argument("--by", metavar="COLUMN", help="means by group of queries: a column of the truth file")
@@ -378,6 +379,9 @@ def _measuring(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="of which document each item is a chunk: a file with these two columns, or a separator such as '#'",
     )
+    command.add_argument("--catalogue", metavar="FILE", help="all items, for metrics such as coverage")
+    command.add_argument("--history", metavar="FILE", help="what each query had before, as a truth; for novelty, ...")
+    command.add_argument("--reference", metavar="FILE", help="other lists of the same queries, as a run; for overlap")
 
 
 def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:

@@ -57,12 +57,13 @@ def compare_runs(arguments: argparse.Namespace) -> None:
 def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str]) -> Origin | None:
     """The lists themselves, for a report that explains them; None if some are not at hand."""
     paths = truth, *files.values()
-    if arguments.exclude or arguments.parent or arguments.on_error != "stop" or "-" in paths:
+    if arguments.exclude or arguments.parent or arguments.reference or arguments.on_error != "stop" or "-" in paths:
         return None
     if any(is_result(path) or is_large(path) for path in paths):
         return None
     judged, *runs = sides(arguments, list(files.values()))
-    how = {"columns": None, "convention": arguments.convention, **pairs(arguments.set, "--set")}
+    known = {name: getattr(arguments, name) for name in ("catalogue", "history") if getattr(arguments, name)}
+    how = {"columns": None, "convention": arguments.convention, **known, **pairs(arguments.set, "--set")}
     return Origin(judged, {name: (run,) for name, run in zip(files, runs, strict=True)}, how)
 
 
@@ -92,7 +93,8 @@ def _refuse_reading(arguments: argparse.Namespace) -> None:
     """Stop at options that say how to measure what has been measured."""
     given = {
         "-c": arguments.convention != "rankstone", "-s": arguments.set, "--columns": arguments.columns,
-        "--from-format": arguments.format, "--exclude": arguments.exclude,
+        "--from-format": arguments.format, "--exclude": arguments.exclude, "--catalogue": arguments.catalogue,
+        "--history": arguments.history, "--reference": arguments.reference,
         "--parent": arguments.parent,
     }  # fmt: skip
     for option in (option for option, is_given in given.items() if is_given):

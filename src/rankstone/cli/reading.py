@@ -97,12 +97,19 @@ def results_of(
     arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any, unjudged: Any = None
 ) -> dict[str, Result]:
     """The results of some files, by the runs' names; the truth is read once."""
+    from rankstone.conventions.plan import make_plans
     from rankstone.inputs.files import is_large, read_run, same_ids
+    from rankstone.measure.beside import given_beside
     from rankstone.measure.evaluate import evaluate
     from rankstone.measure.stream import evaluate_file
 
     form = format_of(arguments, "run")
-    truth = truth_of(arguments, [*runs.values()], arguments.on_error)
+    known = {name: getattr(arguments, name) for name in ("catalogue", "history", "reference")}
+    known = {name: path for name, path in known.items() if path is not None}
+    alone = not arguments.runs and not any(
+        plan.needs_truth for plan in make_plans(metrics, arguments.convention, choices)
+    )
+    truth = None if alone else truth_of(arguments, [*runs.values()], arguments.on_error)
     results = {}
     seen: Any = {}
     if arguments.exclude:
@@ -117,16 +124,21 @@ def results_of(
         columns = roles_for(arguments, "run", path, [arguments.truth])
         in_batches = arguments.on_error == "stop" and not form and not seen
         if in_batches and is_large(path):
+            beside, made = given_beside(**known, metrics=metrics, choices=choices)
             results[name] = evaluate_file(
-                truth, path, metrics, convention=arguments.convention, columns=columns, **choices
+                truth, path, metrics, convention=arguments.convention, columns=columns, beside=beside, **made
             )
             continue
-        run = read_run(path, format=form, columns=columns, on_error=arguments.on_error, beside=arguments.truth)
+        other = None if alone else arguments.truth
+        run = read_run(path, format=form, columns=columns, on_error=arguments.on_error, beside=other)
         report_skipped(path, run)
-        if not arguments.runs:
-            _refuse_one_sided(arguments.truth, truth, run)
-        judged, returned = same_ids(truth, run)
-        results[name] = evaluate(judged, returned, metrics, convention=arguments.convention, **seen, **choices)
+        if truth is None:
+            judged, returned = None, run
+        else:
+            if not arguments.runs:
+                _refuse_one_sided(arguments.truth, truth, run)
+            judged, returned = same_ids(truth, run)
+        results[name] = evaluate(judged, returned, metrics, convention=arguments.convention, **seen, **known, **choices)
     return results
 
 

@@ -52,6 +52,12 @@ class Plan:
         return declaration.reads == "shown" and bool(declaration.all_queries(self.arguments))
 
     @property
+    def needs_truth(self) -> bool:
+        """Does the metric read grades."""
+        grades = self.metric.declaration.grades
+        return grades is not None and grades(self.arguments)
+
+    @property
     def alignment(self) -> Align:
         """The alignment for this metric alone, on one core."""
         return self.align.keeping(self.zeros, 1, self.notes)
@@ -209,6 +215,8 @@ class Feeding:
     truth_order: str = ""  # which of a query's judged items came first
     extra_queries: str = ""  # the lists of queries that nobody judged
     all_queries: str = ""  # all queries at once
+    all_lists: str = ""  # how often each item is shown in all lists
+    whole_lists: str = ""  # what lists hold down to their end
     one_list: str = ""  # the rows of all queries at once
     weights: str = ""
     ratings: str = ""  # predicted ratings beside actual ones
@@ -270,9 +278,14 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "truth_order", f"{label}: truth_depth='k' needs an order of the truth; choose all"
     if choices["extra"] == "zero":
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
+    if declaration.kind == "shown" and ties in SHARED:
+        others = ", ".join(word for word in COUNTED if word not in BY_INPUT)
+        yield "whole_lists", f"{label}: ties={ties!r} needs whole lists; choose one of {others}"
+    if declaration.kind == "shown" and plan.arguments.get("k") is None:
+        yield "whole_lists", f"{label} reads whole lists; choose a cutoff, as in {plan.metric.name}@10"
     if wanted := declaration.all_queries(plan.arguments):
-        yield "all_queries", f"{label} {wanted}"
-    if plan.is_pooled:
+        yield "all_lists" if plan.of_all_lists else "all_queries", f"{label} {wanted}"
+    if plan.is_pooled and not plan.of_all_lists:
         yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
     elif averaging not in ("macro", "micro", "one_list"):
         yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"

@@ -185,6 +185,16 @@ def take(column: Column | None, rows: Places) -> Any:
     return movable(column).take(pyarrow.array(rows))
 
 
+def concatenated(columns: Sequence[Column]) -> Column:
+    """Several columns as one, in memory of its own; of the first one's type where only storage differs."""
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return np.concatenate(columns)
+    import pyarrow
+
+    first, *others = (pyarrow.array(movable(column)) for column in columns)
+    return one_piece(pyarrow.chunked_array([first, *(other.cast(first.type) for other in others)]))
+
+
 def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     """Ids as Python values: all of a column's, or those of some rows."""
     ids = movable(column) if at is None else take(column, at)

@@ -46,9 +46,7 @@ class Codes:
         column = _whole_numbers(column)
         found = np.full(len(column), -1, dtype=np.int32)
         for table in self._tables:
-            if is_whole(table.words) != is_whole(column) and len(column):
-                kinds = ["integers" if is_whole(side) else "strings" for side in (column, table.words)]
-                raise TypeError(f"{what} items are {kinds[0]} but others are {kinds[1]}; write them alike")
+            refuse_mixed(column, table.words, what)
             table.fill(column, found)
         return found
 
@@ -64,6 +62,13 @@ class Codes:
                 return plain_ids(words, np.array([code]))[0]
             code -= len(words)
         raise IndexError(code)
+
+
+def refuse_mixed(column: Column, others: Column, what: str) -> None:
+    """Stop at ids that are whole numbers on one side and strings on the other."""
+    if len(column) and len(others) and is_whole(others) != is_whole(column):
+        kinds = ["integers" if is_whole(side) else "strings" for side in (column, others)]
+        raise TypeError(f"{what} items are {kinds[0]} but others are {kinds[1]}; write them alike")
 
 
 def _whole_numbers(column: Column) -> Column:

@@ -143,7 +143,7 @@ def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run |
     return Beside(
         None if catalogue is None else make_catalogue(catalogue),
         None if history is None else as_columns(opened(history, "truth", None), "truth"),
-        None if reference is None else _alone(reference),
+        reference if reference is None or isinstance(reference, Alone) else _alone(reference),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankstone.errors import NotGiven
 from rankstone.inputs.arrow import Column, as_column
-from rankstone.inputs.catalogue import Catalogue, Words
+from rankstone.inputs.catalogue import Catalogue, Words, catalogue
 from rankstone.inputs.codes import Codes
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.keys import LOWER, distinct, pair
@@ -178,3 +178,10 @@ class Known:
         described = self.given.described if self.given is not None else None
         there = np.ones(self.listed, dtype=bool) if described is None else described
         return found, self._padded(there, universe)
+
+
+def anything() -> Known:
+    """An item of which all is known, for what a metric says of no lists."""
+    item = catalogue(["item"], popularity=[1], category=["item"], group=["item"], embedding=np.ones((1, 1)))
+    rows = as_column("any", ["item"])
+    return Known(Beside(item, Columns(rows, rows)))

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankstone.align import first
 from rankstone.align import state as saved
 from rankstone.align.join import join
-from rankstone.align.ranked import Bools, Floats, Ranked
+from rankstone.align.ranked import Floats, Ints, Ranked
+from rankstone.align.shown import Shown, nobody
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.result import Result
@@ -22,21 +24,25 @@ from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignment
 from rankstone.inputs.dicts import Dicts, OneList
 from rankstone.inputs.matrices import Dense, is_sparse
 from rankstone.inputs.open import open_source
-from rankstone.inputs.source import Align, Aligned, Source
+from rankstone.inputs.source import Align, Aligned, Alone, First, Source
+from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
-from rankstone.measure.saved import Saved, refuse_other, settings_of
-from rankstone.measure.sums import ExactSum, Measured, Sums, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
+from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
+from rankstone.measure.sums import ExactSum, Measured, Sums, finish_of, mean_from, measure, outcome_of, sums_of
 from rankstone.measure.values import weights_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Truth, Weights
+    from rankstone.inputs.known import Beside, Known
+    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
+_STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
-SUMS = Feeding(all_queries=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
+SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
 class Accumulator(Saved):
@@ -60,6 +66,15 @@ class Accumulator(Saved):
     keep=False keeps the sums and the ids, and gives means. Metrics that look at all queries at once are refused then;
     one of your own must look at each query by itself. An accumulator can be pickled, takes in another with `merge`, and
     can be updated by several threads.
+
+    Metrics of what was shown go with catalogue=, history= and reference=, as in `rs.evaluate`, and need no truth. The
+    first k rows of each list are kept for them, or with keep=False, for those that look at each list by itself, none.
+
+    >>> accumulator = rs.Accumulator("coverage@2", catalogue=["a", "b", "c", "d", "e"])
+    >>> accumulator.update(run=["a", "b", "c"])
+    >>> accumulator.update(run=["a", "d"])
+    >>> accumulator.compute()["coverage@2"]
+    0.6
     """
 
     def __init__(
@@ -68,17 +83,23 @@ class Accumulator(Saved):
         *,
         convention: str | Convention = "rankstone",
         keep: bool = True,
+        catalogue: Stock | int | None = None,
+        history: Truth | None = None,
+        reference: Run | None = None,
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
-        self.plans = make_plans(metrics, convention, choices)
+        beside, made = given_beside(catalogue, history, reference, metrics, choices)
+        self._beside = movable_beside(beside)
+        self.plans = make_plans(metrics, convention, made)
         self._alignments = alignments(self.plans, threads)
         self._convention = find_convention(convention)
-        self._choices = choices
+        self._choices = made
         self._made = {
             "metrics": [str(plan.metric) for plan in self.plans], "convention": convention, "keep": keep,
-            "threads": threads, **choices,
+            "threads": threads, **made_of(self._beside, reference, catalogue), **choices,
         }  # fmt: skip
+        self._shown = tuple(depths_of(self.plans))  # alignments of metrics that read what the lists show
         self._weighted = any(plan.choices["averaging"] == "weighted" for plan in self.plans)
         self._orders = any(
             plan.metric.declaration.kind == "agreement" or plan.arguments.get("ideal") == "given" for plan in self.plans
@@ -94,13 +115,14 @@ class Accumulator(Saved):
     @locked
     def reset(self) -> None:
         """Forget all queries."""
+        self._known: Known | None = None  # what is known of items, for sums
         self._held = _Held(sums=[Sums(0, 0, 0)] * len(self.plans))
 
     # -- more queries ----------------------------------------------------------------------------------------
 
     def update(
         self,
-        truth: Truth | Items | float,
+        truth: Truth | Items | float | None = None,
         run: Run | Items | float | None = None,
         *,
         query: Hashable = None,
@@ -111,6 +133,9 @@ class Accumulator(Saved):
         groups: Numbers | None = None,
     ) -> None:
         """Measure more queries. query: the id of a single list. The other words are those of `rs.evaluate`."""
+        if truth is None and run is None:
+            raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: update(run=run)")
+        refuse_truthless(self.plans, judged=truth is not None)
         single = self._single(truth, run, query)
         if single is None and query is not None:
             raise TypeError("query= names a single list; dicts and tables name their queries themselves")
@@ -120,7 +145,7 @@ class Accumulator(Saved):
         nameless = query is None if single else is_sparse(truth) or is_sparse(run)
         if nameless or isinstance(piece.ids, range):
             piece = replace(piece, ids=None)
-        self._add(piece)
+        self.take(piece)
 
     def _single(self, truth: Any, run: Any, query: Any) -> Source | None:
         """The source of a single list, or of one rating."""
@@ -136,14 +161,14 @@ class Accumulator(Saved):
         if numbers:
             label = next(plan.label for plan, is_error in zip(self.plans, ratings, strict=True) if not is_error)
             raise TypeError(f"{label} measures lists, not the single values {truth!r} and {run!r}")
-        for side, what in ((truth, "truth"), (run, "run")):
+        for side, what in ((() if truth is None else truth, "truth"), (run, "run")):
             if not isinstance(side, _ITEMS):
                 raise TypeError(f"the {what} is {side!r}; give a list of items or a dict")
             for item in side:
                 if isinstance(item, (list, tuple)) and not isinstance(side, (Set, Mapping)):
                     raise TypeError(f"the {what} is a list of lists; for a batch give rs.lists(...) on both sides")
                 break
-        return OneList(query, truth, run)
+        return Alone(OneList(query, (), run)) if truth is None else OneList(query, truth, run)
 
     def _piece(self, source: Source, weights: Any) -> Piece:
         aligned = {asked: source.align(how) for asked, how in self._alignments.items()}
@@ -154,13 +179,16 @@ class Accumulator(Saved):
             raise ValueError("averaging='weighted' needs weights=, one a query, in every update")
         if weights is not None and not self._weighted:
             raise ValueError("weights= go with averaging='weighted': say so when the accumulator is made")
-        first = aligned[self.plans[0].align]
-        weighing = None if weights is None else weights_of(weights, first)
+        one = aligned[self.plans[0].align]
+        weighing = None if weights is None else weights_of(weights, one)
         ranked = {align: found.ranked for align, found in aligned.items()}
-        return Piece(ranked, first.queries, weighing, list(first.extra) if first.extra_count else [], first.dropped)
+        extra = list(one.extra) if one.extra_count else []
+        firsts = firsts_of(source, self.plans, self.threads)
+        return Piece(ranked, one.queries, weighing, extra, one.dropped, firsts, one.judged)
 
     @locked
-    def _add(self, piece: Piece) -> None:
+    def take(self, piece: Piece) -> None:
+        """Some queries that were brought together elsewhere."""
         held = self._held
         if len(piece):
             self._refuse(held, piece.ids is not None, piece.ordered)
@@ -170,9 +198,9 @@ class Accumulator(Saved):
             held.queries += len(piece)
             held.ids.update(piece.ids or ())
         if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
-            judged = np.arange(len(piece)) < len(piece) - len(piece.extra)
-            held.pieces.append(piece.only(judged))
-            held.extra_pieces.append(replace(piece.only(~judged), extra=[], dropped=0))
+            judged = len(piece) - len(piece.extra)
+            held.pieces.append(piece.only(np.arange(judged)))
+            held.extra_pieces.append(replace(piece.only(np.arange(judged, len(piece))), extra=[], dropped=0))
         else:
             held.pieces.append(piece)
         held.waiting += len(piece)
@@ -195,7 +223,10 @@ class Accumulator(Saved):
                 pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
         elif held.pieces:
             piece = joined(held.pieces)
-            sums = [sums_of(plan, piece.measured(plan), piece.weights, ExactSum) for plan in self._summed]
+            if self._shown:
+                self._known = known_of(self._beside, self._known)
+            aligned = piece.aligned(self._known)
+            sums = [sums_of(plan, measured_in(aligned, plan), piece.weights, ExactSum) for plan in self._summed]
             held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
             held.pieces, held.waiting = [], 0
         return held.copy()
@@ -210,8 +241,13 @@ class Accumulator(Saved):
             definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
             return Totals(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
         whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
-        outcomes = {plan.label: outcome_of(plan, whole.measured(plan), whole.weights, ExactSum) for plan in self.plans}
-        return Result(outcomes, whole.aligned(), self._convention, self._choices, whole.weights)
+        known = known_of(self._beside) if self._shown else None
+        aligned = whole.aligned(known)
+        outcomes = {
+            plan.label: outcome_of(plan, measured_in(aligned, plan), whole.weights, ExactSum) for plan in self.plans
+        }
+        made = Result(outcomes, aligned, self._convention, self._choices, whole.weights)
+        return made if known is None else made.remarked(known.notes)
 
     def _nothing(self) -> Piece:
         """No queries."""
@@ -223,9 +259,9 @@ class Accumulator(Saved):
 
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
-        nothing = self._nothing()
         rows = zip(self.plans, sums or self.sums(), strict=True)
-        return {plan.label: mean_from(plan, found, nothing.measured(plan).ratio.finish) for plan, found in rows}
+        known = known_of(self._beside) if self._shown else None
+        return {plan.label: mean_from(plan, found, finish_of(plan, known)) for plan, found in rows}
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -237,6 +273,8 @@ class Accumulator(Saved):
             raise ValueError("an accumulator cannot be merged with itself: its queries would count twice")
         if (self.plans, self.keep) != (other.plans, other.keep):
             raise ValueError("the accumulators differ in their metrics, choices or keep=")
+        if self._settings() != other._settings():
+            raise ValueError("the accumulators differ in their catalogue=, history= or reference=")
         self._take_in(other._fold())  # one lock after the other, so that none waits for ever
         return self
 
@@ -279,7 +317,7 @@ class Accumulator(Saved):
     def _read(self, state: State) -> _Held:
         ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
         pieces, extra_pieces = (
-            [Piece.read(piece, self._alignments, self._weighted) for piece in saved.items(state, name)]
+            [Piece.read(piece, self._alignments, self._shown, self._weighted) for piece in saved.items(state, name)]
             for name in ("pieces", "extra_pieces")
         )
         sums = [_sums(each) for each in saved.items(state, "sums")]
@@ -298,7 +336,7 @@ class Accumulator(Saved):
         return held
 
     def _settings(self) -> dict[str, Any]:
-        return {**settings_of(self.plans), "keep": self.keep}
+        return {**settings_of(self.plans, self._beside), "keep": self.keep}
 
     def __repr__(self) -> str:
         return f"Accumulator({', '.join(plan.label for plan in self.plans)}; {self._held.queries:,} queries)"
@@ -339,16 +377,18 @@ class _Held:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some queries, and where their judged items were."""
+    """Some queries, where their judged items were, and what their lists show if a metric asks for it."""
 
     ranked: dict[Align, Ranked]  # by alignment
     ids: Sequence[Any] | None
     weights: Floats | None
     extra: list[Any]
     dropped: int
+    firsts: dict[Align, First] = field(default_factory=dict)
+    judged: bool = True  # False: there is no truth
 
     def __len__(self) -> int:
-        return len(next(iter(self.ranked.values())))
+        return len(next(iter(self.ranked.values()), ()))
 
     @property
     def ordered(self) -> bool:
@@ -361,19 +401,21 @@ class Piece:
         """Ids, or numbers if there are none."""
         return range(len(self)) if self.ids is None else self.ids
 
-    def only(self, queries: Bools) -> Piece:
+    def of(self, alignments: Iterable[Align]) -> Piece:
+        """The same of some alignments."""
+        kept = set(alignments)
+        ranked = {align: found for align, found in self.ranked.items() if align in kept}
+        return replace(self, ranked=ranked, firsts={how: self.firsts[how] for how in ranked if how in self.firsts})
+
+    def only(self, queries: Ints) -> Piece:
         """The same of some queries only."""
         return replace(
             self,
             ranked={align: ranked.only(queries) for align, ranked in self.ranked.items()},
-            ids=None if self.ids is None else [self.ids[int(at)] for at in np.flatnonzero(queries)],
+            ids=None if self.ids is None else [self.ids[int(at)] for at in queries],
             weights=None if self.weights is None else self.weights[queries],
+            firsts={align: first.some(found, queries) for align, found in self.firsts.items()},
         )
-
-    def measured(self, plan: Plan) -> Measured:
-        """One metric of these queries."""
-        with self.aligned()[plan.align].naming(plan.label):
-            return measure(plan, self.ranked[plan.align])
 
     def state(self) -> dict[str, Any]:
         """As arrays and lists."""
@@ -383,29 +425,55 @@ class Piece:
             "weights": self.weights,
             "extra": list(self.extra),
             "dropped": self.dropped,
+            "firsts": [first.first_state(found) for found in self.firsts.values()],
+            "judged": self.judged,
         }
 
     @classmethod
-    def read(cls, state: State, alignments: Iterable[Align], weighted: bool) -> Piece:
+    def read(cls, state: State, alignments: Iterable[Align], shown: Iterable[Align], weighted: bool) -> Piece:
         """A piece from its state, if all goes together."""
         several = map(ranked_from_state, saved.items(state, "ranked"))
         ranked = dict(zip(alignments, several, strict=True))
-        size = len(next(iter(ranked.values())))
+        size = len(next(iter(ranked.values()), ()))
         ids = None if state["ids"] is None else saved.items(state, "ids")
         weights = saved.floats(state, "weights", size) if weighted else None
         if any(len(each) != size for each in ranked.values()) or (ids is not None and len(ids) != size):
             raise ValueError("its rankings and ids are not of the same queries")
         if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
             raise ValueError("weights are not numbers from 0")
-        return cls(ranked, ids, weights, saved.items(state, "extra"), saved.whole(state, "dropped"))
+        kept = [first.first_from_state(found, size) for found in saved.items(state, "firsts")]
+        firsts = dict(zip(shown, kept, strict=True))
+        told = saved.items(state, "extra"), saved.whole(state, "dropped"), firsts, saved.flag(state, "judged")
+        return cls(ranked, ids, weights, *told)
 
-    def aligned(self) -> dict[Align, Aligned]:
-        """The same as `Result` has it."""
+    def aligned(self, known: Known | None = None) -> dict[Align, Aligned]:
+        """The same as `Result` has it. known: what is known of items, where a metric reads what lists show."""
         names, extra = self.names, self.extra
-        return {
-            align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped)
+        out = {
+            align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped, judged=self.judged)
             for align, ranked in self.ranked.items()
         }
+        if known is not None:
+            ids = nobody if self.ids is None else lambda: names
+            for align, found in self.firsts.items():
+                out[align].shown = Shown.of(self.ranked[align], known, found, ids, align)
+        return out
+
+
+def known_of(beside: Beside | None, before: Known | None = None) -> Known:
+    """What is known of items, in numbers of its own; before: to go on with, unless it has learnt of too many others."""
+    if before is not None and before.codes.count - before.before < _STRANGERS:
+        return before
+    from rankstone.inputs.known import Beside, Known  # a quick start: few metrics need it
+
+    return Known(beside or Beside())
+
+
+def measured_in(aligned: Mapping[Align, Aligned], plan: Plan) -> Measured:
+    """One metric of some queries."""
+    found = aligned[plan.align]
+    with found.naming(plan.label):
+        return measure(plan, found.form(plan.metric.declaration.reads))
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
@@ -421,6 +489,8 @@ def joined(pieces: Sequence[Piece]) -> Piece:
         np.concatenate(weights) if weights else None,
         [query for piece in pieces for query in piece.extra],
         sum(piece.dropped for piece in pieces),
+        {align: first.joined([piece.firsts[align] for piece in filled]) for align in pieces[0].firsts},
+        any(piece.judged for piece in filled),
     )
 
 

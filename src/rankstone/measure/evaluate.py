@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rankstone.answers.result import Result
-from rankstone.conventions.convention import Convention, takes
+from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.inputs.open import open_source
+from rankstone.measure.beside import given_beside
 from rankstone.measure.sources import evaluate_source
-from rankstone.metrics.registry import parse_all
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,10 +72,6 @@ def evaluate(
     """
     if truth is None and run is None:
         raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: evaluate(run=run, ...)")
-    if isinstance(catalogue, Integral) and not isinstance(catalogue, bool):
-        choices, stock = _with_size(choices, int(catalogue)), None
-    else:
-        stock = cast("Stock | None", catalogue)
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     if unjudged not in (None, "bounds"):
@@ -88,27 +83,20 @@ def evaluate(
             given = {
                 "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
                 "parent": parent, "overlap": overlap, "unjudged": unjudged,
-                "catalogue": stock, "history": history, "reference": reference,
             }  # fmt: skip
             for name in (name for name, value in given.items() if value is not None):
                 raise TypeError(f"{name}= does not go with a Spark table")
             from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
 
-            tables: Any = {"truth": truth, "run": run, "weights": weights}
+            tables: Any = {
+                "truth": truth, "run": run, "weights": weights, "catalogue": catalogue, "history": history,
+                "reference": reference,
+            }  # fmt: skip
             return on_the_cluster(
                 **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
             )
-    beside = None
-    if stock is not None or history is not None or reference is not None:
-        from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
-
-        beside = open_beside(stock, history, reference)
-        wanted = parse_all(metrics)
-        if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in wanted):
-            choices = _with_size(choices, len(beside.catalogue))
-        elif all(metric.declaration.reads == "ranking" for metric in wanted):
-            labels = ", ".join(map(str, wanted))
-            raise ValueError(f"catalogue=, history= and reference= would change nothing: {labels} read none of them")
+    beside, made = given_beside(catalogue, history, reference, metrics, choices)
+    choices = cast("Keywords", made)
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.inputs.tables import queried
 
@@ -116,20 +104,16 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.inputs.files import is_large  # a quick start: most runs are in memory
 
-        whole = (exclude, parent, overlap, unjudged, beside)  # which need all rows at once
-        if truth is not None and all(asked is None for asked in whole) and is_large(run):
+        whole = (exclude, parent, overlap, unjudged)  # which need all rows at once
+        if all(asked is None for asked in whole) and is_large(run):
             from rankstone.measure.stream import evaluate_file
 
             return evaluate_file(
-                truth, run, metrics, convention=convention, weights=weights, columns=columns, threads=threads, **choices
-            )
+                truth, run, metrics, convention=convention, weights=weights, columns=columns, beside=beside,
+                threads=threads, **choices,
+            )  # fmt: skip
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
         parent=parent, overlap=overlap,
     )  # fmt: skip
     return evaluate_source(source, metrics, convention, weights, threads, choices, unjudged is not None, beside)
-
-
-def _with_size(choices: Any, size: int) -> Any:
-    """The choices, and how many items there are, which some metrics take for a parameter."""
-    return {"catalogue": size, **choices}

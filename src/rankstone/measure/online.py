@@ -15,25 +15,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankstone.align import state as saved
-from rankstone.align.ranked import Bools, Floats
+from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ranking import Finish
 from rankstone.align.state import State, locked, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of, summarize
 from rankstone.answers.table import Page
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
+from rankstone.conventions.plan import Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.errors import QueryError
 from rankstone.inputs.dicts import Dicts
-from rankstone.measure.accumulate import by_query
-from rankstone.measure.saved import Saved, refuse_other, settings_of
-from rankstone.measure.sums import ExactSum, Sums, finish_of, mean_from, measure, shares_of
+from rankstone.inputs.source import Align, Source
+from rankstone.measure.accumulate import Piece, by_query, joined, known_of
+from rankstone.measure.beside import given_beside, movable_beside
+from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
+from rankstone.measure.sources import depths_of, firsts_of
+from rankstone.measure.sums import LEFT_OUT, ExactSum, Sums, finish_of, mean_from, measure, shares_of, sums_of
 from rankstone.measure.times import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Keywords, Metrics
+    from rankstone.inputs.known import Known
+    from rankstone.typing import Keywords, Metrics, Stock, Truth
 
 _TOGETHER = 1024  # lists that are measured at a time
 _BY_LIST = "lists are measured as they are served"
@@ -44,6 +48,7 @@ SERVED = Feeding(
     notes="outcomes are grades alone",
     other_means="the interval is that of a ratio of sums",
 )
+_WEIGHED = "half_life= weighs lists, and a count of items has no weights"
 _HALF_LIVES = 40  # after which a list weighs 1e-12
 _USED = ("lists", "outcomes")
 _UNUSED = (
@@ -91,6 +96,20 @@ class Online(Saved):
     and of each settled list, while it is in the window, its id, time and segment and 17 bytes a metric. What comes too
     late, and an outcome whose list never comes, is not used; `account` counts it.
 
+    Metrics of what was shown go with catalogue= and history=, as in `rs.evaluate`: coverage and Gini of the last hour's
+    lists, say. Those that count how often items are shown in all lists keep each list's first k rows while it is in the
+    window, and count them when asked; their interval is from leaving out a twentieth of the lists at a time. They go
+    without a half-life.
+
+    >>> online = rs.Online("coverage@2", window="1h", catalogue=["a", "b", "c", "d"])
+    >>> online.served("l1", ["a", "b", "c"], time=0)
+    >>> online.served("l2", ["d", "b", "a"], time=3000)
+    >>> online.compute()["coverage@2"].mean
+    0.75
+    >>> online.advance(3700)
+    >>> online.compute()["coverage@2"].mean
+    0.5
+
     Several threads may tell it of events. Servers that each have an Online of their own can `merge` them: an outcome
     finds its list wherever that was served.
     """
@@ -106,13 +125,22 @@ class Online(Saved):
         by: str | Sequence[str] | None = None,
         confidence: float = 0.95,
         convention: str | Convention = "rankstone",
+        catalogue: Stock | int | None = None,
+        history: Truth | None = None,
         **choices: Unpack[Keywords],
     ) -> None:
-        asked = make_plans(metrics, convention, choices)
-        named = find_convention(convention).with_choices(**choices)
-        refuse_unknown(asked, SERVED)
+        beside, made = given_beside(catalogue, history, None, metrics, choices)
+        self._beside = movable_beside(beside)
+        asked = make_plans(metrics, convention, made)
+        named = find_convention(convention).with_choices(**made)
+        refuse_unknown(asked, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
         self._plans = tuple(map(by_query, asked))
-        self._finish = list(map(finish_of, self._plans))
+        self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
+        self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))
+        self._finish = [
+            None if plan.of_all_lists else finish_of(plan, known_of(self._beside) if self._shown else None)
+            for plan in self._plans
+        ]
         self.half_life = None if half_life is None else read_span("half_life", half_life)
         endless = math.inf if self.half_life is None else _HALF_LIVES * self.half_life
         self.window = endless if window is None else read_span("window", window, endless=True)
@@ -130,6 +158,7 @@ class Online(Saved):
         self._made = {
             "metrics": [str(plan.metric) for plan in asked], "window": window, "horizon": horizon,
             "half_life": half_life, "ahead": ahead, "by": by, "confidence": confidence, "convention": convention,
+            **{name: found for name, found in made_of(self._beside, None, catalogue).items() if found is not None},
             **choices,
         }  # fmt: skip
         self._lock = RLock()
@@ -150,6 +179,7 @@ class Online(Saved):
         self._known: set[Any] = set()  # ids of the settled lists
         self._counts: Counter[str] = Counter()
         self._serial = 0  # heaps compare it before they would compare ids
+        self._known_items: Known | None = None
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -342,15 +372,32 @@ class Online(Saved):
         )
         tops, bottoms = np.zeros((2, len(self._plans), len(due)))
         every = np.ones(tops.shape, dtype=bool)
+        piece = self._piece(source)
+        aligned = piece.aligned(self._items()) if self._shown else {}
         for row, plan in enumerate(self._plans):
+            if plan.metric.declaration.reads == "shown":
+                form: Any = aligned[plan.align].shown
+            else:
+                form = source.align(plan.alignment).ranked
             try:
-                found = measure(plan, source.align(plan.alignment).ranked)
+                found = measure(plan, form)
             except QueryError as error:
                 raise ValueError(f"{plan.label}: {error.problem} in list {ids[error.number]!r}") from None
-            tops[row], bottoms[row], every[row] = shares_of(plan, found)
-        return _Settled(
-            np.array([served.time for served in lists]), ids, [served.segment for served in lists], tops, bottoms, every
-        )
+            if not plan.of_all_lists:  # which is measured when all lists are known; here, for its errors
+                tops[row], bottoms[row], every[row] = shares_of(plan, found)
+        times, segments = np.array([served.time for served in lists]), [served.segment for served in lists]
+        return _Settled(times, ids, segments, tops, bottoms, every, piece.of(self._kept))
+
+    def _piece(self, source: Source) -> Piece:
+        """What lists show, and where the judged items are in them, for metrics that read both."""
+        wanted = {align: how for align, how in alignments(self._plans, 1).items() if align in self._shown}
+        ranked = {align: source.align(how).ranked for align, how in wanted.items()}
+        return Piece(ranked, None, None, [], 0, firsts_of(source, self._plans, 1))
+
+    def _items(self) -> Known:
+        """What is known of items."""
+        self._known_items = known_of(self._beside, self._known_items)
+        return self._known_items
 
     @locked
     def compute(self) -> Window:
@@ -365,10 +412,14 @@ class Online(Saved):
             for at, segment in enumerate(whole.segments):
                 segments.setdefault(segment, []).append(at)
 
+        aligned = whole.kept.aligned(known_of(self._beside)) if self._kept else {}
+
         def estimates(inside: Any) -> dict[str, Estimate]:
             rows = zip(self._plans, self._finish, whole.tops, whole.bottoms, whole.counted, strict=True)
             return {
-                plan.label: _estimate(
+                plan.label: _of_all(plan, aligned[plan.align].shown, inside, self.confidence)
+                if plan.of_all_lists
+                else _estimate(
                     plan, finish, top[inside], bottom[inside], weights[inside], counted[inside], self.confidence
                 )
                 for plan, finish, top, bottom, counted in rows
@@ -388,7 +439,8 @@ class Online(Saved):
     def _whole(self) -> _Settled:
         if not self._settled:
             nothing = np.zeros((len(self._plans), 0))
-            return _Settled(np.zeros(0), [], [], nothing, nothing, nothing.astype(bool))
+            kept = self._piece(Dicts({}, {})).of(self._kept)
+            return _Settled(np.zeros(0), [], [], nothing, nothing, nothing.astype(bool), kept)
         self._settled = [_Settled.joined(self._settled)]
         return self._settled[0]
 
@@ -479,7 +531,7 @@ class Online(Saved):
                 for list_id, served in self._lists.items()
             ],
             "early": [[list_id, *outcome] for list_id, waiting in self._early.items() for outcome in waiting],
-            "settled": {name: _plain(column) for name, column in whole._asdict().items()},
+            "settled": _plain({**whole._asdict(), "kept": whole.kept.state()}),
             "counts": dict(self._counts),
         }
 
@@ -495,7 +547,7 @@ class Online(Saved):
                 for list_id, at, item, grade in saved.items(state, "early")
             ]
             hash(tuple((list_id, item) for list_id, _, item, _ in early))  # they will be looked up
-            settled = _Settled.read(state["settled"], len(self._plans), self._read_segment)
+            settled = _Settled.read(state["settled"], len(self._plans), self._read_segment, self._kept)
             counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
             known = set(settled.ids)
             if len(known) < len(settled.ids) or known & lists.keys() or len(lists) < len(state["lists"]):
@@ -521,7 +573,7 @@ class Online(Saved):
 
     def _settings(self) -> dict[str, Any]:
         return {
-            **settings_of(self._plans),
+            **settings_of(self._plans, self._beside),
             "window": None if self.window == math.inf else self.window,
             "horizon": self.horizon if self._waits else None,
             "half_life": self.half_life,
@@ -644,7 +696,10 @@ class _List(NamedTuple):
 
 
 class _Settled(NamedTuple):
-    """Lists that are measured, by time: what each adds to the sums of each metric's mean, a row a metric."""
+    """Lists that are measured, by time: what each adds to the sums of each metric's mean, a row a metric.
+
+    kept: what is read of them when all are known, for metrics of all lists.
+    """
 
     times: Floats
     ids: Sequence[Any]
@@ -652,21 +707,21 @@ class _Settled(NamedTuple):
     tops: Floats
     bottoms: Floats
     counted: Bools
+    kept: Piece
 
     def only(self, at: Sequence[int]) -> _Settled:
         """Some of the lists."""
         rows = np.asarray(at, dtype=np.int64)
         ids, segments = ([column[row] for row in at] for column in (self.ids, self.segments))
-        return _Settled(
-            self.times[rows], ids, segments, self.tops[:, rows], self.bottoms[:, rows], self.counted[:, rows]
-        )
+        sums = self.tops[:, rows], self.bottoms[:, rows]
+        return _Settled(self.times[rows], ids, segments, *sums, self.counted[:, rows], self.kept.only(rows))
 
     def by_time(self) -> _Settled:
         """The same lists, the first that was served first."""
         return self.only(np.argsort(self.times, kind="stable").tolist())
 
     @classmethod
-    def read(cls, state: State, metrics: int, segment_of: Callable[[Any], Any]) -> _Settled:
+    def read(cls, state: State, metrics: int, segment_of: Callable[[Any], Any], shown: Sequence[Align]) -> _Settled:
         """Lists from a state."""
         ids, segments = saved.items(state, "ids"), list(map(segment_of, saved.items(state, "segments")))
         times = saved.floats(state, "times", len(ids))
@@ -680,7 +735,10 @@ class _Settled(NamedTuple):
             for name in ("tops", "bottoms")
         )
         counted = np.array([saved.bools({"counted": row}, "counted", len(ids)) for row in rows["counted"]])
-        return cls(times, ids, segments, tops, bottoms, counted.reshape(metrics, -1))
+        kept = Piece.read(state["kept"], shown, shown, weighted=False)
+        if shown and len(kept) != len(ids):
+            raise ValueError("kept is not of the same lists")
+        return cls(times, ids, segments, tops, bottoms, counted.reshape(metrics, -1), kept)
 
     @classmethod
     def joined(cls, parts: Sequence[_Settled]) -> _Settled:
@@ -691,7 +749,29 @@ class _Settled(NamedTuple):
             np.concatenate([part.tops for part in parts], axis=1),
             np.concatenate([part.bottoms for part in parts], axis=1),
             np.concatenate([part.counted for part in parts], axis=1),
+            joined([part.kept for part in parts]),
         )
+
+
+def _of_all(plan: Plan, shown: Any, inside: Any, confidence: float) -> Estimate:
+    """A number of all lists at once; its interval is from leaving out some of them at a time."""
+    from rankstone.statistics import student, without_groups  # a quick start: SciPy takes long
+
+    lists = np.arange(len(shown))[inside]
+
+    def mean(some: Ints) -> tuple[float, int]:
+        found = measure(plan, shown.only(some))
+        sums = sums_of(plan, found, None, ExactSum).rounded()
+        return float(mean_from(plan, sums, found.ratio.finish)), sums.queries
+
+    whole, count = mean(lists)
+    groups = np.arange(len(lists)) * min(LEFT_OUT, len(lists)) // max(len(lists), 1)
+    without = [mean(lists[groups != group])[0] for group in range(min(LEFT_OUT, len(lists)))]
+    if len(without) < 2 or not np.isfinite([whole, *without]).all():
+        return Estimate(whole, math.nan, math.nan, count)
+    ends = student(without_groups(whole, without, groups), groups).interval(confidence)
+    lowest, highest = plan.metric.declaration.bounds
+    return Estimate(whole, max(float(ends[0]), lowest), min(float(ends[1]), highest), count)
 
 
 def _estimate(
@@ -714,7 +794,7 @@ def _estimate(
     else:
         low, high = _student(ratio, weights * (top - ratio * bottom) / possible, many, confidence)
     if finish is not None:
-        low, high = float(finish(max(low, 0.0))), float(finish(high))
+        low, high = sorted((float(finish(max(low, 0.0))), float(finish(high))))
     return Estimate(mean, max(low, lowest), min(high, highest), len(top))
 
 
@@ -771,5 +851,12 @@ def _score(item: Any, score: Any) -> float:
     return number
 
 
-def _plain(column: Any) -> list[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+def _plain(value: Any) -> Any:
+    """Arrays as lists, however deep they are."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):  # of states, or of ids, which stay as they are
+        return [_plain(one) if isinstance(one, Mapping) else one for one in value]
+    return value

@@ -14,8 +14,9 @@ from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
+from rankstone.measure.accumulate import Piece
 from rankstone.measure.match import SOME, Queries, refuse
-from rankstone.measure.sources import align_all
+from rankstone.measure.sources import align_all, firsts_of
 from rankstone.measure.sums import UNKNOWN, Measured, Sums, mean_from, measure, range_of, sums_of, total
 from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
@@ -97,6 +98,25 @@ def measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[
         with found.naming(plan.label):
             out.append(Share(plan, found.ranked, measure(plan, found.ranked)))
     return first, out, weighing
+
+
+def piece_of(source: Source, weights: Weights, job: Job) -> Piece:
+    """Some queries as they are: where the judged items are, and what the lists show."""
+    aligned = align_all(source, alignments(job.plans, job.threads))
+    first = aligned[job.plans[0].align]
+    for plan in job.plans:
+        refuse(plan, aligned[plan.align])
+        if plan.choices["ties"] in BY_INPUT and not job.ordered:
+            _refuse_equal(plan, aligned[plan.align])
+    return Piece(
+        {align: found.ranked for align, found in aligned.items()},
+        list(first.queries),
+        None if weights is None else weights_of(weights, first),
+        list(first.extra) if first.extra_count else [],
+        first.dropped,
+        firsts_of(source, job.plans, job.threads),
+        first.judged,
+    )
 
 
 def _refuse_equal(plan: Plan, aligned: Aligned) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankstone.align.shown import Shown
 from rankstone.align.ties import SHARED
@@ -13,7 +13,7 @@ from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.errors import QueryError
-from rankstone.inputs.source import Align, Aligned, Alone, Source
+from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.sums import measure, outcome_of
 from rankstone.measure.unjudged import refuse_bounds
@@ -36,7 +36,7 @@ def evaluate_source(
     beside: Beside | None = None,
 ) -> Result:
     plans = make_plans(metrics, convention, choices)
-    refuse_truthless(plans, source)
+    refuse_truthless(plans, judged=not isinstance(source, Alone))
     if bounds:
         for plan in plans:
             refuse_bounds(plan)
@@ -60,33 +60,48 @@ def evaluate_source(
     return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
 
 
-def refuse_truthless(plans: Iterable[Plan], source: Source) -> None:
+def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
-        grades = plan.metric.declaration.grades
-        if grades is not None and grades(plan.arguments) and isinstance(source, Alone):
+        if plan.needs_truth and not judged:
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
 def show(
-    source: Source, plans: Sequence[Plan], aligned: Mapping[Align, Aligned], beside: Beside | None, threads: int
+    source: Source, plans: Sequence[Plan], aligned: dict[Align, Aligned], beside: Beside | None, threads: int
 ) -> Known | None:
     """Add what the lists show to the alignments of metrics that read it; what is known of the items, if any does."""
-    if not any(plan.metric.declaration.reads == "shown" for plan in plans):
+    if not depths_of(plans):
         return None
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
     known = Known(beside or Beside(), getattr(source, "truth", None))
-    for align, found in aligned.items():
-        asking = [plan for plan in plans if plan.align == align and plan.metric.declaration.reads == "shown"]
-        if asking:
-            ks: list[Any] = [plan.arguments.get("k") for plan in asking]
-            shared = any(plan.choices["ties"] in SHARED for plan in asking)  # a place for all of equal scores
-            depth = None if None in ks or shared else max(ks) + 1  # one more tells whether the last place was open
-            how = align.keeping(True, threads)
-            first = source.first(how, depth)
-            found.shown = Shown.of(found.ranked, known, first, partial(getattr, found, "queries"), how)
+    for align, first in firsts_of(source, plans, threads).items():
+        found = aligned[align]  # which others may share, that read less
+        shown = Shown.of(
+            found.ranked, known, first, partial(getattr, found, "queries"), align.keeping(True, threads)
+        )  # fmt: skip
+        aligned[align] = replace(found, shown=shown)
     return known
+
+
+def firsts_of(source: Source, plans: Iterable[Plan], threads: int) -> dict[Align, First]:
+    """What the lists show, as deep as metrics look, by alignment."""
+    depths = depths_of(plans)
+    return {align: source.first(align.keeping(True, threads), depth) for align, depth in depths.items()}
+
+
+def depths_of(plans: Iterable[Plan]) -> dict[Align, int | None]:
+    """How many rows of a list have to be known, by alignment; None: all. Metrics that read no such rows need none."""
+    depths: dict[Align, list[int | None]] = {}
+    for plan in plans:
+        if plan.metric.declaration.reads == "shown":
+            k = plan.arguments.get("k")
+            whole = plan.choices["ties"] in SHARED  # where a place is for all of equal scores
+            # One more tells whether the last place was open.
+            depths.setdefault(plan.align, []).append(None if k is None or whole else k + 1)
+    every = {align: [depth for depth in several if depth is not None] for align, several in depths.items()}
+    return {align: max(found) if len(found) == len(depths[align]) else None for align, found in every.items()}
 
 
 def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Aligned]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from rankstone.align.first import deepest
 from rankstone.align.grouped import one_pass
 from rankstone.align.state import State, reading
-from rankstone.align.stream import TwoPasses
+from rankstone.align.stream import OnePass, TwoPasses
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
@@ -23,27 +23,33 @@ from rankstone.inputs.files import is_path, open_batches, read_truth, side_colum
 from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
 from rankstone.inputs.tables import as_columns, as_lists, empty_queries, has_empty
-from rankstone.measure.saved import Saved, refuse_other, settings_of
-from rankstone.measure.sources import evaluate_source
+from rankstone.measure.beside import given_beside, movable_beside
+from rankstone.measure.saved import Saved, identity, made_of, refuse_other, settings_of
+from rankstone.measure.sources import depths_of, evaluate_source, refuse_truthless
 from rankstone.progress import Progress, watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Truth, Weights
+    from rankstone.inputs.known import Beside
+    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Stock, Truth, Weights
 
 Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
 
 _ANY_ORDER = "a stream's rows come in any order"
 
-BATCHES = Feeding(extra_queries="only judged queries are kept")  # of a file where each query's rows lie together
+BATCHES = Feeding(  # of a file where each query's rows lie together
+    extra_queries="only judged queries are kept",
+    whole_lists="of a run in batches only the first places of each list are kept",
+)
 STREAM = replace(
     BATCHES,
     row_order=_ANY_ORDER,
     ties_order=_ANY_ORDER,
     together=_ANY_ORDER,
-    otherwise="or use a file where the rows of each query lie together",
+    otherwise="or evaluate the run in memory, or in a file where the rows of each query lie together",
 )
+ALONE = replace(STREAM, extra_queries="", otherwise="or evaluate a run in memory")  # without a truth
 
 
 class Stream(Saved):
@@ -79,31 +85,54 @@ class Stream(Saved):
     (`duplicates="count"`). A repeated item that nobody judged cannot be noticed: it takes a place for each of its rows.
     Ties can be broken by item (`item_desc`, `item_asc`), or be optimistic, pessimistic or expected; not by input order,
     as there is none. Threads of one process may share a stream: each batch is seen by all cores, one batch at a time.
+
+    Metrics of what was shown, such as coverage@10, go with catalogue=, history= and reference=, as in `rs.evaluate`.
+    They keep the first places of each list, so they need a cutoff. Without a truth, one pass is enough:
+
+    >>> stream = rs.Stream(None, "coverage@1", catalogue=["a", "b", "c", "d"])
+    >>> for batch in batches:
+    ...     stream.find(batch)
+    >>> stream.compute()["coverage@1"]
+    0.5
+
+    Then an item twice in one query is noticed only while both of its rows are among the first places; one that had left
+    them is forgotten.
     """
 
     def __init__(
         self,
-        truth: Truth,
+        truth: Truth | None,
         metrics: Metrics = DEFAULT_METRICS,
         *,
         convention: str | Convention = "rankstone",
         columns: Roles | None = None,
+        catalogue: Stock | int | None = None,
+        history: Truth | None = None,
+        reference: Run | None = None,
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
-        plans = make_plans(metrics, convention, choices)
-        refuse_unknown(plans, STREAM)
+        beside, made = given_beside(catalogue, history, reference, metrics, choices)
+        self._beside = movable_beside(beside)
+        plans = make_plans(metrics, convention, made)
+        refuse_unknown(plans, ALONE if truth is None else STREAM)
         self.threads = threads
         self._columns = columns
-        self._choices = choices
+        self._choices = made
         self._convention = find_convention(convention)
         self._metrics = tuple(plan.metric for plan in plans)
-        judged = _judged(truth, columns, plans)
-        self._passes = TwoPasses(judged, (plan.align for plan in plans))
-        self._settings = {**settings_of(plans), "truth": _identity(judged)}
+        depths = deepest(depths_of(plans))
+        judged = None if truth is None else _judged(truth, columns, plans)
+        self._passes: TwoPasses | OnePass
+        if judged is None:
+            refuse_truthless(plans, judged=False)
+            self._passes = OnePass(depths)
+        else:
+            self._passes = TwoPasses(judged, (plan.align for plan in plans), depths)
+        self._settings = {**settings_of(plans, self._beside), "truth": None if judged is None else _identity(judged)}
         self._made = {
             "truth": judged, "metrics": list(map(str, self._metrics)), "convention": convention, "columns": columns,
-            "threads": threads, **choices,
+            **made_of(self._beside, reference, catalogue), "threads": threads, **choices,
         }  # fmt: skip
 
     # -- the two passes --------------------------------------------------------------------------------------
@@ -132,7 +161,9 @@ class Stream(Saved):
         choices = dict(self._choices)
         if weights is not None:
             choices.setdefault("averaging", "weighted")
-        return evaluate_source(self._passes, self._metrics, self._convention, weights, self.threads, choices)
+        return evaluate_source(
+            self._passes, self._metrics, self._convention, weights, self.threads, choices, beside=self._beside
+        )
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -142,7 +173,7 @@ class Stream(Saved):
             raise TypeError(f"a stream merges with another stream, not with {type(other).__name__}")
         if other._settings != self._settings:
             raise ValueError("the streams differ in their truth, metrics or choices; merge copies of one stream")
-        self._passes.merge(other._passes)
+        self._passes.merge(other._passes)  # type: ignore[arg-type]  # of the same settings, so of the same kind
         return self
 
     def reset(self) -> None:
@@ -169,7 +200,7 @@ class Stream(Saved):
 
 
 def evaluate_file(
-    truth: Truth,
+    truth: Truth | None,
     path: Path,
     metrics: Metrics = DEFAULT_METRICS,
     *,
@@ -177,21 +208,23 @@ def evaluate_file(
     weights: Weights | None = None,
     columns: Roles | None = None,
     format: str | None = None,  # noqa: A002
+    beside: Beside | None = None,
     threads: int = 0,
     **choices: Unpack[Keywords],
 ) -> Result:
     """Measure a run in a file of any size, batch by batch.
 
     One pass is enough if each query's rows lie together in the file; if not, this is noticed and there are two, as
-    `Stream` does them. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON or TREC text.
+    `Stream` does them. Without a truth there is one in any case. path: a Parquet file, a folder or a pattern of them,
+    CSV, TSV, JSON or TREC text.
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
     plans = make_plans(metrics, convention, choices)
-    refuse_unknown(plans, BATCHES)
+    refuse_unknown(plans, ALONE if truth is None else BATCHES)
     batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
-    judged = _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
-    asked = (plans, metrics, convention, weights, threads, choices)
+    judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
+    asked = (plans, metrics, convention, weights, beside, threads, choices)
     texts: frozenset[str] = frozenset()
     while True:
         try:
@@ -209,7 +242,7 @@ class _IsText(Exception):  # noqa: N818  nothing is wrong
 
 
 def _evaluate(
-    judged: Columns,
+    judged: Columns | None,
     batches: Batches,
     texts: frozenset[str],
     progress: Progress,
@@ -217,28 +250,48 @@ def _evaluate(
     metrics: Metrics,
     convention: str | Convention,
     weights: Weights | None,
+    beside: Beside | None,
     threads: int,
     choices: Keywords,
 ) -> Result:
-    judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
+    if judged is not None:
+        judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
     remarks: dict[str, None] = {}
 
     def go(passed: int, passes: int) -> Iterator[Columns]:
+        like = judged
         for rows, done in batches:
             _refuse_empty(plans, rows)
             remarks.update(dict.fromkeys(rows.remarks))
-            yield _like(judged, rows)
+            if like is None:  # the first batch says what ids are
+                like = replace(rows, **{role: as_text(getattr(rows, role)) for role in texts})
+            yield _like(like, rows)
             progress(passed * batches.total + done, passes * batches.total)
 
-    grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), threads)
-    if grouped is not None:
-        return evaluate_source(grouped, metrics, convention, weights, threads, choices).remarked(remarks)
-    stream = Stream(judged, metrics, convention=convention, threads=threads, **choices)
-    for rows in go(0, 2):
+    if judged is not None:
+        depths = deepest(depths_of(plans))
+        grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), depths, threads)
+        if grouped is not None:
+            found = evaluate_source(grouped, metrics, convention, weights, threads, choices, beside=beside)
+            return found.remarked(remarks)
+    known: Any = made_of(beside, None if beside is None else beside.reference)
+    stream = Stream(judged, metrics, convention=convention, threads=threads, **known, **choices)
+    passes = 1 if judged is None else 2
+    for rows in _in_file_order(go(0, passes)) if judged is None else go(0, passes):
         stream.find(rows)
-    for rows in go(1, 2):
-        stream.count(rows)
+    if judged is not None:
+        for rows in go(1, passes):
+            stream.count(rows)
     return stream.compute(weights).remarked(remarks)
+
+
+def _in_file_order(batches: Iterator[Columns]) -> Iterator[Columns]:
+    """Rows with scores; where they have none, the first is the best."""
+    at = 0
+    for rows in batches:
+        score = -np.arange(at, at + len(rows.query), dtype=np.float64) if rows.score is None else rows.score
+        at += len(rows.query)
+        yield replace(rows, score=score)
 
 
 def _refuse_empty(plans: Sequence[Plan], rows: Columns) -> None:
@@ -286,29 +339,8 @@ def _returned(batch: Rows, given: Roles | None) -> Columns:
     return as_columns(batch, "run", given)
 
 
-# -- small things ----------------------------------------------------------------------------------------------
-
-
 def _identity(truth: Columns) -> str:
     """What the truth is, in a few letters."""
-    digest = hashlib.blake2b(digest_size=16)
-    for column in (truth.query, truth.item):
-        for part in _content(column):
-            digest.update(part)
     grades = np.ones(len(truth.query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
-    digest.update(grades.tobytes())
-    for part in (truth.weight, *(truth.rows or ())):
-        digest.update(b"" if part is None else np.asarray(part).tobytes())
-    return digest.hexdigest()
-
-
-def _content(column: Any) -> Iterator[Any]:
-    """The ids' bytes, whatever type of column they are in."""
-    if is_whole(column):
-        yield np.asarray(column).astype(np.int64).tobytes()
-        return
-    words = as_text(column)
-    offsets = np.frombuffer(words.buffers()[1], np.int64)[words.offset : words.offset + len(words) + 1]
-    yield np.diff(offsets).tobytes()
-    if offsets[-1] > offsets[0]:
-        yield memoryview(words.buffers()[2])[offsets[0] : offsets[-1]]
+    notes = [np.asarray(part) for part in (truth.weight, *(truth.rows or ())) if part is not None]
+    return identity(truth.query, truth.item, numbers=[grades, *notes])

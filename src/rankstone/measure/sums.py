@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -16,9 +16,13 @@ from rankstone.conventions.plan import Plan
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
 
+if TYPE_CHECKING:
+    from rankstone.inputs.known import Known
+
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
+LEFT_OUT = 20  # groups of lists that are left out in turn, where a number is of all of them: each is a count anew
 _NONE: Floats = np.zeros(0)
 _SCALE = 1126  # every float is a whole number of 2 ** -1126
 _HUGE = 2.0**900
@@ -186,9 +190,20 @@ def _slope(function: Callable[[float], float], x: float) -> float:
     return (8 * near - far) / (12 * step)
 
 
-def finish_of(plan: Plan) -> Finish | None:
-    """What is applied after the division, as the metric says of no queries at all."""
-    return measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
+def finish_of(plan: Plan, known: Known | None = None) -> Finish | None:
+    """What is applied after the division, as the metric says of no queries at all. known: what is known of items."""
+    source = Dicts({}, {})
+    ranked = source.align(plan.alignment).ranked
+    if plan.metric.declaration.reads == "shown":
+        if plan.choices["averaging"] != "micro":  # each list's value has it applied already
+            return None
+        from rankstone.inputs.known import anything  # a quick start: few metrics need it
+
+        shown: Any = Shown.of(
+            ranked, anything() if known is None else known, source.first(plan.alignment, None), list, plan.alignment
+        )
+        return apply(plan, view_for(plan, shown)).finish
+    return measure(plan, ranked).ratio.finish
 
 
 def one_list(plan: Plan, ranked: Ranked) -> Ranked:

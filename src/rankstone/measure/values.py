@@ -65,14 +65,19 @@ def apply(plan: Plan, ranking: Ranking | Shown) -> Ratio:
 def ratio_of(plan: Plan, ranking: Ranking) -> Ratio:
     """What each query of a ranking, as the metric sees it, earned over what it could have earned."""
     if isinstance(ranking, Shown) and (counted := counted_of(plan, ranking)) is not None and not counted.all():
-        some = apply(plan, ranking.only(counted))  # as if there were no other lists
+        some = _of_lists(plan, ranking.only(counted))  # as if there were no other lists
         parts = (np.zeros(len(counted)), np.zeros(len(counted)))
         parts[0][counted], parts[1][counted] = some.numerator, some.denominator
         ratio = some._replace(numerator=parts[0], denominator=parts[1])
     else:
-        ratio = apply(plan, ranking)
+        ratio = _of_lists(plan, ranking) if isinstance(ranking, Shown) else apply(plan, ranking)
     short = _short(plan, ranking)
     return ratio if short is None else ratio._replace(numerator=ranking.where(short, 0.0, ratio.numerator))
+
+
+def _of_lists(plan: Plan, shown: Shown) -> Ratio:
+    """What the metric's function says of lists; of none there is nothing to say."""
+    return apply(plan, shown) if len(shown) else Ratio(np.zeros(0), np.zeros(0))
 
 
 def _short(plan: Plan, ranking: Ranking) -> Values:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
+from rankstone.align.first import deepest
 from rankstone.align.ranked import Ints
+from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.arrow import is_spark
 from rankstone.inputs.files import is_path
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
 from rankstone.measure import parts
+from rankstone.measure.accumulate import Accumulator, Piece
+from rankstone.measure.beside import given_beside
+from rankstone.measure.match import refuse, refuse_strangers
+from rankstone.measure.sources import depths_of, refuse_truthless
 from rankstone.progress import Progress, watched
 from rankstone.spark import work
 from rankstone.spark.functions import Session, Table, is_classic
@@ -29,23 +35,26 @@ from rankstone.spark.result import SparkResult
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Id, Keywords, Metrics, Roles, Run, Truth
+    from rankstone.typing import Id, Keywords, Metrics, Roles, Run, Stock, Truth
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "boolean")
 
 
 def evaluate(
-    truth: Truth | Table,
+    truth: Truth | Table | None = None,
     run: Run | Table | None = None,
     metrics: Metrics = DEFAULT_METRICS,
     *,
     convention: str | Convention = "rankstone",
     weights: Mapping[Id, float] | Table | None = None,
     columns: Roles | None = None,
+    catalogue: Stock | int | None = None,
+    history: Truth | None = None,
+    reference: Run | None = None,
     threads: int = 1,
     **choices: Unpack[Keywords],
-) -> SparkResult:
+) -> Result:
     """Measure a run against a truth, Spark tables; arguments and numbers as those of `rs.evaluate`.
 
     truth, run: tables with one row an item (query, item, grade; query, item, score or rank), or one row a query with a
@@ -56,11 +65,20 @@ def evaluate(
     weights: a dict, or a table with a query and a weight column. threads: cores that a task may use, 0 for all.
     Rows of a table have no order, so choices that need one (`ties="input"`, `duplicates="first"`...) are refused,
     unless lists or a rank column give it.
+
+    Metrics of what was shown, such as coverage@10, are measured on the driver: the first k + 1 rows of each list come
+    to it, with the ranks of the judged items, and the result is an `rs.Result`. catalogue, history and reference are
+    here, not on the cluster. They need a cutoff, and no truth: `evaluate(run=table, metrics="coverage@10", ...)`.
     """
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
+    asked: Any = choices
+    known: Any = {"catalogue": catalogue, "history": history, "reference": reference}
+    _, made = given_beside(**known, metrics=metrics, choices=choices)
+    choices = cast("Keywords", made)
     plans = make_plans(metrics, convention, choices)
     alignments(plans)  # or an error, before any work is sent
+    refuse_truthless(plans, judged=truth is not None)
     if not (is_spark(truth) or is_spark(run)):
         raise TypeError("neither the truth nor the run is a Spark table; use rs.evaluate")
     given = roles_of(columns, "predictions")
@@ -80,9 +98,16 @@ def evaluate(
         threads,
         sides["run"].shape.lists,
         {name: side.shape for name, side in sides.items()},
+        truth is not None,
     )
     queries = work.beside if beside else work.shuffled
     frame = sides["truth"].frame if beside else _shuffled(sides)
+    if depths := depths_of(plans):
+        _refuse_many(plans, sides, deepest(depths))
+        shares = frame.mapInArrow(lambda batches: work.pieces(batches, job, queries), "part binary")
+        accumulator = Accumulator(metrics, convention=convention, **known, **asked)
+        with _large_batches(frame.sparkSession), _watched(frame.sparkSession):
+            return _measured_here(plans, accumulator, (work.received(row["part"]) for row in shares.collect()))
     shares = frame.mapInArrow(lambda batches: work.part(batches, job, queries), "part binary")
     if any(plan.is_pooled for plan in plans):
         shares = shares.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
@@ -96,6 +121,38 @@ def evaluate(
     values = frame.mapInArrow(lambda batches: work.values(batches, job, queries), ", ".join(fields))
     frames = {name: sides[name].frame for name in ("truth", "run")}
     return SparkResult(plans, whole, values, frames, find_convention(convention), choices)
+
+
+# -- what comes to the driver --------------------------------------------------------------------------------
+
+DRIVER_ROWS = 20_000_000  # of lists
+
+
+def _refuse_many(plans: Sequence[Plan], sides: Mapping[str, _Side], depths: Mapping[Any, int]) -> None:
+    """Stop at lists that are too many for the driver."""
+    side = sides["truth" if plans[0].choices["extra"] != "zero" and len(sides["truth"].frame.take(1)) else "run"]
+    lists, depth = int(side.frame.agg(F.approx_count_distinct("query")).first()[0]), sum(depths.values())
+    if lists * depth > DRIVER_ROWS:
+        label = next(plan.label for plan in plans if plan.metric.declaration.reads == "shown")
+        raise ValueError(
+            f"{label} needs the first rows of each list on the driver: about {lists:,} lists of {depth} rows, more "
+            f"than {DRIVER_ROWS:,} rows in all; choose a smaller cutoff, or a sample of the queries"
+        )
+
+
+def _measured_here(
+    plans: Sequence[Plan], accumulator: Accumulator, received: Iterable[list[Piece] | Exception]
+) -> Result:
+    for found in received:
+        if isinstance(found, Exception):
+            raise found
+        for piece in found:
+            accumulator.take(piece)
+    result = cast("Result", accumulator.compute())
+    refuse_strangers(plans[0], result.aligned_for(plans[0]))
+    for plan in plans:
+        refuse(plan, result.aligned_for(plan))
+    return result
 
 
 # -- the user's tables ---------------------------------------------------------------------------------------
@@ -122,6 +179,10 @@ class _Side:
 
 
 def _sides(truth: Any, run: Any, columns: Roles | None) -> dict[str, _Side]:
+    if truth is None:
+        returned = _side(run, "run", columns, None)
+        return {"truth": _Side(returned.frame.select("query", "item").limit(0), work.Shape(returned.shape.lists, None)),
+                "run": returned}  # fmt: skip
     if run is None:
         found = find_all(truth.columns, ROLES["predictions"], "table", roles_of(columns, "predictions"))
         both = {what: {role: found[role] for role in ROLES[what] if role in found} for what in ("truth", "run")}
@@ -320,5 +381,6 @@ def _feeding(truth: _Side, run: _Side) -> Feeding:
         ties_order="" if run.shape.lists or run.ranked else no_order,
         truth_order="" if truth.shape.lists else no_order,
         notes="Spark carries grades alone",
+        whole_lists="the first rows of each list come to the driver",
         otherwise="or give lists, or a rank column",
     )

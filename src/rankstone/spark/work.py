@@ -18,6 +18,7 @@ from rankstone.inputs.lists import ListPair, lists
 from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
 from rankstone.measure import parts
+from rankstone.measure.accumulate import Piece
 from rankstone.measure.parts import Weights
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
@@ -39,6 +40,7 @@ class Job(parts.Job):
     """All that a worker has to know."""
 
     shapes: Mapping[str, Shape]
+    judged: bool = True  # False: there is no truth
 
 
 # -- before the shuffle --------------------------------------------------------------------------------------
@@ -121,7 +123,10 @@ def shuffled(batches: Batches, job: Job) -> Iterator[tuple[Source, Weights]]:
     if not job.shapes["truth"].lists and any(plan.metric.declaration.kind == "agreement" for plan in job.plans):
         truth = truth.sort_by("item")  # equal grades are told apart by the order of the truth, and rows have none
     roles = {side: {name: name for name in given[side].column_names} for side in ("truth", "run")}
-    yield open_source(truth, given["run"], columns=roles), known
+    if not job.judged:
+        yield open_source(None, given["run"], columns={"run": roles["run"]}), known
+    else:
+        yield open_source(truth, given["run"], columns=roles), known
 
 
 def beside(batches: Batches, job: Job) -> Iterator[tuple[Source, Weights]]:
@@ -210,9 +215,21 @@ def gathered(batches: Batches, job: Job) -> Iterator[pa.RecordBatch]:
     yield _sent(parts.gather(map(received, sent), job))
 
 
-def _sent(part: parts.Part) -> pa.RecordBatch:
+def pieces(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
+    """The queries of a partition as they are, for the driver to measure; or what is wrong with them."""
+    job.declare()
+    found: list[Piece] | Exception
+    try:
+        found = [parts.piece_of(source, weights, job) for source, weights in queries(batches, job)]
+    except (ValueError, TypeError) as error:
+        found = error
+    yield _sent(found)
+
+
+def _sent(part: Any) -> pa.RecordBatch:
     return pa.record_batch({"part": pa.array([cloudpickle.dumps(part)], pa.binary())})
 
 
-def received(sent: bytes) -> parts.Part:
+def received(sent: bytes) -> Any:
+    """A part, or pieces."""
     return cloudpickle.loads(bytes(sent))

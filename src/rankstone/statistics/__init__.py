@@ -35,7 +35,7 @@ from rankstone.statistics.ranks import (
     sign,
     wilcoxon,
 )
-from rankstone.statistics.ratios import Jackknife, influence, jackknife
+from rankstone.statistics.ratios import Jackknife, influence, jackknife, without_groups
 from rankstone.statistics.student import Student, student
 from rankstone.statistics.tukey import Tukey, tukey
 from rankstone.statistics.tukey_randomised import TukeyRandomised, tukey_randomised
@@ -85,4 +85,5 @@ __all__ = [
     "tukey_randomised",
     "wilcoxon",
     "wins_ties_losses",
+    "without_groups",
 ]

@@ -63,3 +63,18 @@ def jackknife(top: ArrayLike, bottom: ArrayLike) -> Jackknife:
     mean = np.add.reduce(left, axis=0) / n
     error = np.sqrt((n - 1) / n * np.add.reduce((left - mean) ** 2, axis=0))
     return Jackknife(over / under, error, mean, left)
+
+
+def without_groups(whole: float, without: ArrayLike, groups: ArrayLike) -> Floats:
+    """Values of queries whose mean is a number of all of them, with the spread that leaving out groups of them shows.
+
+    whole: the number. without: what it is without each group (jackknife; Busing, Meijer and van der Leeden 1999 on
+    groups of unequal sizes). groups: the number of each query's group. It is the spread for this many queries: a number
+    that grows with them, as coverage does, is not corrected towards more of them.
+    """
+    codes = np.asarray(groups, dtype=np.int64)
+    sizes = np.bincount(codes)
+    if len(sizes) < 2:
+        return np.full(len(codes), whole)
+    off = (len(codes) / sizes - 1) * (whole - finite(without, "without"))
+    return whole + (off - sizes @ off / len(codes))[codes]
