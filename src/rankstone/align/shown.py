@@ -268,7 +268,7 @@ class Shown(NumPyFunctions):
     def every(self, condition: Values) -> bool:
         return bool(np.all(condition))
 
-    def look_up(self, values: Any) -> Any:
+    def look_up(self, values: Values) -> Values:
         """A value of each item at each of its rows."""
         out = np.empty(len(self.item), dtype=values.dtype)
         for start in range(0, len(out), _BATCH):  # a whole index would be copied to wider numbers

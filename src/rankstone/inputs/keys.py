@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from rankstone.inputs.arrow import Places
 
 Keys = NDArray[np.int64]
 _PIECE = 1 << 15
 LOWER = (1 << 32) - 1  # the bits of the second of a pair
 
 
-def pair(high: Any, low: Any) -> Keys:
+def pair(high: Places, low: Places) -> Keys:
     """Two numbers as one, which sorts by the first, then by the second."""
     out: Keys = high.astype(np.int64)
     out <<= 32
@@ -39,7 +39,7 @@ def among(keys: Keys, known: Keys) -> NDArray[np.bool_]:
     return found
 
 
-def consecutive(numbers: NDArray[Any]) -> bool:
+def consecutive(numbers: Places) -> bool:
     """Do some numbers go up by 1. A few at a time, so that no more than these are copied."""
     if int(numbers[-1]) - int(numbers[0]) != len(numbers) - 1:
         return False
@@ -53,8 +53,8 @@ def _hashed(keys: Keys, bits: int) -> Keys:
     return spread.view(np.int64)
 
 
-def order_of(counts: Any) -> Keys:
+def order_of(counts: Places) -> Keys:
     """The order of some numbers from the least, equal ones as they stand; by counting where they are small."""
     if np.issubdtype(counts.dtype, np.integer) and int(counts.max(initial=0)) < 1 << 16:
-        counts = counts.astype(np.uint16)
+        return np.argsort(counts.astype(np.uint16), kind="stable")
     return np.argsort(counts, kind="stable")
