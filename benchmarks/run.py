@@ -18,8 +18,11 @@ import columns
 import decisions
 import dicts
 import files
+import fusion
 import identify
+import intents
 import lists
+import logged
 import memory
 import shown
 import small
@@ -32,8 +35,8 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark", "rectools",
-            "replay-rec", "evidently")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "obp", "rax", "jax", "pyspark",
+            "trectools", "rectools", "replay-rec", "evidently")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -51,7 +54,10 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "arrays": arrays.rows,
     "splits": splits.rows,
     "identify": identify.rows,
+    "intents": intents.rows,
     "decisions": decisions.rows,
+    "logged": logged.rows,
+    "fusion": fusion.rows,
     "shown": shown.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,

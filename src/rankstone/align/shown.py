@@ -15,7 +15,6 @@ from rankstone.align.ranked import (
     NumPyFunctions,
     Ranked,
     lengths,
-    ranges,
     segment_sums,
     starts_of,
 )
@@ -23,6 +22,7 @@ from rankstone.align.ranking import Depth, Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
 from rankstone.errors import NotGiven, QueryError
 from rankstone.inputs.keys import LOWER, among, order_of, pair
+from rankstone.inputs.notes import ranges
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Known

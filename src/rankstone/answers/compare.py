@@ -18,6 +18,7 @@ from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.inputs.arrow import is_spark
+from rankstone.inputs.columns import Columns, with_subtopics
 from rankstone.inputs.doors import opened
 from rankstone.inputs.files import all_same_ids, is_large, is_path
 from rankstone.inputs.groups import groups_of
@@ -99,7 +100,11 @@ def compare(
     else:
         named = _named(runs)
         metrics = DEFAULT_METRICS if metrics is None else metrics
-        labels = [plan.label for plan in make_plans(metrics, convention, choices)]
+        plans = make_plans(metrics, convention, choices)
+        labels = [plan.label for plan in plans]
+        if is_path(truth) and any("subtopic" in plan.notes for plan in plans):  # also where others look again
+            read = opened(truth, "truth", columns, next(iter(named.values()))[0])
+            truth = with_subtopics(read) if isinstance(read, Columns) else truth
         origin = Origin(truth, named, {**doors, "convention": convention, "threads": threads, **choices})
         systems = origin.evaluate(metrics, weights)
     names = list(systems)

@@ -110,7 +110,7 @@ class Sweep:
 
     def aligned(self, plan: Plan) -> Aligned:
         """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
-        how = replace(plan.align, zeros=True, threads=self._threads)
+        how = replace(plan.align, zeros=True, threads=self._threads, notes=plan.notes)
         if self._plain is None:
             self._plain = self._probe(how)
         how = replace(how, **self._plain)
@@ -167,7 +167,8 @@ def options_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]
     for name in (*declaration.defaults, *CHOICES):
         words = declaration.words(name) if name in declaration.about else CHOICES[name].allowed
         used = [choice_of(plan, name) for plan in plans.values()]
-        out[name] = list(dict.fromkeys([*used, *words]))
+        known = [word for word in words if (name, word) != ("credit", "weight")]  # who has weights says so
+        out[name] = list(dict.fromkeys([*used, *known]))
     return out
 
 

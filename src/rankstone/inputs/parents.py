@@ -28,7 +28,7 @@ _SHOWN = 5  # chunks in an error
 _SEPARATOR = re.compile(r"[^\w\s/\\.]{1,3}|_{1,3}")  # what no file is called
 
 
-def by_document(truth: Any, run: Any, parent: Parent) -> tuple[Any, Any, str]:
+def by_document(truth: object, run: object, parent: Parent) -> tuple[Any, Any, str]:
     """A truth and a run of documents, and what to say of them.
 
     Of a document's chunks in a list the best one keeps its place and the others leave; a document has the highest grade
@@ -98,12 +98,15 @@ def _by_table(table: Mapping[Any, Any]) -> _Finder:
     text = {str(chunk): document for chunk, document in table.items()}  # a file's 7 can be "7"
     documents = {str(document): document for document in table.values()}
 
+    def looked_up(chunk: Any) -> Any:
+        return table[chunk] if chunk in table else text.get(str(chunk))
+
     def of_chunk(chunk: Any) -> Any:
-        found = text.get(str(chunk))
+        found = looked_up(chunk)
         return documents.get(str(chunk)) if found is None else found
 
     def of_judged(item: Any) -> Any:
-        found, own = text.get(str(item)), documents.get(str(item))
+        found, own = looked_up(item), documents.get(str(item))
         if found is not None and own is not None and str(found) != str(own):
             raise DataError(
                 f"item {item!r} of the truth is a document, and also a chunk of {found!r}; give chunks and documents "

@@ -319,5 +319,6 @@ def _feeding(truth: _Side, run: _Side) -> Feeding:
         row_order="" if run.shape.lists else no_order,
         ties_order="" if run.shape.lists or run.ranked else no_order,
         truth_order="" if truth.shape.lists else no_order,
+        notes="Spark carries grades alone",
         otherwise="or give lists, or a rank column",
     )
