@@ -125,11 +125,14 @@ $(CLANG):
 			-o Dir::Cache::archives=$(CURDIR)/build/clang/debs clang clang-$$version libclang-rt-$$version-dev && \
 		for deb in build/clang/debs/*.deb; do dpkg-deb -x "$$deb" build/clang; done; fi
 
-# torch comes first, at a fixed version, so that the peers that need it do not choose one.
+# torch comes first, at a fixed version, so that the peers that need it do not choose one. obp asks for an older
+# Python than it needs; what it imports comes with the others.
+OBP := --no-deps --ignore-requires-python obp==0.5.7
 $(BENCH)/.package: $(SOURCES) | $(BENCH)/bin/pip
 	@echo "installing rankstone and its peers into $(BENCH)"
 	@$(BENCH)/bin/python -c "import torch" 2>/dev/null || $(BENCH)/bin/python $(INSTALL) torch==2.13.0
 	@$(BENCH)/bin/python $(INSTALL) ".[bench]"
+	@$(BENCH)/bin/python $(INSTALL) $(OBP)
 	@touch $@
 
 # RecTools asks for an older NumPy than cornac and jax do, and works with theirs.
@@ -138,4 +141,5 @@ $(PEERS)/.package: $(SOURCES) | $(PEERS)/bin/pip
 	@$(PEERS)/bin/python -c "import torch" 2>/dev/null || $(PEERS)/bin/python $(INSTALL) torch==2.13.0
 	@$(PEERS)/bin/python $(INSTALL) ".[test,peers]"
 	@$(PEERS)/bin/python $(INSTALL) --no-deps rectools
+	@$(PEERS)/bin/python $(INSTALL) $(OBP)
 	@touch $@

@@ -102,8 +102,13 @@ def audition(title: str, entries: Mapping[str, Callable[[], Numbers]]) -> tuple[
     return best, entries[best]
 
 
-def race(work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Absent], repeats: int) -> Iterator[Row]:
-    """One row a peer. The first round is for warming up and for the check, and is not counted."""
+def race(
+    work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Absent], repeats: int, cpu: bool = False
+) -> Iterator[Row]:
+    """One row a peer. The first round is for warming up and for the check, and is not counted.
+
+    cpu: what counts is the time of all cores together, not the clock.
+    """
     say(f"  {work}")
     us = Contender(named("rankstone"), ours)
     present = [us, *(peer for peer in peers if isinstance(peer, Contender))]
@@ -116,11 +121,11 @@ def race(work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Abs
     best = {}
     for one, laps in zip(present, zip(*rounds, strict=True), strict=True):
         walls = [lap.wall for lap in laps]
-        best[one] = min(walls) / one.share
-        cpu = min(lap.cpu for lap in laps)
+        busy = min(lap.cpu for lap in laps)
+        best[one] = (busy if cpu else min(walls)) / one.share
         say(
             f"    {one.name}: best {seconds(min(walls))}, median {seconds(statistics.median(walls))}, "
-            f"best of all cores' time together {seconds(cpu)}"
+            f"best of all cores' time together {seconds(busy)}"
         )
     mine = best[us]
     for peer in peers:

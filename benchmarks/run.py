@@ -18,8 +18,11 @@ import columns
 import decisions
 import dicts
 import files
+import fusion
 import identify
+import intents
 import lists
+import logged
 import memory
 import small
 import spark
@@ -31,7 +34,8 @@ from race import Row, VoidError, say
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
-            "pytrec_eval-terrier", "ir-measures", "ranx", "numba", "rax", "jax", "pyspark")  # fmt: skip
+            "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "obp", "rax", "jax", "pyspark",
+            "trectools")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -49,7 +53,10 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "arrays": arrays.rows,
     "splits": splits.rows,
     "identify": identify.rows,
+    "intents": intents.rows,
     "decisions": decisions.rows,
+    "logged": logged.rows,
+    "fusion": fusion.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

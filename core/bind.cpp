@@ -149,6 +149,17 @@ nb::object bind_dicts(nb::handle truth, nb::handle run, nb::handle how) {
     }
 }
 
+nb::object bind_unite(nb::handle names, nb::handle queries, nb::handle contents) {
+    try {
+        UnitedResult result = unite_dicts(names.ptr(), queries.ptr(), contents.ptr());
+        const nb::object items = nb::steal(result.items);
+        return nb::make_tuple(items, to_numpy(result.counts, result.queries), to_numpy(result.item, result.rows),
+                              to_numpy(result.score, result.rows));
+    } catch (const PythonError&) {
+        throw nb::python_error();
+    }
+}
+
 PyArrayObject* as_array(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
 Type numpy_kind(PyArrayObject* array, const char* name) {
@@ -718,6 +729,7 @@ NB_MODULE(_core, m) {
         }
     });
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
+    m.def("unite_dicts", &bind_unite, "names"_a, "queries"_a, "contents"_a);
     m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
           "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), "how"_a);
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),

@@ -469,7 +469,143 @@ private:
     Ranker ranker_;
 };
 
+// Gives equal items of a query one number, in whichever run they are.
+class Uniter {
+public:
+    Uniter(PyObject* names, PyObject* queries, PyObject* contents)
+        : names_(PySequence_Tuple(names)), queries_(PySequence_Tuple(queries)), contents_(PySequence_Tuple(contents)) {}
+
+    UnitedResult unite() {
+        const Py_ssize_t count = PyTuple_GET_SIZE(queries_.get()), runs = PyTuple_GET_SIZE(contents_.get());
+        if (PyTuple_GET_SIZE(names_.get()) != runs) fail(PyExc_ValueError, "there are as many names as runs");
+        result_.counts.reserve(count);
+        for (Py_ssize_t query = 0; query < count; ++query) {
+            base_ = items_.size();
+            hold_query(query, runs);
+            for (Py_ssize_t run = 0; run < runs; ++run) add(run);
+            result_.counts[query] = items_.size() - base_;
+            if (query % 64 == 0 && PyErr_CheckSignals()) throw PythonError();
+        }
+        result_.queries = count;
+        Ref list(PyList_New(items_.size()));
+        for (int64_t i = 0; i < items_.size(); ++i) PyList_SET_ITEM(list.get(), i, Py_NewRef(items_[i]));
+        result_.items = list.release();
+        return std::move(result_);
+    }
+
+private:
+    // The query's contents, and room for all of its rows: dicts are watched, lists are copied.
+    void hold_query(Py_ssize_t query, Py_ssize_t runs) {
+        query_ = PyTuple_GET_ITEM(queries_.get(), query);
+        held_.clear();
+        sizes_.clear();
+        int64_t rows = 0;
+        for (Py_ssize_t run = 0; run < runs; ++run) {
+            PyObject* all = PyTuple_GET_ITEM(contents_.get(), run);
+            if (!PyList_Check(all) || PyList_GET_SIZE(all) <= query)
+                fail(PyExc_TypeError, "a run is a list of contents");
+            PyObject* content = PyList_GET_ITEM(all, query);
+            if (PyDict_Check(content) || content == Py_None) {
+                held_.push(content);
+            } else if (is_list(content)) {
+                const Ref copy(PySequence_Tuple(content));
+                held_.push(copy.get());
+            } else {
+                fail_data({.kind = "shape", .side = "run", .is_type_error = true}, run,
+                          "%U: query %R: the run must be a dict {item: score} or a list of items, not %s", name(run),
+                          query_, type_name(content).c_str());
+            }
+            sizes_.push_back(size(held_[run]));
+            rows += sizes_.back();
+        }
+        table_.start(rows);
+        result_.item.grow(result_.rows + rows);
+        result_.score.grow(result_.rows + rows);
+    }
+
+    static int64_t size(PyObject* content) {
+        return content == Py_None ? 0 : PyDict_Check(content) ? PyDict_GET_SIZE(content) : PyTuple_GET_SIZE(content);
+    }
+
+    void add(Py_ssize_t run) {
+        PyObject* content = held_[run];
+        const int64_t rows = sizes_[static_cast<size_t>(run)];
+        if (size(content) != rows) fail_changed("the run");
+        if (content == Py_None) return;
+        if (PyDict_Check(content)) {
+            walk(content, "the run", [&](PyObject* item, PyObject* value) {
+                const Ref hold = borrow(item);
+                const double score = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : read(value, item, run);
+                push(item, score, run);
+            });
+        } else {
+            for (int64_t row = 0; row < rows; ++row)
+                push(PyTuple_GET_ITEM(content, row), static_cast<double>(rows - row), run);
+        }
+    }
+
+    void push(PyObject* item, double score, Py_ssize_t run) {
+        const Py_hash_t hash = PyObject_Hash(item);
+        if (hash == -1) {
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+            PyErr_Clear();
+            fail_data({.kind = "id", .side = "run", .item = item, .is_type_error = true}, run,
+                      "%U: query %R: item %R of type %s cannot be hashed", name(run), query_, item,
+                      type_name(item).c_str());
+        }
+        const int64_t next = items_.size() - base_;
+        const auto& slot = table_.view().find_or_add(static_cast<uint64_t>(hash), next,
+                                                     [&](int64_t n) { return same_item(items_[base_ + n], item); });
+        const int64_t number = table_.view().number(slot);
+        if (number == next) items_.push(item);
+        result_.item[result_.rows] = base_ + number;
+        result_.score[result_.rows++] = score;
+    }
+
+    double read(PyObject* object, PyObject* item, Py_ssize_t run) {
+        const Ref hold = borrow(object);
+        double value = 0;
+        switch (read_number_slowly(object, value)) {
+            case Number::ok:
+                return value;
+            case Number::not_a_number:
+                fail_data({.kind = "number", .side = "run", .item = item, .is_type_error = true}, run,
+                          "%U: query %R, item %R: score %R is not a number", name(run), query_, item, object);
+            case Number::inexact:
+                break;
+        }
+        fail_data({.kind = "number", .side = "run", .item = item}, run,
+                  "%U: query %R, item %R: score %R is too large to be exact as a float", name(run), query_, item,
+                  object);
+    }
+
+    PyObject* name(Py_ssize_t run) { return PyTuple_GET_ITEM(names_.get(), run); }
+
+    [[noreturn]] void fail_data(Where where, Py_ssize_t run, const char* format, auto... arguments) {
+        if (!PyUnicode_Check(name(run))) fail(PyExc_TypeError, "a run's name is text");
+        where.query = query_;
+        const Ref text(PyUnicode_FromFormat(format, arguments...));
+        set_data_error(text.get(), where);
+        throw PythonError();
+    }
+
+    Ref names_, queries_, contents_;
+    UnitedResult result_;
+    Refs items_;  // of all queries
+    int64_t base_ = 0;
+
+    // Of the query at hand.
+    PyObject* query_ = nullptr;
+    Refs held_;
+    std::vector<int64_t> sizes_;
+    Table table_;
+};
+
 }  // namespace
+
+UnitedResult unite_dicts(PyObject* names, PyObject* queries, PyObject* contents) {
+    return Uniter(names, queries, contents).unite();
+}
 
 DictResult align_dicts(PyObject* truth, PyObject* run, const Options& options) {
     if (!PyDict_Check(truth)) fail(PyExc_TypeError, "the truth must be a dict, not %s", Py_TYPE(truth)->tp_name);

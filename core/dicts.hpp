@@ -1,4 +1,5 @@
-// The door for nested dicts: {query: {item: grade}} against {query: {item: score}}.
+// The door for nested dicts: {query: {item: grade}} against {query: {item: score}}; and runs as dicts beside each
+// other.
 #pragma once
 
 #include <Python.h>
@@ -18,5 +19,18 @@ struct DictResult {
 
 // The caller holds the GIL throughout.
 DictResult align_dicts(PyObject* truth, PyObject* run, const Options& options);
+
+struct UnitedResult {
+    PyObject* items = nullptr;  // new reference: a list of each query's different items, one query after the other
+    int64_t queries = 0, rows = 0;
+    Array<int64_t> counts;  // a query: its different items
+    Array<int64_t> item;    // a row: its place in `items`
+    Array<double> score;    // from a list's length down to 1 where it has none
+};
+
+// Numbers the items of several runs, rows by query, then by run. names: of the runs. queries: a list. contents: for
+// each run a list with a dict {item: score}, a list of items or None for each query. The caller holds the GIL
+// throughout.
+UnitedResult unite_dicts(PyObject* names, PyObject* queries, PyObject* contents);
 
 }  // namespace rankstone

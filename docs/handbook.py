@@ -28,7 +28,7 @@ from rankstone.answers.definition import Definition
 from rankstone.answers.difference import Difference
 from rankstone.answers.explain import Explanation
 from rankstone.answers.identify import Identified
-from rankstone.answers.result import Account, Saved, TieRange
+from rankstone.answers.result import Account, Saved, TieRange, UnjudgedRange
 from rankstone.conventions.choices import Choice
 from rankstone.measure.online import Window
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
@@ -139,11 +139,14 @@ def _example(row: Declaration, named: str) -> list[str]:
         code = f'import rankstone as rs\n\n{EXAMPLE}print(rs.explain(truth, run, "{named}", query="u1"))'
         return [*_block(code), "", *_printed(code), ""]
     calls = [line.strip()[4:] for line in (row.function.__doc__ or "").split("\n") if line.strip().startswith(">>> ")]
-    found = [(call, eval(call, {"rs": rs})) for call in calls if not re.match(r"\w+ = ", call)]
-    return [
-        *_block("\n".join(["import rankstone as rs", "", *(f"{call}  # -> {value!r}" for call, value in found)])),
-        "",
-    ]
+    lines, known = ["import rankstone as rs", ""], {"rs": rs}
+    for call in calls:
+        if re.match(r"\w+ = ", call):
+            exec(call, known)
+            lines.append(call)
+        else:
+            lines.append(f"{call}  # -> {eval(call, known)!r}")
+    return [*_block("\n".join(lines)), ""]
 
 
 def _parameters(row: Declaration) -> list[str]:
@@ -164,6 +167,8 @@ def _words(about: Parameter | Choice) -> str:
 
 def _who(row: Declaration, named: str) -> list[str]:
     """What the tools that have the metric gave for one list, with the choices that set them apart."""
+    if row.kind == "shown":
+        return ["[Beyond accuracy](../beyond.md) has what libraries give for one input, and why they differ.", ""]
     found = recorded.answers(GRADED, row.name, K if row.takes_k else None)
     if not found:
         return ["No number of another tool is on record.", ""]
@@ -345,8 +350,8 @@ def _compared(name: str, title: str) -> list[str]:
 # -- the reference -------------------------------------------------------------------------------------------
 
 ANSWERS = (
-    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange, Explanation, Identified, Window,
-    GateOutcome,
+    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange,
+    UnjudgedRange, Explanation, Identified, Window, GateOutcome,
 )  # what a call may return  # fmt: skip
 
 

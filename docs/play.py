@@ -32,7 +32,7 @@ from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_rat
 HERE = Path(__file__).parent / "play"
 # An item is once in a list of the page, and its one query is on both sides.
 IDLE = ("duplicates", "truth_duplicates", "missing", "extra")
-LEFT_OUT = ("agreement", "shown")  # kinds of metrics for which expressions have no words, or a page no data
+LEFT_OUT = ("agreement", "intents", "shown")  # kinds of metrics for which expressions have no words, or a page no data
 KINDS = ("ranking", "count", "ratings")  # in the order of the page
 USUAL = ("ndcg", "ap", "rr", "precision", "recall", "f1", "hit_rate", "dcg", "auc", "err", "rbp", "bpref")
 SCRIPTS = ("evaluate.js", "compare.js", "lines.js", "page.js")

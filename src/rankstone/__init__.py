@@ -33,7 +33,17 @@ if _typing.TYPE_CHECKING:
     from rankstone.answers.explain import explain
     from rankstone.answers.identify import identify
     from rankstone.answers.result import Result
+    from rankstone.answers.sampled import Sampled, sampled
     from rankstone.answers.write import read_result
+    from rankstone.feedback.estimators import Estimator, estimator, estimators
+    from rankstone.feedback.form import Logged
+    from rankstone.feedback.logged import Estimates, logged
+    from rankstone.fusing.found import Found
+    from rankstone.fusing.fuse import fuse
+    from rankstone.fusing.fused import Fused
+    from rankstone.fusing.methods import fusions
+    from rankstone.fusing.pool import Pool, pool
+    from rankstone.fusing.registry import fusion
     from rankstone.inputs.catalogue import catalogue
     from rankstone.inputs.columns import columns
     from rankstone.inputs.files import read_run, read_truth
@@ -52,8 +62,15 @@ _LATER = {
     "Comparison": "answers.comparison",
     "Confusion": "answers.confusion",
     "Definition": "answers.definition",
+    "Estimates": "feedback.logged",
+    "Estimator": "feedback.estimators",
+    "Logged": "feedback.form",
+    "Found": "fusing.found",
+    "Fused": "fusing.fused",
     "Online": "measure.online",
+    "Pool": "fusing.pool",
     "Result": "answers.result",
+    "Sampled": "answers.sampled",
     "Stream": "measure.stream",
     "catalogue": "inputs.catalogue",
     "check": "answers.check",
@@ -61,15 +78,23 @@ _LATER = {
     "compare": "answers.compare",
     "confusion": "answers.confusion",
     "define": "answers.definition",
+    "estimator": "feedback.estimators",
+    "estimators": "feedback.estimators",
     "evaluate": "measure.evaluate",
     "explain": "answers.explain",
+    "fuse": "fusing.fuse",
+    "fusion": "fusing.methods",
+    "fusions": "fusing.methods",
     "identify": "answers.identify",
     "lists": "inputs.lists",
+    "logged": "feedback.logged",
     "needed": "answers.compare",
+    "pool": "fusing.pool",
     "read_result": "answers.write",
     "read_run": "inputs.files",
     "read_truth": "inputs.files",
     "roc_curve": "answers.curve",
+    "sampled": "answers.sampled",
 }
 # Some need a library of their own.
 _DOORS = ("arrays", "integrations", "spark", "split", "sql", "statistics", "testing")
@@ -96,12 +121,19 @@ __all__ = [
     "Confusion",
     "Convention",
     "Definition",
+    "Estimates",
+    "Estimator",
+    "Found",
+    "Fused",
+    "Logged",
     "Metric",
     "Online",
     "Parameter",
+    "Pool",
     "Ranking",
     "Ratio",
     "Result",
+    "Sampled",
     "Shown",
     "Stream",
     "ap",
@@ -118,17 +150,24 @@ __all__ = [
     "define",
     "err",
     "errors",
+    "estimator",
+    "estimators",
     "evaluate",
     "explain",
     "f1",
+    "fuse",
+    "fusion",
+    "fusions",
     "hit_rate",
     "identify",
     "lists",
+    "logged",
     "mae",
     "metric",
     "metrics",
     "ndcg",
     "needed",
+    "pool",
     "precision",
     "r_precision",
     "rbp",
@@ -139,4 +178,5 @@ __all__ = [
     "rmse",
     "roc_curve",
     "rr",
+    "sampled",
 ]

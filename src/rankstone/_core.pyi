@@ -4,7 +4,7 @@ Every door answers with an `Alignment` of new arrays; its placed items are sorte
 `rankstone.errors.DataError`, which names the query and the item, or a ValueError or TypeError.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,6 +39,18 @@ def align_dicts(
     run: dict[Any, Any],
     how: Align,
 ) -> Alignment: ...
+def unite_dicts(
+    names: Sequence[str],
+    queries: Sequence[Any],
+    contents: Sequence[list[Any]],
+) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """One number for each item of a query, in whichever run it is.
+
+    contents: for each run, named by `names`, a list with a dict {item: score}, a list of items or None for each query.
+    Answers with the different items of each query, one query after the other; how many each has; and for each row, by
+    query, then by run, its item's place among those and its score, from a list's length down to 1 where it has none.
+    """
+
 def align_columns(
     truth_query: Column,
     truth_item: Column,

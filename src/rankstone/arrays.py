@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _ROWS = Feeding(
     all_queries="a batch is some of the rows at a time; as in max_grade=4",
     unjudged="every item of a row has a label; leave out by the mask what nobody judged",
+    notes="a batch has grades alone",
 )
 
 
@@ -124,7 +125,7 @@ def _batch(
     )
 
 
-_NOT_OF_BATCHES = ("agreement", "shown")  # kinds of metrics that read more than rows of labels and scores
+_NOT_OF_BATCHES = ("agreement", "intents", "shown")  # kinds of metrics that read more than rows of labels and scores
 
 
 def _values(plan: Plan, batch: Batch) -> Array:

@@ -15,8 +15,8 @@ class DataError(ValueError):
     """Data that cannot be measured, and where it is as far as that is known; what is not known is None.
 
     kind: `twice` (an item or a query that is there twice), `number` (a grade or score that is none, or not finite, or
-    not exact), `missing` (a null), `id` (one that cannot be hashed, compared or stored) or `shape`. side: `truth` or
-    `run`. query, item: their ids. row: where in the columns, lists or matrix, from 0.
+    not exact), `missing` (a null), `id` (one that cannot be hashed, compared or stored) or `shape`. side: `truth`,
+    `run` or `log`. query, item: their ids. row: where in the columns, lists or matrix, from 0.
     """
 
     def __init__(
@@ -61,6 +61,10 @@ class GatesError(ValueError):
 
 class UnmatchedWarning(UserWarning):
     """No returned item is judged: every value that follows is honest, and perhaps not what was meant."""
+
+
+class WeightsWarning(UserWarning):
+    """A few logged lists have nearly all of the weight, so that an estimate rests on them."""
 
 
 class QueryError(ValueError):

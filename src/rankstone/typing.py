@@ -12,7 +12,16 @@ from rankstone.inputs.columns import Columns
 from rankstone.inputs.lists import Lists
 from rankstone.metrics.agreement import Variant
 from rankstone.metrics.cascade import BestDivisor, MaxGrade, Persisting, RelevantGain, StopChance
-from rankstone.metrics.gains import BelowThreshold, DiscountName, Gain, IdealDepth, IdealItems, IdealSign, Negative
+from rankstone.metrics.gains import (
+    BelowThreshold,
+    DcgDivisor,
+    DiscountName,
+    Gain,
+    IdealDepth,
+    IdealItems,
+    IdealSign,
+    Negative,
+)
 from rankstone.metrics.groups import (
     Counted,
     ExposureOf,
@@ -25,6 +34,7 @@ from rankstone.metrics.groups import (
     Target,
     TargetLength,
 )
+from rankstone.metrics.intents import Alpha, DiverseIdeal, EveryDivisor, NrbpPatience
 from rankstone.metrics.pairs import Divisor, NoNegatives, Pairs, TiedPairs
 from rankstone.metrics.precision import ApDivisor, Recall, RecallRounding, TermDigits, Terms
 from rankstone.metrics.registry import Metric
@@ -87,7 +97,8 @@ Numbers: TypeAlias = Sequence[float] | Array
 Weights: TypeAlias = Mapping[Id, float] | Numbers  # one a query
 Column: TypeAlias = Arrow | Array | Sequence[Any]
 Path: TypeAlias = "str | PathLike[str]"
-Truth: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 3, "b": 1}}
+BySubtopic: TypeAlias = Mapping[Id, Mapping[Any, float] | Sequence[Any] | Set[Any]]  # {"a": {"s1": 2}, "b": ["s1"]}
+Truth: TypeAlias = "Mapping[Id, Items | BySubtopic] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 3}}
 Run: TypeAlias = "Mapping[Id, Items] | Arrow | Array | Columns | Lists | Path"  # {"u1": {"a": 0.9, "b": 0.5}}
 PerItem: TypeAlias = Mapping[Id, object] | Column  # one an item: {"a": "drama"}, or ["drama", ...] in their order
 Stock: TypeAlias = "Column | Set[Id] | Path | Catalogue | tuple[Column, Array]"  # all items: ids, or a table of them
@@ -99,7 +110,11 @@ Roles: TypeAlias = Mapping[str, Any]  # {"query": "user_id"}, or {"truth": {...}
 class Keywords(Choices, total=False):
     """Every choice, and the parameters of the metrics: for all that take them, or for one (`ap_divisor`)."""
 
-    alpha: Mixed
+    alpha: Alpha | Mixed
+    alpha_dcg_alpha: Alpha
+    alpha_dcg_divisor: EveryDivisor
+    alpha_ndcg_alpha: Alpha
+    alpha_ndcg_ideal: DiverseIdeal
     ap_divisor: ApDivisor
     ap_term_digits: TermDigits
     at_least: AtLeast
@@ -112,7 +127,7 @@ class Keywords(Choices, total=False):
     awrf_patience: Patience
     awrf_target: ListTarget
     below_threshold: BelowThreshold
-    beta: Beta
+    beta: Beta | NrbpPatience
     calibration_alpha: Mixed
     calibration_exposure: Exposure
     calibration_form: Divergence
@@ -130,6 +145,7 @@ class Keywords(Choices, total=False):
     coverage_unit: Unit
     dcg_below_threshold: BelowThreshold
     dcg_discount: DiscountName
+    dcg_divisor: DcgDivisor
     dcg_gain: Gain
     dcg_negative: Negative
     discount: DiscountName
@@ -138,8 +154,10 @@ class Keywords(Choices, total=False):
         ApDivisor
         | BestDivisor
         | CategoryDivisor
+        | DcgDivisor
         | Divisor
         | EntropyDivisor
+        | EveryDivisor
         | GiniDivisor
         | PairDivisor
         | PrecisionDivisor
@@ -168,6 +186,8 @@ class Keywords(Choices, total=False):
     epc_popularity: PopularityOf
     epc_popularity_total: Total
     err_discount: DiscountName
+    err_ia_alpha: Alpha
+    err_ia_divisor: EveryDivisor
     err_max_grade: MaxGrade
     err_stop_chance: StopChance
     exposure: Exposure
@@ -194,7 +214,7 @@ class Keywords(Choices, total=False):
     fallout_nonrelevant: Nonrelevant
     filled_at_least: AtLeast
     form: Divergence | LuckyForm
-    gain: Gain
+    gain: Gain | RelevantGain
     gini_divisor: GiniDivisor
     gini_exposure: Exposure
     gini_items: ItemBase
@@ -208,7 +228,7 @@ class Keywords(Choices, total=False):
     grouping: GroupBy
     iaa_exposure: Exposure
     iaa_patience: Patience
-    ideal: IdealItems
+    ideal: DiverseIdeal | IdealItems
     ideal_depth: IdealDepth
     ideal_sign: IdealSign
     ild_distance: Distance
@@ -235,8 +255,13 @@ class Keywords(Choices, total=False):
     ndkl_smoothing: Smoothing
     negative: Negative
     nerr_discount: DiscountName
+    nerr_ia_alpha: Alpha
+    nerr_ia_ideal: DiverseIdeal
     nerr_max_grade: MaxGrade
     nerr_stop_chance: StopChance
+    nnrbp_alpha: Alpha
+    nnrbp_beta: NrbpPatience
+    nnrbp_ideal: DiverseIdeal
     no_negatives: NoNegatives
     nonrelevant: Nonrelevant
     novelty_cold: Cold
@@ -245,6 +270,8 @@ class Keywords(Choices, total=False):
     novelty_popularity: PopularityOf
     novelty_popularity_total: Total
     novelty_scale: Scale
+    nrbp_alpha: Alpha
+    nrbp_beta: NrbpPatience
     of: CategoriesOf | Counted | ExposureOf
     outside: OutsideRule
     overlap_divisor: ShownDivisor

@@ -160,8 +160,10 @@ def raise_for(error, found):
 
 
 def test_every_other_metric_is_named():
-    others = {name for name, row in declared().items() if row.function.__module__.startswith("rankstone.")} - {*BATCHED}
-    assert others == {"spearman", "kendall", "tau_ap", "rbo"}
+    own = {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
+    others = {*own} - {*BATCHED}
+    assert {name for name in others if own[name].kind == "agreement"} == {"spearman", "kendall", "tau_ap", "rbo"}
+    assert {own[name].kind for name in others} == {"agreement", "intents", "shown"}
     for name in others:
         with pytest.raises(AttributeError, match=rf"rs\.evaluate\(labels, scores, '{name}'\)"):
             getattr(arrays, name)

@@ -139,7 +139,10 @@ def test_formats(files, capsys, form):
         assert written.startswith("<!DOCTYPE html>")
         assert main([*words, "--html", "page.html"]) == 0
         assert "verdict" in capsys.readouterr().out
-        assert (files / "page.html").read_text() == written
+        page = (files / "page.html").read_text()
+        again = "<pre>rankstone compare gold.csv old.csv new.run -m rr {}</pre>"
+        assert page == written.replace(again.format("-o out.html"), again.format("--html page.html"))
+        assert again.format("--html page.html") in page
         assert "<details" in written  # the lists of the queries that changed
     else:
         assert written.split() == printed.split()

@@ -21,6 +21,7 @@ ASKING = {
     "ratings": ("mae", {}),
     "other_means": ("ap", {"averaging": "geometric"}),
     "agreement": ("kendall", {}),
+    "notes": ("ndcg", {"credit": "weight"}),
     "parts": ("f1@3", {"averaging": "parts"}),
     "digits": ("ap", {"digits": 3}),
     "float32": ("ap", {"score_precision": "float32"}),
@@ -93,7 +94,7 @@ def test_a_choice_for_one_of_the_metrics():
 
 
 def test_a_choice_of_one_list():
-    with pytest.raises(ValueError, match=r"beta=2 would change nothing: rr cannot use it \(f would\)"):
+    with pytest.raises(ValueError, match=r"beta=2 would change nothing: rr cannot use it \(.*\bf would\)"):
         rs.rr(["a"], truth=["a"], beta=2)
 
 
@@ -115,7 +116,7 @@ def test_what_a_convention_needs():
 
 @pytest.mark.parametrize("word", ["serendipity", "mean_rank", "foo"])
 def test_far_words_are_not_suggested(word):
-    with pytest.raises(ValueError, match=f"^unknown metric '{word}'; known: ap, auc"):
+    with pytest.raises(ValueError, match=f"^unknown metric '{word}'; known: [a-z_0-9]+, "):
         make_plans(word, "rankstone", {})
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import rankstone as rs
+from rankstone.fusing import registry as fusions
 from rankstone.metrics import registry
 
 ROOT = Path(__file__).parents[2]
@@ -79,9 +80,10 @@ def check(value: Any, expected: str, where: str) -> None:
 
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A metric that a page declares is gone after the page."""
-    for name in ("_DECLARED", "_NAMES"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    """A metric or a fusion that a page declares is gone after the page."""
+    for place in (registry, fusions):
+        for name in ("_DECLARED", "_NAMES"):
+            monkeypatch.setattr(place, name, dict(getattr(place, name)))
 
 
 def _marked(path: Path) -> Any:

@@ -4,11 +4,11 @@
 has a function for a tool, or for one metric of it, and `DEVIATIONS` where rankstone answers otherwise, and why.
 """
 
-from . import judging, shown
+from . import fused, intents, judging, logged, shown
 
 TOOLS = {}
 DEVIATIONS = {}
-for module in (judging, shown):
+for module in (fused, intents, judging, logged, shown):
     TOOLS.update(module.TOOLS)
     DEVIATIONS.update(module.DEVIATIONS)
 

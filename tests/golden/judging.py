@@ -18,6 +18,7 @@ def ir_measures(case):
 CWL = {  # gains are grades, from 0 to 1
     "RBPCWLMetric": lambda p: rs.rbp(p=p, gain="linear", threshold=">0"),
     "PrecisionCWLMetric": lambda k: rs.precision(credit="clamp") @ int(k),
+    "NDCGCWLMetric": lambda k: rs.ndcg(ideal="ones") @ int(k),
 }
 
 
@@ -58,7 +59,8 @@ LLAMA = {
 
 def llama_index(case):
     truth, run = ({"q": case["input"][side]} for side in ("expected_ids", "retrieved_ids"))
-    found = rs.evaluate(truth, run, LLAMA[case["metric"]], convention="llamaindex")
+    strict = {"empty_list": "error", "no_relevant": "error"}  # it refuses what is empty
+    found = rs.evaluate(truth, run, LLAMA[case["metric"]], convention="llamaindex", **strict)
     return {"value": next(iter(found.values()))}
 
 

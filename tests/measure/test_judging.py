@@ -180,3 +180,11 @@ def test_means_of_several_queries():
     micro = rs.evaluate(truth, run, ["precision@2", "recall"], unjudged="bounds", averaging="micro").unjudged
     assert (micro["precision@2"].lowest, micro["precision@2"].highest) == (2 / 4, 4 / 4)
     assert math.isnan(micro["recall"].lowest)  # one division for all: each query's own end need not be the end of it
+
+
+def test_a_grade_that_is_worth_nothing_is_on_the_way_to_the_best():
+    """Grade 1 is not relevant: only with grade 2 is x as good as a."""
+    metric = rs.rbp(divisor="best", gain="linear", threshold=2)
+    found = rs.evaluate({"q": {"a": 2}}, {"q": ["x", "a", "y"]}, metric, unjudged="bounds").unjudged[str(metric)]
+    assert found.highest == pytest.approx(1)
+    assert found.lowest == pytest.approx((0.8 * 2 + 0.8**2 * 2) / (2 + 0.8 * 2))  # y is as good, but last

@@ -133,3 +133,11 @@ def test_how_many_items_a_share_is(recall_rounding, items):
 def test_recall_out_of_range(recall):
     with pytest.raises(ValueError, match="recall must lie between 0 and 1"):
         rs.metrics.iprec(CURVE, truth=FOUR, recall=recall)
+
+
+def test_rr_of_all_that_was_found():
+    """a is second and c third; x was not found, and is not divided by. LlamaIndex's granular MRR."""
+    items, truth = ["b", "a", "c", "d"], ["a", "x", "c"]
+    assert rs.rr(items, truth=truth, terms="mean") == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert rs.rr(items, truth=truth, terms="mean", k=2) == 1 / 2
+    assert rs.rr(items, truth=["x"], terms="mean") == 0

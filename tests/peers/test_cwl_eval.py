@@ -13,6 +13,7 @@ pytestmark = pytest.mark.peers
 @pytest.mark.parametrize("seed", range(30))
 def test_residuals(seed):
     pytest.importorskip("cwl", reason="cwl-eval is not installed")
+    from cwl.ruler.measures.cwl_dcg import NDCGCWLMetric
     from cwl.ruler.measures.cwl_precision import PrecisionCWLMetric
     from cwl.ruler.measures.cwl_rbp import RBPCWLMetric
     from cwl.ruler.ranking import Ranking
@@ -24,6 +25,7 @@ def test_residuals(seed):
     gains = {"gain": "linear", "threshold": ">0"}
     pairs = [(RBPCWLMetric(p), rs.rbp(p=p, **gains)) for p in (0.3, 0.5, 0.8, 0.95)]
     pairs += [(PrecisionCWLMetric(k), rs.precision(credit="clamp") @ k) for k in (1, 5, 10, 40)]
+    pairs += [(NDCGCWLMetric(k), rs.ndcg(ideal="ones") @ k) for k in (1, 5, 10, 40)]
     found = rs.evaluate({"q": truth}, {"q": items}, [ours for _, ours in pairs], unjudged="bounds")
     for theirs, ours in pairs:
         theirs.residuals = True

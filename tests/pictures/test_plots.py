@@ -2,7 +2,10 @@
 
 import math
 import re
+import unicodedata
 import xml.etree.ElementTree as ElementTree
+from html import unescape
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.pictures.plot import Axis, Bars, Dots, Line, Spans
-from rankstone.pictures.safe import safe, shown
+from rankstone.pictures.plot import Axis, Bars, Dots, Line, Plot, Spans
+from rankstone.pictures.safe import prose, safe, shown
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",
@@ -53,7 +56,7 @@ def drawn(plot):
     """The picture as a tree: it is well formed, and has a title and a sentence."""
     tree = ElementTree.fromstring(plot.svg())
     assert tree.find(f"{SVG}title").text == shown(plot.title)
-    assert tree.find(f"{SVG}desc").text == shown(plot.sentence, 4000)
+    assert tree.find(f"{SVG}desc").text == (unescape(prose(plot.sentence, 4000)) or None)
     assert tree.get("role") == "img"
     return tree
 
@@ -218,7 +221,23 @@ class TestStrangers:
         found = safe(text, None)
         assert not set(found) & set("<>\"'")
         assert ElementTree.fromstring(f"<a b='{found}'>{found}</a>").text == (shown(text, None) or None)
-        assert len(shown(text)) <= 80 * len("<U+10FFFF>")
+        assert len(shown(text)) <= 80
+
+    def test_names_that_differ_at_the_end_are_told_apart(self):
+        first, second = (shown(f"{'a' * 100} seed {seed}", 34) for seed in (1, 2))
+        assert first == f"{'a' * 17}\N{HORIZONTAL ELLIPSIS}{'a' * 9} seed 1"
+        assert first != second
+        assert len(first) == 34
+        assert len(shown("\x00" * 1000, 34)) == 34  # the codes of marks count too
+
+    @pytest.mark.parametrize("name", ["שלום", "مرحبا"])
+    def test_what_follows_an_id_stays_behind_it(self, name):
+        said = prose(f"{name}29: 0.5148 to 0.9270")
+        assert said.replace("\N{LEFT-TO-RIGHT MARK}", "") == f"{name}29: 0.5148 to 0.9270"
+        for before, after in pairwise(said):  # a number after such a letter would be drawn before it
+            turned = unicodedata.bidirectional(before) in ("R", "AL")
+            assert not (turned and before != "\N{LEFT-TO-RIGHT MARK}" and after.isdigit())
+        assert "\N{LEFT-TO-RIGHT MARK}" not in safe(f"{name}29")  # an id alone can be copied
 
 
 def comparison_text(plot):
@@ -226,15 +245,36 @@ def comparison_text(plot):
     return plot.svg()
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
-def test_ticks_are_round_and_inside(low, span):
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 12))
+def test_ticks_are_round_and_inside(low, span, about):
     axis = Axis("x", low, low + span)
     if not axis.low < axis.high:
         return
-    ticks = axis.ticks()
-    assert 1 <= len(ticks) <= 8
+    ticks = axis.ticks(about)
+    assert 0 <= len(ticks) <= about + 2
     assert all(axis.low - 1e-6 * span <= tick <= axis.high + 1e-6 * span for tick in ticks)
-    assert len(set(map(axis.said, ticks))) == len(ticks)
+    assert len({axis.said(tick, about) for tick in ticks}) == len(ticks)
+
+
+def test_ticks_say_what_they_are():
+    """Half units, where a picture is wide enough for them, are not rounded to whole ones."""
+    line = Plot("a line", "", Axis("x", 0, 3.3), Axis("y", 0, 3.3), (Line([0, 3.3], [0, 3.3]),))
+    texts = [node.text for node in drawn(line).iter(f"{SVG}text")]
+    assert {"0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"} <= set(texts)
+
+
+def test_more_points_in_one_place_are_larger():
+    assert Dots([0, 1], [0, 1], [1, 1]).radii == [4, 4]
+    one, four = Dots([0, 1], [0, 1], [1, 4]).radii
+    assert (one, four) == (4, 8)  # four times the area
+    assert max(Dots([0, 1], [0, 1], [1, 10_000]).radii) == 12
+
+
+def test_a_line_has_the_shape_of_its_legend(comparison):
+    """Colour alone tells some people nothing."""
+    tree = drawn(comparison.plot("ndcg@{1..100}"))
+    assert len(tree.findall(f".//{SVG}circle")) > 2  # old: in the legend, and on its line
+    assert [title.text for title in tree.iter(f"{SVG}title")][1:] == ["old", "new", "other"]
 
 
 def test_an_axis_over_nothing():

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from base64 import b64encode
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -78,12 +79,34 @@ class TestPage:
                 signed(of.difference), signed(of.low), signed(of.high),
             )  # fmt: skip
             assert (found["p"], found["adjusted"]) == (p_value(of.p), p_value(of.adjusted))
-        queries = next(table for table in Reader(text).tables if table[0] == ["query", "old", "new", "change"])
+        queries = next(table for table in Reader(text).tables if table[0] == ["query", "old", "new", "change", "group"])
         assert [row[0] for row in queries[1:]] == [change.query for change in comparison.queries("new", "ndcg@5")]
         for part in ("answer", "differences", "queries", "cutoffs", "slices", "power", "doubts", "leaderboard"):
             assert f'<section id="{part}">' in text
         assert "rs.compare(truth, {&#x27;old&#x27;: ..." in text
-        assert "<title>judged by cutoff</title>" in text
+        assert "Every item that the runs returned, down to the hundredth place, is judged." in text
+
+    def test_how_much_is_judged(self):
+        truth, runs = made(queries=4)
+        runs["new"] = {query: {**scores, "stranger": 9.0} for query, scores in runs["new"].items()}
+        assert "<title>judged by cutoff</title>" in rs.compare(truth, runs, "ndcg@5").report()
+
+    @pytest.mark.parametrize("more", [
+        {}, {"convention": "trec_eval"}, {"averaging": "micro"}, {"convention": "ranx", "threshold": 2},
+        {"test": "flips", "correction": "bh", "margin": 0.01, "confidence": 0.9, "seed": 3, "primary": "precision@5"},
+    ])  # fmt: skip
+    def test_the_call_makes_it_again(self, more):
+        truth, runs = made(queries=12)
+        found = rs.compare(truth, runs, ["precision@5", "recall@5"], baseline="old", **more)
+        call = unescape(re.search("<pre>(.*?)</pre>", found.report())[1])
+        for name in runs:
+            call = call.replace(f"{name!r}: ...", f"{name!r}: runs[{name!r}]")
+        again = eval(call, {"rs": rs, "truth": truth, "runs": runs})
+        assert str(again.to_dict()) == str(found.to_dict())  # where no number equals itself
+        choices = {name: more[name] for name in more if name in ("convention", "averaging", "threshold")}
+        result = rs.evaluate(truth, runs["old"], ["precision@5", "recall@5"], **choices)
+        call = unescape(re.search("<pre>(.*?)</pre>", result.report())[1])
+        assert dict(eval(call, {"rs": rs, "truth": truth, "run": runs["old"]})) == dict(result)
 
     def test_a_result(self, tmp_path):
         truth, runs = made()
@@ -103,8 +126,9 @@ class TestPage:
 
     def test_size(self):
         truth, runs = made(queries=1000, names=[f"run {at}" for at in range(10)])
-        found = rs.compare(truth, runs, ["ndcg@10", "rr", "recall@10", "ap", "precision@5"], baseline="run 0")
-        assert len(found.report().encode()) <= 300_000
+        for baseline in ("run 0", None):
+            found = rs.compare(truth, runs, ["ndcg@10", "rr", "recall@10", "ap", "precision@5"], baseline=baseline)
+            assert len(found.report().encode()) <= 300_000
 
     def test_never_too_large(self):
         truth = {f"query {at}": {"a": 1} for at in range(20_000)}
@@ -212,7 +236,48 @@ CONTRAST = """() => {
 }"""
 
 
+CROWDED = """() => {
+  const found = [];
+  for (const picture of document.querySelectorAll('svg')) {
+    const edge = picture.getBoundingClientRect();
+    const texts = [...picture.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+    texts.forEach(([name, a], at) => {
+      if (a.left < edge.left - 1 || a.right > edge.right + 1 || a.top < edge.top - 1 || a.bottom > edge.bottom + 1)
+        found.push([name, 'outside']);
+      for (const [other, b] of texts.slice(at + 1)) {
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (wide > 1 && high > 4) found.push([name, other]);
+      }
+    });
+  }
+  return found;
+}"""
+LONG = "a system with all of its settings in its name: rate=0.0001 batch=1024 epochs=30 seed="
+
+
 class TestInABrowser:
+    @pytest.mark.parametrize("width", [390, 1280])
+    @pytest.mark.parametrize(
+        "names",
+        [
+            [f"{LONG}{at}" for at in range(8)],
+            [f"{'Unbroken_' * 12}{at}" for at in range(3)],
+            ["a\x00" * 30, "日本語" * 30],
+        ],
+        ids=["long", "unbroken", "codes and wide letters"],
+    )
+    def test_labels_have_room(self, page, tmp_path, names, width):
+        truth, runs = made(queries=44, names=names, ids=lambda at: f"{LONG}{at}")
+        groups = {query: f"{LONG}{at % 2}" for at, query in enumerate(truth)}
+        rs.compare(truth, runs, ["ndcg@5", "rr"], baseline=names[0], by=groups).write(tmp_path / "a.html")
+        tab = page(width, where=tmp_path / "a.html")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert tab.evaluate(CROWDED) == []
+        values = tab.locator("#table-queries-0 tbody tr:first-child td").last.bounding_box()
+        assert width < 1000 or values["x"] + values["width"] < width  # a long name does not push the numbers away
+        tab.context.close()
+
     @pytest.mark.parametrize("width", [390, 1280, 1920])
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_fits_and_can_be_read(self, page, width, scheme):
@@ -222,12 +287,7 @@ class TestInABrowser:
         assert ratio >= 4.5, (tag, text)
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(13, 17, 23)")
-        outside = tab.evaluate(
-            "[...document.querySelectorAll('svg text')].filter(t => { const a = t.getBoundingClientRect(), b = "
-            "t.ownerSVGElement.getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1 "
-            "|| a.top < b.top - 1 || a.bottom > b.bottom + 1; }).map(t => t.textContent)"
-        )
-        assert outside == []
+        assert tab.evaluate(CROWDED) == []
         assert tab.wrong == []
         tab.context.close()
 
@@ -293,6 +353,27 @@ class TestInABrowser:
         assert [text.split(":")[0] for text in opened] == [one.query for one in explained if one.change]
         tab.context.close()
 
+    def test_a_point_leads_to_its_query(self, page, comparison):
+        tab = page()
+        tab.locator("#queries figure").nth(1).scroll_into_view_if_needed()
+        point = tab.locator("#queries figure").nth(1).locator("circle").nth(7)
+        name = point.locator("title").text_content()
+        box = point.bounding_box()
+        tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        found = tab.locator("tr.at td").all_inner_texts()
+        assert f"{found[0]}: {found[1]} to {found[2]}" == name
+        tab.context.close()
+
+    def test_a_group_leads_to_its_queries(self, page, comparison):
+        tab = page()
+        tab.locator("#table-slices").get_by_role("button", name="odd").first.click()
+        rows = tab.locator("#table-queries-0 tbody tr:visible")
+        wanted = [one.query for one in comparison.queries("new", "ndcg@5") if int(one.query[1:]) % 2]
+        assert rows.locator("td:first-child").all_inner_texts() == wanted
+        assert tab.get_by_label("Show rows with").first.input_value() == "odd"
+        assert tab.wrong == []
+        tab.context.close()
+
     def test_keyboard(self, page):
         tab = page()
         order = []
@@ -321,6 +402,10 @@ class TestInABrowser:
         tab.emulate_media(media="print")
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert not tab.locator("nav").is_visible()
+        assert not tab.locator(".why").first.is_visible()  # explanations that nobody opened
+        tab.set_viewport_size({"width": 688, "height": 1000})  # A4 without its margins
+        wide = "[...document.querySelectorAll('table,pre')].map(one => one.getBoundingClientRect().right)"
+        assert max(tab.evaluate(wide)) <= 688  # paper does not scroll
         assert tab.pdf()[:4] == b"%PDF"
         tab.context.close()
 

@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 import rankstone as rs
-from rankstone.metrics.registry import declared, is_built_in
+from tests.table.cases import fed
 
 Dicts = tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]
 
@@ -26,7 +26,7 @@ def made_up(queries: int = 60, seed: int = 5) -> Dicts:
 
 
 def every_metric() -> list[rs.Metric]:
-    found = [row for row in declared().values() if is_built_in(row) and row.kind != "shown"]
+    found = fed().values()
     return [rs.Metric(row.name, k) for row in found for k in ((None, 5) if row.takes_k else (None,))]
 
 

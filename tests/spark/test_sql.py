@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import rankstone as rs
-from rankstone.metrics.registry import declared, is_built_in
+from rankstone.metrics.registry import declared
+from tests.table.cases import fed
 
 from ..golden.deviations import deviation
 from ..golden.recorded import read, same
@@ -128,7 +129,7 @@ def test_several_statements(session: Any) -> None:
 def test_every_metric_is_a_function(session: Any) -> None:
     """The function of one row gives the values that `evaluate` has for each query."""
     truth, run = made_up(20)
-    names = [row.name for row in declared().values() if is_built_in(row) and row.kind != "shown"]
+    names = list(fed())
     options = {name: ", '-max_grade 3'" if "max_grade" in declared()[name].defaults else "" for name in names}
     for side, content in (("truth", truth), ("run", run)):
         frame = session.createDataFrame(listed(content), "query string, item array<string>, number array<double>")

@@ -86,3 +86,12 @@ def test_narrow_numbers_are_the_same_ids():
     assert set(found["item"]) == {13, 14, 15}
     assert found.dtypes.astype(str).to_dict() == {"user": "int32", "item": "int16"}
     assert pa.table(found).num_rows == 3
+
+
+def test_what_numbers_among_them_mean():
+    """User 2 has two of six items, user 1 four: on average three others and the one."""
+    found = rs.split.sampled(frame(TRAIN), frame(TEST), n=2)
+    assert (found.negatives, found.items, found.replacement) == (2, (6 - 2 + 6 - 4) / 2 + 1, False)
+    assert str(found).startswith("hit_rate@2 among 2 negatives is about hit_rate@2 among 4")
+    with pytest.raises(ValueError, match="30 negatives cannot be drawn from 3 other items"):
+        rs.split.sampled(frame(TRAIN), frame(TEST), n=30)

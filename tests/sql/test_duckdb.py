@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 import rankstone as rs
-from rankstone.metrics.registry import declared, metric
+from rankstone.metrics.registry import metric
 from rankstone.sql.functions import MEASURES, measures
+from tests.table.cases import fed
 
 REC, REL = [(1, 10.0), (3, 8.0), (2, 6.0), (6, 2.0)], [(1, 10, 5), (3, 8, 2), (2, 6, 4), (6, 2, 1), (4, 1, 3)]
 
@@ -190,7 +191,7 @@ class TestRegistry:
         data = [(list(run[q]), list(run[q].values()), list(truth[q]), list(truth[q].values())) for q in truth]
         connection.execute("create table t(i int[], s double[], j int[], g int[])")
         connection.executemany("insert into t values (?, ?, ?, ?)", data)
-        for name, row in declared().items():
+        for name, row in fed().items():
             cuts = ["", ", 5"] if row.takes_k else [""]
             top = {"max_grade": 3} if "max_grade" in row.defaults else {}
             more = " -max_grade 3" if top else ""
@@ -240,7 +241,7 @@ class TestRegistry:
         connection.execute("create table t(rec map(int, double), truth map(int, double))")
         connection.executemany("insert into t values (?, ?)", [(run[q], truth[q]) for q in truth])
         rs.sql.register(connection, convention)
-        for name, row in declared().items():
+        for name, row in fed().items():
             label, cut = (f"{name}@6", ", 6") if row.takes_k else (name, "")
             mean = evaluated(truth, run, label, convention)
             found = asked(connection, f"select rs_{name}(rec, truth{cut}) from t")

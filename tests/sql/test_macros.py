@@ -12,6 +12,7 @@ from rankstone.metrics import declared
 from rankstone.sql import macros
 from rankstone.sql.dbt import package
 from rankstone.sql.functions import measures
+from tests.table.cases import fed
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -73,8 +74,9 @@ def test_numbers(database, name):
 
 
 def test_what_is_installed():
-    """All but what goes by scores or compares two orders."""
-    others = {f"rs_{name}" for name, row in declared().items() if row.kind in ("ratings", "agreement")}
+    """All but what goes by scores, compares two orders, or reads more than a list and its truth."""
+    kinds = ("ratings", "agreement", "intents", "shown")
+    others = {f"rs_{name}" for name, row in declared().items() if row.kind in kinds}
     assert set(measures()) - set(installed()) == others
 
 
@@ -158,7 +160,7 @@ def tables():
         yield connection
 
 
-@pytest.mark.parametrize("name", [name for name, row in declared().items() if row.kind != "agreement"])
+@pytest.mark.parametrize("name", [name for name, row in fed().items() if row.kind != "agreement"])
 def test_dbt(rendered, tables, name):
     """The mean and each query's value of a macro for dbt, with a cutoff and without."""
     for k in (None, 2) if declared()[name].takes_k else (None,):

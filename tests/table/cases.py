@@ -50,9 +50,9 @@ def pairs(draw, grades=None, scores=None, items=8, queries=3, lists=True):
 GAIN_TABLE = {-2: -1.0, -1: 0.0, 0: 0.0, 0.25: 2.0, 0.5: 1.0, 1: 1.0, 1.5: 0.0, 2: 3.0, 3: 2.5, 4: 8.0}
 # Values for parameters that are not one of a few words. A new parameter needs a line here.
 VALUES = {
-    "alpha": (0.01, 0.1),
+    "alpha": (0.3, 0.5, 0.75),
     "at_least": (None, 1, 2),
-    "beta": (0.5, 1.0, 2.0),
+    "beta": (0.5, 0.8, 0.9),
     "catalogue": (None, 100),
     "group": (None, "g", "h"),
     "gain": ("linear", "exp2", "exp1.5", "binary", GAIN_TABLE),
@@ -116,6 +116,23 @@ BESIDE = {
 def beside(row):
     """What a metric is given beside a truth and a run."""
     return BESIDE if row.reads == "shown" else {}
+
+
+def fed():
+    """Those of them that a truth of grades feeds; metrics of intents need subtopics: see tests/metrics/test_intents."""
+    return {name: row for name, row in built_in().items() if row.kind != "intents"}
+
+
+def small(row):
+    """A truth and a run that a metric can read, whatever the values of its parameters and choices."""
+    run = {"q": {"a": 0.75, "b": 0.5, "c": 0.25}}
+    if row.reads == "shown":
+        return {"q": ["a", "c"], "r": ["a", "c"]}, {**run, "r": {"c": 0.5, "b": 0.25}}
+    if row.kind == "intents":
+        return {"q": {"a": {"s": 1}, "b": {"s": 0}}}, run
+    if row.weighs:
+        return rs.columns(query=["q", "q"], item=["a", "b"], grade=[1, 0], weight=[2, 1]), run
+    return {"q": {"a": 1, "b": 0}}, run
 
 
 def fitting(kind):

@@ -10,7 +10,7 @@ import numpy as np
 
 import rankstone as rs
 
-from .cases import built_in
+from .cases import fed
 
 # -- the data ------------------------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ def evaluate(*sides, **given):
 
 
 def every_metric():
-    return [rs.Metric(row.name, k) for row in built_in().values() for k in ((None, 3) if row.takes_k else (None,))]
+    return [rs.Metric(row.name, k) for row in fed().values() for k in ((None, 3) if row.takes_k else (None,))]
 
 
 class Numbers:

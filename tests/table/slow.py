@@ -201,8 +201,12 @@ def cg(one):
 
 
 def dcg(one):
+    return _dcg(one), one.relevant if one["divisor"] == "relevant" else 1
+
+
+def _dcg(one):
     judged = [item for item in one.shown if item in one.truth]
-    return math.fsum(_gain(one, one.truth[item]) / _discount(one, one.rank(item)) for item in judged), 1
+    return math.fsum(_gain(one, one.truth[item]) / _discount(one, one.rank(item)) for item in judged)
 
 
 def _discounted(one, gains):
@@ -222,7 +226,7 @@ def ndcg(one):
         held = [item for item in held if one["ideal"] != "nonzero" or one.truth[item] != 0]
         ideal = sorted((_gain(one, one.truth[item]) for item in held), reverse=True)
     possible = _discounted(one, ideal[:depth])
-    return dcg(one)[0], max(possible, 0) if one["ideal_sign"] == "positive" else possible
+    return _dcg(one), max(possible, 0) if one["ideal_sign"] == "positive" else possible
 
 
 # -- precision down the list ---------------------------------------------------------------------------------
@@ -534,7 +538,7 @@ METRICS = {
     "auc": (auc, True, _AUC, {"undefined": 0.5}),
     "bpref": (bpref, False, {}, {}),
     "cg": (cg, True, _GAIN, {}),
-    "dcg": (dcg, True, _DCG, {}),
+    "dcg": (dcg, True, {**_DCG, "divisor": "none"}, {}),
     "err": (err, True, _ERR, {}),
     "f": (f, True, {"beta": 1.0, **_F}, {}),
     "f1": (f1, True, _F, {}),

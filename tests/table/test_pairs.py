@@ -14,7 +14,7 @@ import pytest
 import rankstone as rs
 
 from . import slow
-from .cases import built_in, parameter_values
+from .cases import fed, parameter_values
 
 # -- the data ------------------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ def asked(row):
             yield rs.Metric(row.name, k).given(**params), params, choices
 
 
-ROWS = list(built_in().values())
+ROWS = list(fed().values())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

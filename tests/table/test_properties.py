@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.conventions.plan import make_plans
 
-from .cases import built_in, fitting, metrics
+from .cases import fed, fitting, metrics
 
-ROWS = list(built_in().values())
+ROWS = list(fed().values())
 # Predicted ratings need other data than everything else.
 GROUPS = {
     "ratings": [row for row in ROWS if row.kind == "ratings"],

@@ -19,6 +19,8 @@ ROOMS = (
     "pictures",
     "measure",
     "answers",
+    "feedback",
+    "fusing",
     "typing",
 )
 DOORS = ("arrays", "sql", "spark", "split", "trec_eval", "integrations", "compat", "testing", "cli", "")

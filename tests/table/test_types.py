@@ -24,6 +24,8 @@ other: float = rs.ndcg(labels=[3, 0], scores=[0.5, 0.25])
 metric: rs.Metric = rs.ndcg(gain="exp2") @ 10
 rare: rs.Metric = rs.metrics["infap"]
 definition: rs.Definition = result.define("ap@5")
+fused: rs.Fused = rs.fuse({"one": run, "other": run}, "sum", norm="min-max", weights=[0.7, 0.3])
+mean = rs.evaluate(truth, fused, "ap")["ap"]
 """
 WRONG = {
     'rs.evaluate({}, {}, "ap", treshold=2)': "treshold",
@@ -31,6 +33,7 @@ WRONG = {
     'rs.evaluate({}, {}, "ap", ap_divisor="q")': "ap_divisor",
     "rs.evaluate({}, {}, 3)": "evaluate",
     'rs.ndcg(["a"], ["b"])': "__call__",
+    'rs.fuse([{}], nrom="max")': "nrom",
 }
 
 

@@ -53,7 +53,8 @@ def is_unknown(metric, params, chosen, truth, ties):
         return True
     if params.get("ideal") == "given" or (metric.name == "ndcg" and params.get("negative") == "signed"):
         return True
-    gains = ("cg", "dcg", "err", "ndcg", "rbp", "rr") if chosen.get("undefined", 0) != 0 else ()
+    ruled = chosen.get("undefined", 0) != 0 or "no_relevant" in chosen
+    gains = ("cg", "dcg", "err", "ndcg", "rbp", "rr") if ruled else ()
     return (highest > 1 and metric.name in ("nerr", *gains)) or ties
 
 
@@ -64,6 +65,7 @@ def test_bounds(name, data):
     truth = {query: slow.as_grades(grades) for query, grades in truth.items()}
     metric, params, k = data.draw(metrics(name))
     values = {"threshold": (2, 0, -1, ">0"), "undefined": (0.25, 1), "ties": (*ORDERS, "expected")}
+    values |= {"known": ("returned",), "no_relevant": (0.5,), "short_list": ("zero",)}
     if declared()[name].counts_hits:
         values["truth_depth"] = ("k",)
     if name in IN_PART:
@@ -71,6 +73,8 @@ def test_bounds(name, data):
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
     if chosen.get("ties") == "expected" and not declared()[name].expected:
         del chosen["ties"]
+    if "known" in chosen and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
+        del chosen["known"]
     chosen = {"averaging": "macro", "missing": "zero", "undefined": 0, **chosen}
     try:
         result = rs.evaluate(truth, run, metric, unjudged="bounds", **chosen)

@@ -9,11 +9,12 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align import state as saved
-from rankstone.align.ranked import Ints, ranges
+from rankstone.align.ranked import Ints
 from rankstone.align.state import State
 from rankstone.inputs.arrow import Column, as_column, concatenated, plain_ids, take
 from rankstone.inputs.codes import refuse_mixed
 from rankstone.inputs.columns import Columns, first_rows
+from rankstone.inputs.notes import ranges
 from rankstone.inputs.source import Align, First
 
 _FEW = 1 << 16  # rows that may wait, however few are kept

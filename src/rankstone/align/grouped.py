@@ -11,9 +11,10 @@ from rankstone import _core
 from rankstone.align.extra import Extra, aligned_with, more_extra
 from rankstone.align.first import joined, shown_by, some
 from rankstone.align.join import join
-from rankstone.align.ranked import Ints, Ranked, ranges
+from rankstone.align.ranked import Ints, Ranked
 from rankstone.inputs.arrow import concatenated, plain_ids, take
-from rankstone.inputs.columns import ColumnPair, Columns
+from rankstone.inputs.columns import ColumnPair, Columns, notes_of
+from rankstone.inputs.notes import ranges
 from rankstone.inputs.source import Align, Aligned, First
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
@@ -30,7 +31,7 @@ class Grouped:
             truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="first")
         )
         rows, self._offsets, self._first_rows = self.core.truth()
-        self._query = truth.query
+        self._query, self._whole = truth.query, truth
         self.truth = self._truth = Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
         self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
         self._dropped = dict.fromkeys(self._pieces, 0)
@@ -70,6 +71,7 @@ class Grouped:
         """Ranks of the judged items, as `evaluate` asks for them."""
         graded = self._truth.grade is not None
         whole = join(self._pieces[how]).only(self._order())
+        whole = whole.replace(notes=notes_of(self._whole, how))
         return aligned_with(
             whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra, graded
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankstone.align.ranked import Ints, Ranked
+from rankstone.inputs.notes import join_notes
 
 
 def join(pieces: Sequence[Ranked]) -> Ranked:
@@ -30,4 +31,5 @@ def join(pieces: Sequence[Ranked]) -> Ranked:
         ends("placed_offsets"), every("rank_unchecked"), every("grade"), every("score"), every("place"), above, tied,
         ordered_truth=all(piece.ordered_truth for piece in pieces),
         ordered_grades=all(piece.ordered_grades for piece in pieces),
+        notes=join_notes([piece.notes for piece in pieces]),
     )  # fmt: skip

@@ -11,9 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align import agree
-from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Relevance, Values, Views, Worth
+from rankstone.align.ranking import (
+    NO_WEIGHTS,
+    Depth,
+    Discount,
+    Functions,
+    Ideal,
+    Relevance,
+    Values,
+    Views,
+    Worth,
+)
 from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
+from rankstone.inputs.notes import Notes, ranges
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,6 +87,7 @@ class Ranked(NumPyFunctions, Views):
         ordered_truth: bool = False,
         ordered_grades: bool = False,
         rule: Relevance | None = None,
+        notes: Notes | None = None,
     ) -> None:
         self.__dict__.update(
             retrieved=retrieved,
@@ -93,6 +105,7 @@ class Ranked(NumPyFunctions, Views):
             ordered_truth=ordered_truth,  # the truth came as an order, without grades
             ordered_grades=ordered_grades,
             rule=rule or Relevance(),
+            notes=notes,  # what else the truth says of each judged item
             _judged=None,  # how many items the truth judges, where not all of them are known here
             unjudged=None,  # how many returned items nobody judged, where they count as graded 0
             misses=None,  # placed items that count as if they were not relevant
@@ -113,6 +126,7 @@ class Ranked(NumPyFunctions, Views):
     above: Ints | None
     tied: Ints | None
     ordered_truth: bool
+    notes: Notes | None
     _judged: Floats | None
     unjudged: Ints | None
     misses: Bools | None
@@ -207,6 +221,7 @@ class Ranked(NumPyFunctions, Views):
             truth_offsets=truth_offsets,
             truth_grades=self.truth_grades[judged],
             _ideal_grades=self.ideal_grades[judged],
+            notes=None if self.notes is None else self.notes.only(judged),
             _judged=None if self._judged is None else self._judged[at],
             unjudged=None if self.unjudged is None else self.unjudged[at],
             **self._placed_of(placed, placed_offsets),
@@ -264,10 +279,10 @@ class Ranked(NumPyFunctions, Views):
     def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Ranked:
         if worth is None:
             return self.remember(("ideal", items), lambda: self._ideal(items))
-        view = self._ideal(items)
+        view = self._ideal("given" if self.rule.credit == "weight" else items)  # where each item is itself
         gains = worth(view)
         order = np.lexsort((-gains, view.query))
-        return view.replace(grade=view.grade[order])
+        return view.replace(grade=view.grade[order], place=view.place[order])
 
     def _ideal(self, items: Ideal) -> Ranked:
         offsets, grades, unjudged = self.truth_offsets, self.ideal_grades, self.unjudged
@@ -333,7 +348,29 @@ class Ranked(NumPyFunctions, Views):
     @property
     def relevant(self) -> Floats:
         """How many relevant items each query's truth has."""
-        return self.remember("relevant", lambda: self._sum_truth(self.relevance(self.truth_grades)))
+
+        def count() -> Floats:
+            whole = self.relevance(self.truth_grades)
+            return self._sum_truth(whole if self.rule.credit != "weight" else whole * self._truth_weight)
+
+        return self.remember("relevant", count)
+
+    @property
+    def weight(self) -> Floats:
+        """What the truth says that each placed item weighs."""
+        return self.remember("weight", lambda: self._truth_weight[self.truth_place])
+
+    @property
+    def _truth_weight(self) -> Floats:
+        found = None if self.notes is None else self.notes.weight
+        if found is None and len(self.truth_grades):
+            raise ValueError(NO_WEIGHTS)
+        return np.zeros(0) if found is None else found
+
+    @property
+    def truth_place(self) -> Ints:
+        """Where each placed item stands among all judged items of all queries, in the order of the truth."""
+        return self.truth_offsets[self.query] + self.place - 1
 
     @property
     def nonrelevant(self) -> Floats:
@@ -356,7 +393,7 @@ class Ranked(NumPyFunctions, Views):
         """What each placed item counts: 1 if relevant, else 0."""
 
         def credit() -> Floats:
-            whole = self.relevance(self.grade)
+            whole = self.weighted(self.relevance(self.grade))
             return whole if self.misses is None else np.where(self.misses, 0.0, whole)
 
         return self.remember("credit", credit)
@@ -720,13 +757,6 @@ def sorted_within(values: Floats, offsets: Ints) -> Floats:
     """Values in ascending order, segment by segment."""
     segment = np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
     return values[np.lexsort((values, segment))]
-
-
-def ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
-    """Positions of all that is in some segments, one segment after the other, and their offsets."""
-    sizes = offsets[segments + 1] - offsets[segments]
-    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-    return np.arange(ends[-1]) + np.repeat(offsets[segments] - ends[:-1], sizes), ends
 
 
 def starts_of(offsets: Ints) -> tuple[Bools, Ints] | None:

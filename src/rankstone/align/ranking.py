@@ -16,6 +16,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rankstone.errors import NoExpectedValue
 
+NO_WEIGHTS = "the truth has no weight or propensity column, and credit='weight' counts items by it"
+NO_SUBTOPICS = (
+    "the truth names no subtopics; give a column 'subtopic', or {query: {item: {subtopic: grade}}}, or qrels whose "
+    "second field is the subtopic"
+)
 T = TypeVar("T")
 Values: TypeAlias = Any  # one an item or one a query, in the engine's own kind of array: np.array([1.0, 0.5])
 Finish: TypeAlias = Callable[[Values], Values]  # applied after a division, as the root of the squared errors is
@@ -45,7 +50,7 @@ class Relevance(NamedTuple):
 
     threshold: float = 1.0
     strict: bool = False
-    credit: str = "whole"  # "clamp": a grade between 0 and 1 is that much of a relevant item
+    credit: str = "whole"  # "clamp": a grade between 0 and 1 is that much of a relevant item; "weight": by the truth
     truth_depth: str = "all"  # "k": only the first k items of the truth are relevant at k
 
     @classmethod
@@ -253,6 +258,15 @@ class Ranking(Functions, ABC):
         return self.remember("credit", lambda: self.relevance(self.grade))
 
     @property
+    def weight(self) -> Values:
+        """What the truth says that each item weighs; only engines that read a truth's weights have it."""
+        raise NotImplementedError
+
+    def weighted(self, values: Values) -> Values:
+        """A value of each item times what the truth says that it weighs, if that counts."""
+        return values * self.weight if self.rule.credit == "weight" else values
+
+    @property
     def relevant_grade(self) -> Values:
         """The grade of each relevant item, 0 of the others."""
         return self.where(self.credit > 0, self.grade, 0.0)
@@ -338,6 +352,26 @@ class Ranking(Functions, ABC):
         """Say that the metric needs one order of the items, not an average over orders."""
         if self.expected:
             raise NoExpectedValue("has no closed form over all orders of tied items")
+
+
+class Intents(Ranking):
+    """Lists where an item has one row for each subtopic that it is judged for, at the same rank."""
+
+    subtopics: Values  # one a query: how many subtopics have a relevant item
+    nth: Values  # one a row: which relevant item of its subtopic it is, from the top; 1 where it is not relevant
+    of_subtopic: Values  # one a row: how many relevant items its subtopic has
+
+    @abstractmethod
+    def ideal_sum(self, alpha: float, discount: Discount, k: Depth, exact: bool) -> Values:
+        """What an ideal list earns, if a subtopic counts 1 - alpha times as much each time it comes again.
+
+        At each place the item that adds most, the one with the larger id of those that add the same; or exact: the
+        best of all lists.
+        """
+
+    @abstractmethod
+    def ideal_lists(self, query: int) -> list[Any]:
+        """A query's ideal lists that were asked for: where their items stand in the truth, from 0."""
 
 
 V = TypeVar("V", bound="Views")

@@ -14,13 +14,13 @@ from rankstone.align.ranked import (
     NumPyFunctions,
     Ranked,
     lengths,
-    ranges,
     segment_sums,
     starts_of,
 )
 from rankstone.align.ranking import Depth, Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
 from rankstone.errors import NotGiven, QueryError
+from rankstone.inputs.notes import ranges
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Known

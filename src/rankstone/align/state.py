@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.inputs.notes import Notes, Subtopics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 State: TypeAlias = Mapping[str, Any]  # fields by name, as a `state_dict` has them: {"queries": 2, "ids": ["u1", "u2"]}
@@ -109,7 +110,35 @@ _FLAGS = ("ordered_truth", "ordered_grades")
 def ranked_state(ranked: Ranked) -> dict[str, Any]:
     """An alignment's arrays by name."""
     names = ("retrieved", "present", "truth_offsets", "truth_grades", "placed_offsets", *_PLACED[1:], *_FLAGS)
-    return {**{name: getattr(ranked, name) for name in names}, "rank": ranked.rank_unchecked}
+    arrays = {name: getattr(ranked, name) for name in names}
+    return {**arrays, "rank": ranked.rank_unchecked, "notes": _notes_state(ranked.notes)}
+
+
+def _notes_state(notes: Notes | None) -> dict[str, Any] | None:
+    if notes is None:
+        return None
+    return {"weight": notes.weight, "subtopics": None if notes.subtopics is None else notes.subtopics._asdict()}
+
+
+def _notes_from(state: State | None, judged: Ints) -> Notes | None:
+    """What else a truth says of its judged items; `judged`: their offsets."""
+    if state is None:
+        return None
+    count, weight, subtopics = int(judged[-1]), None, None
+    if state["weight"] is not None:
+        weight = floats(state, "weight", count)
+        if not (weight > 0).all():
+            raise ValueError("weight holds a number that is not above 0")
+    if state["subtopics"] is not None:
+        rows = state["subtopics"]
+        starts = offsets(rows, "offsets", count)
+        size = int(starts[-1])
+        order = ints(rows, "order", count)
+        query = np.repeat(np.arange(len(judged) - 1), np.diff(judged))
+        if not np.array_equal(np.sort(judged[query] + order), np.arange(count)):
+            raise ValueError("order does not give each item a place")
+        subtopics = Subtopics(starts, ints(rows, "subtopic", size, high=size), floats(rows, "grade", size), order)
+    return Notes(weight, subtopics)
 
 
 def ranked_from_state(state: State) -> Ranked:
@@ -133,5 +162,5 @@ def ranked_from_state(state: State) -> Ranked:
     return Ranked(
         retrieved, present, judged, floats(state, "truth_grades", int(judged[-1])), None, placed, rank,
         floats(state, "grade", count), floats(state, "score", count, nan=True), place, above, tied,
-        **{name: flag(state, name) for name in _FLAGS},
+        **{name: flag(state, name) for name in _FLAGS}, notes=_notes_from(state.get("notes"), judged),
     )  # fmt: skip

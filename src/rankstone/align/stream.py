@@ -21,7 +21,7 @@ from rankstone.align.first import Best, shown_by
 from rankstone.align.state import State, locked
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import plain_ids
-from rankstone.inputs.columns import ColumnPair, Columns
+from rankstone.inputs.columns import ColumnPair, Columns, notes_of
 from rankstone.inputs.source import Align, Aligned, Alone, First, ranked_from
 
 _FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them
@@ -109,7 +109,7 @@ class TwoPasses:
         read = replace(how, order="item_desc") if how.order == "input" else how
         found = self._cores[_counted_by(how)].result(read)
         return aligned_with(
-            ranked_from(found),
+            ranked_from(found, notes=notes_of(self._truth, how)),
             found.dropped,
             lambda: plain_ids(self._truth.query, found.queries),
             self._extra,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -185,10 +186,7 @@ class Slices(DataPage):
 
 def slices_of(comparison: Comparison, groups: Sequence[Hashable], wanted: Sequence[Difference]) -> Slices:
     """Differences by group; small groups are one."""
-    sizes: dict[Hashable, int] = {}
-    for group in groups:
-        sizes[group] = sizes.get(group, 0) + 1
-    labels = [group if sizes[group] >= FEW else OTHER for group in groups]
+    labels = large_groups(groups)
     names = sorted(set(labels), key=lambda group: (group == OTHER, str(group)))
     masks = {group: np.array([label == group for label in labels]) for group in names}
     found, differ = [], {}
@@ -207,6 +205,12 @@ def slices_of(comparison: Comparison, groups: Sequence[Hashable], wanted: Sequen
         for (group, part), adjusted in zip(found, p.tolist(), strict=True)
     ]  # fmt: skip
     return Slices(slices, differ, comparison.rules.confidence)
+
+
+def large_groups(groups: Sequence[Hashable]) -> list[Hashable]:
+    """The groups, small ones as one."""
+    sizes = Counter(groups)
+    return [group if sizes[group] >= FEW else OTHER for group in groups]
 
 
 def f_test(values: Floats, codes: Ints) -> float:

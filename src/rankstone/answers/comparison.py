@@ -51,6 +51,8 @@ class Comparison(DataPage):
     baseline, name both runs: `comparison["bm25", "neural", "ndcg@10"]`. Iterating gives all of them.
     """
 
+    command = ""  # the line that made it, where it was made by the command
+
     def __init__(
         self,
         paired: Paired,

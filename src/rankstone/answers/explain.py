@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankstone.align.intents import by_subtopic
 from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
 from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
@@ -233,8 +234,9 @@ def _worths(plan: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], li
 
 
 def _ideal(plan: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
-    """The list that earns just what could be earned: by grade, as given, or of what was returned; else none."""
-    if plan.metric.declaration.bounds[1] != 1 or plan.metric.declaration.kind != "ranking":
+    """The list that earns just what could be earned: by grade, as given, of what was returned, by intents; or none."""
+    intents = plan.metric.declaration.kind == "intents"
+    if not intents and (plan.metric.declaration.bounds[1] != 1 or plan.metric.declaration.kind != "ranking"):
         return []
     grades = ranked.truth_grades[ranked.truth_offsets[at] : ranked.truth_offsets[at + 1]]
     if len(grades) != len(items):
@@ -244,7 +246,7 @@ def _ideal(plan: Plan, ranked: Ranked, at: int, possible: float, items: Sequence
     inside = by_grade[np.isin(by_grade, returned)]
     k = plan.arguments.get("k")
     depths = [k, None, int(min(k, ranked.retrieved[at]))] if isinstance(k, int) else [k, int(ranked.retrieved[at])]
-    for order in (by_grade, given, inside):
+    for order in by_subtopic(ranked).ideal_lists(at) if intents else (by_grade, given, inside):
         perfect = _with_list(ranked, at, order)
         for depth in depths:
             cut = replace(plan, arguments={**plan.arguments, "k": depth}) if plan.metric.declaration.takes_k else plan

@@ -79,16 +79,16 @@ def scatter(changes: Changes) -> Plot:
     """The baseline's value of each query, and the run's."""
     of = changes.difference
     first, second = ([getattr(change, side) for change in changes] for side in ("first", "second"))
-    x, y, many = counted(first, second) if len(changes) else (np.zeros(0),) * 3
-    titles = [f"{number(a)} and {number(b)}: {queries(n)}"
-              for a, b, n in zip(x, y, many, strict=True)]  # fmt: skip
+    x, y, many, places = counted(first, second)
+    titles = [f"{changes[at].query if n == 1 else queries(n)}: {number(a)} to {number(b)}"
+              for a, b, n, at in zip(x, y, many, places, strict=True)]  # fmt: skip
     axis = Axis.over(f"{of.metric} of {of.baseline}", [*first, *second])
     return Plot(
         f"{of.metric}: both values of each query",
         f"Above the line {of.run} is higher, below it {of.baseline}. {counts(of)}.",
         axis,
         Axis(f"{of.metric} of {of.run}", axis.low, axis.high),
-        (Rule(axis="both"), Dots(x.tolist(), y.tolist(), many.tolist(), titles, hollow=True)),
+        (Rule(axis="both"), Dots(x, y, many, titles, hollow=True)),
         changes._columns(),
         height=440,
         width=480,
@@ -139,6 +139,26 @@ def power(of: Difference, points: int = 120) -> Plot:
         Axis("found how often", 0, 1.04),
         marks,
         {"difference": sizes, "power": found},
+        height=280,
+    )
+
+
+def detectable(of: Difference, points: int = 20) -> Plot:
+    """The difference that would be found in 80 of 100 samples, by how many queries there are."""
+    most = 4 * of.queries
+    sizes = sorted(
+        {max(round(most * 20 ** (at / points - 1)), 3) for at in range(points + 1)}
+    )  # close where it is steep
+    found = [of.detectable(0.8, size) for size in sizes]
+    marks = (Rule(of.queries, label=f"these {of.queries:,}"), Rule(abs(of.difference), "y"), Line(sizes, found))
+    enough = f"{of.needed(of.difference):,} would find the difference of these" if of.difference else ""
+    return Plot(
+        f"{of.run} ({of.metric}): queries needed",
+        f"{of.queries:,} queries find {of.detectable(0.8):.3g} in 80 of 100 samples{'; ' * bool(enough)}{enough}.",
+        Axis("queries", 0, most, whole=True),
+        Axis("true difference found in 80 of 100", 0, 1.04 * max(*found, abs(of.difference))),
+        marks,
+        {"queries": sizes, "difference": found},
         height=280,
     )
 

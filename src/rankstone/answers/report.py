@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankstone.answers import plots
+from rankstone.answers.closer import large_groups
 from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import general_doubts
 from rankstone.answers.table import number, p_said, p_value, signed
-from rankstone.pictures.page import bullets, figure, filter_box, fold, page, paragraph, table
-from rankstone.pictures.safe import safe
+from rankstone.pictures.page import (
+    bullets,
+    figures,
+    filter_box,
+    fold,
+    folds,
+    page,
+    paragraph,
+    rows_figure,
+    small_figure,
+    table,
+)
+from rankstone.pictures.safe import prose, safe
+from rankstone.pictures.safe import shown as visible
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from rankstone.answers.comparison import Comparison
+    from rankstone.answers.definition import Definition
     from rankstone.answers.result import Means
+    from rankstone.pictures.plot import Plot
 
 _CUTOFFS = [*range(1, 10), *range(10, 101, 5)]  # of a curve
 _CURVES = 3  # differences that have curves and powers of their own
@@ -55,7 +70,7 @@ def report_of(comparison: Comparison) -> str:
 def _answer(comparison: Comparison) -> str:
     lines = [sentence_of(of) for of in comparison if of.verdict]
     warned = [
-        f"{of.run} than {of.baseline} by {of.metric} [{doubt.code}]: {doubt.sentence}" for of in comparison
+        f"{_pair(of)} by {of.metric} [{doubt.code}]: {doubt.sentence}" for of in comparison
         for doubt in of.warnings
     ]  # fmt: skip
     found = bullets(lines[:60]) + (
@@ -71,13 +86,18 @@ def _answer(comparison: Comparison) -> str:
 
 def sentence_of(of: Difference) -> str:
     """The answer about one run and one metric."""
+    run, baseline = visible(of.run), visible(of.baseline)
     verdict = {
-        "better": f"is better than {of.baseline}", "worse": f"is worse than {of.baseline}",
-        "higher": f"is higher than {of.baseline}", "lower": f"is lower than {of.baseline}",
-    }.get(of.verdict, f"and {of.baseline}: {of.verdict}")  # fmt: skip
+        "better": f"is better than {baseline}", "worse": f"is worse than {baseline}",
+        "higher": f"is higher than {baseline}", "lower": f"is lower than {baseline}",
+    }.get(of.verdict, f"and {baseline}: {of.verdict}")  # fmt: skip
     ends = f", interval {signed(of.low)} to {signed(of.high)}" if math.isfinite(of.low) else ""
     sure = f", adjusted {p_said(of.adjusted)}" if not math.isnan(of.adjusted) else ""
-    return f"{of.run} {verdict} by {of.metric}: {signed(of.difference)}{ends}{sure}; {plots.counts(of)}"
+    return f"{run} {verdict} by {of.metric}: {signed(of.difference)}{ends}{sure}; {plots.counts(of)}"
+
+
+def _pair(of: Difference) -> str:
+    return f"{visible(of.run)} against {visible(of.baseline)}"
 
 
 def _differences(comparison: Comparison) -> str:
@@ -91,29 +111,39 @@ def _differences(comparison: Comparison) -> str:
         for of in comparison
     )]  # fmt: skip
     said = bullets(comparison._method())
-    pictures = figure(plots.forest(comparison, list(comparison)[:60]))
+    pictures = rows_figure(plots.forest(comparison, list(comparison)[:60]))
     return f"{said}{pictures}{table(rows, (0, 1, 2, 13), anchor='table-differences', caption='Differences of means')}"
 
 
 def _queries(comparison: Comparison, shown: Sequence[Difference], many: int) -> str:
     most = max(_QUERY_ROWS // max(len(shown), 1), _FEWEST_ROWS)
     explained = _EXPLAINED // max(len(shown), 1)
+    groups: dict[Any, Any] = {}
+    if comparison._by is not None:
+        groups = dict(zip(comparison.paired.queries, large_groups(comparison._groups(comparison._by)), strict=True))
     out = []
     for at, of in enumerate(shown):
         changes = comparison.queries(*comparison._key(of))
         rows = list(changes)
         kept = rows if len(rows) <= most else [*rows[: most // 2], *rows[-(most // 2) :]]
         anchor, signs = f"table-queries-{at}", (3,) if of.direction > 0 else ()
-        head = ["query", of.baseline, of.run, "change"]
-        body = [head, *([one.query, number(one.first), number(one.second), signed(one.change)] for one in kept)]
-        less = f" The {len(kept):,} that changed most are in the table." if len(kept) < len(rows) else ""
-        picked = figure(plots.waterfall(changes), anchor, len(rows))
-        pictures = f'<div class="pictures">{picked}{figure(plots.scatter(changes))}</div>'
+        head = ["query", of.baseline, of.run, "change", *(["group"] if groups else [])]
+        body = [head, *(
+            [one.query, number(one.first), number(one.second), signed(one.change),
+             *([groups[one.query]] if groups else [])]
+            for one in kept
+        )]  # fmt: skip
+        less = ""
+        if len(kept) < len(rows):
+            less = paragraph(f"The {len(kept):,} of {len(rows):,} queries that changed most are in the table.")
+        bars = small_figure(plots.waterfall(changes), anchor, len(rows))
+        pictures = figures(bars, small_figure(plots.scatter(changes), anchor))
+        why = list(_explained(comparison, of, rows, explained, anchor))
         out.append(
-            f"<h3>{safe(f'{of.run} and {of.baseline}')}</h3>{pictures}{paragraph(f'{plots.counts(of)}.{less}')}"
+            f"<h3>{prose(_pair(of))}</h3>{pictures}{less}"
             f"{filter_box(anchor)}"
-            f"{table(body, (0,), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
-            f"{''.join(_explained(comparison, of, rows, explained, anchor))}"
+            f"{table(body, (0, 4), anchor=anchor, caption=f'Queries of {of.run}, by {of.metric}', signs=signs)}"
+            f"{folds('Why: the items that moved', why)}"
         )
     if len(shown) < many:
         out.append(paragraph(f"These are {len(shown)} of {many} pairs; comparison.queries() has the others.", "quiet"))
@@ -135,7 +165,7 @@ def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most
         more = len(cells) - 1 - _ITEMS
         text = table(cells[: _ITEMS + 1], (0,), caption=f"Items of {one.query} that moved in {of.run}")
         text += paragraph(f"and {more:,} more rows", "quiet") if more > 0 else ""
-        said = f"{one.query}: {number(one.first)} to {number(one.second)} ({signed(one.change)})"
+        said = f"{visible(one.query, 48)}: {number(one.first)} to {number(one.second)} ({signed(one.change)})"
         yield fold(said, text, f"{anchor} {at - len(rows) if at >= half else at}")
 
 
@@ -151,11 +181,11 @@ def _cutoffs(comparison: Comparison, metric: str, shown: Sequence[Difference]) -
         return
     name = str(parsed).rpartition("@")[0]
     lines = dict(list(deeper._single().items())[:_RUNS])
-    text = figure(plots.by_cutoff(lines, labels, _CUTOFFS, name))
+    pictures = [plots.by_cutoff(lines, labels, _CUTOFFS, name)]
     for of in shown:
         found = [deeper[of.baseline, of.run, label] for label in labels]
-        text += figure(plots.difference_by_cutoff(found, _CUTOFFS, name))
-    yield "cutoffs", f"{name} by cutoff", text
+        pictures.append(plots.difference_by_cutoff(found, _CUTOFFS, name))
+    yield "cutoffs", f"{name} by cutoff", figures(*map(small_figure, pictures))
 
 
 def _slices(comparison: Comparison) -> Iterator[Section]:
@@ -163,13 +193,14 @@ def _slices(comparison: Comparison) -> Iterator[Section]:
         return
     found = comparison.slices(comparison._by)
     rows = found.rows()
-    text = figure(plots.slices(found)) + table(rows, (0, 1, 2), anchor="table-slices", caption="Differences by group")
-    yield "slices", "Groups of queries", text + bullets(found.remarks())
+    text = table(rows, (0, 1, 2), anchor="table-slices", caption="Differences by group", links=rows[0].index("group"))
+    text += bullets(found.remarks())
+    yield "slices", "Groups of queries", rows_figure(plots.slices(found)) + text
 
 
 def _power(shown: Sequence[Difference]) -> str:
     usable = [of for of in shown if of.error > 0 and of.queries > 1]
-    text = "".join(figure(plots.power(of)) for of in usable)
+    text = figures(*(small_figure(draw(of)) for of in usable for draw in (plots.power, plots.detectable)))
     rows = [["run", "metric", "queries", "found in 80 of 100", "needed for half of that"], *(
         [of.run, of.metric, f"{of.queries:,}", f"{of.detectable():.4f}", f"{of.needed(of.detectable() / 2):,}"]
         for of in usable
@@ -205,28 +236,40 @@ def _judged_by_cutoff(comparison: Comparison) -> str:
     results: dict[str, Means] = {name: several[0] for name, several in list(found.items())[:_RUNS]}
     if not all(result.has_bad(labels[0]) for result in results.values()):
         return paragraph("The truth names relevant items only, so how much is judged tells nothing else.")
-    return figure(plots.by_cutoff(results, labels, _CUTOFFS, "judged"))
+    if all(result[label] == 1 for result in results.values() for label in labels):
+        return paragraph("Every item that the runs returned, down to the hundredth place, is judged.")
+    return small_figure(plots.by_cutoff(results, labels, _CUTOFFS, "judged"))
 
 
 def _leaderboard(comparison: Comparison, metric: str) -> str:
     board = comparison.leaderboard(metric)
-    return figure(plots.leaders(board)) + table(board.rows(), (1,), caption="Ranks") + bullets(board.remarks())
+    return rows_figure(plots.leaders(board)) + table(board.rows(), (1,), caption="Ranks") + bullets(board.remarks())
 
 
 def _made(comparison: Comparison) -> str:
     rules = comparison.rules
-    keywords = [f"baseline={comparison.baseline!r}" if comparison.baseline is not None else ""]
+    keywords = [f"baseline={comparison.baseline!r}"] if comparison.baseline is not None else []
     for name, default in (("correction", "holm" if comparison.baseline else "max_t"), ("confidence", 0.95),
-                          ("margin", None), ("seed", 0), ("resamples", 100_000), ("population", None)):  # fmt: skip
+                          ("margin", None), ("primary", None), ("seed", 0), ("resamples", 100_000),
+                          ("population", None)):  # fmt: skip
         if getattr(rules, name) != default:
             keywords.append(f"{name}={getattr(rules, name)!r}")
     if rules.test != "t":
         keywords.append(f"test={rules.test!r}" if isinstance(rules.test, str) else "test=...")
-    runs = "{" + ", ".join(f"{name!r}: ..." for name in comparison.names) + "}"
-    call = f"rs.compare(truth, {runs}, {list(comparison.labels)!r}{''.join(f', {one}' for one in keywords if one)})"
-    return _provenance(
-        comparison.paired.systems, comparison.definitions, call, [*comparison._method(), *comparison._findable()]
-    )
+    given = {"by": comparison._by is not None, "clusters": comparison.paired.clusters is not None,
+             "weights": comparison._is_weighted}  # fmt: skip
+    keywords += [f"{name}=..." for name, is_given in given.items() if is_given]
+    runs = "{" + ", ".join(f"{visible(name)!r}: ..." for name in comparison.names) + "}"
+    definitions = comparison.definitions
+    call = f"rs.compare({', '.join(['truth', runs, repr(list(comparison.labels)), *keywords, *_chosen(definitions)])})"
+    lines = [*comparison._method(), *comparison._findable()]
+    return _provenance(comparison.paired.systems, definitions, comparison.command or call, lines)
+
+
+def _chosen(definitions: Mapping[str, Definition]) -> list[str]:
+    """The convention and what was chosen otherwise, as keywords; its name has them."""
+    name, _, choices = next(iter(definitions.values())).convention.partition(" with ")
+    return [*([f"convention={name!r}"] if name != "rankstone" else []), *([choices] if choices else [])]
 
 
 def _provenance(systems: Any, definitions: Any, call: str, lines: Sequence[str]) -> str:
@@ -249,8 +292,7 @@ def report_of_result(result: Means) -> str:
     sections: list[Section] = [("means", "Means", _means(result)), *_deeper(result)]
     sections.append(("queries", "Queries", _values(result)))
     name = result.name or "run"
-    convention = next(iter(result.definitions.values())).convention
-    call = f"rs.evaluate(truth, run, {list(result)!r}, convention={convention!r})"
+    call = f"rs.evaluate({', '.join(['truth', 'run', repr(list(result)), *_chosen(result.definitions)])})"
     made = _provenance({name: (result,)}, result.definitions, call, result.remarks())
     return page(f"Result of {name}", [*sections, ("definitions", "How this was made", made)])
 
@@ -261,19 +303,20 @@ def _means(result: Means) -> str:
 
 
 def _deeper(result: Means) -> Iterator[Section]:
-    text, first = "", next((label for label in result if result.plan_of(label).metric.k is not None), None)
+    pictures: list[Plot] = []
+    first = next((label for label in result if result.plan_of(label).metric.k is not None), None)
     if first is not None:
         parsed = result.plan_of(first).metric
         try:
             labels = [str(parsed @ k) for k in _CUTOFFS]
             name = str(parsed).rpartition("@")[0]
-            text += figure(plots.by_cutoff({"": result.more(labels)}, labels, _CUTOFFS, name))
+            pictures.append(plots.by_cutoff({"": result.more(labels)}, labels, _CUTOFFS, name))
         except ValueError:  # a result that was saved has no lists
             pass
     with contextlib.suppress(ValueError):
-        text += figure(result.curve("precision-recall"))
-    if text:
-        yield "curves", "Curves", f'<div class="pictures">{text}</div>'
+        pictures.append(result.curve("precision-recall"))
+    if pictures:
+        yield "curves", "Curves", figures(*map(small_figure, pictures))
 
 
 def _values(result: Means) -> str:

@@ -110,7 +110,7 @@ class Sweep:
 
     def aligned(self, plan: Plan) -> Aligned:
         """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
-        how = replace(plan.align, zeros=True, threads=self._threads)
+        how = replace(plan.align, zeros=True, threads=self._threads, notes=plan.notes)
         if self._plain is None:
             self._plain = self._probe(how)
         how = replace(how, **self._plain)

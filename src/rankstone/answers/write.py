@@ -195,16 +195,24 @@ def convert(
     """
     if kind not in ("truth", "run"):
         raise ValueError(f"unknown kind {kind!r}; choose from truth, run")
-    form = _format(target, target_format, _LISTS)
+    _format(target, target_format, _LISTS)  # before anything is read
     if kind == "truth":
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
         read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
-    table = _as_table(as_columns(read, kind))
+    write_side(as_columns(read, kind), target, kind, target_format, tag)
+    return read
+
+
+def write_side(
+    side: Columns, target: Path, kind: str, target_format: str | None = None, tag: str = "rankstone"
+) -> None:
+    """Write the rows of a truth or a run: trec, csv, tsv, jsonl or parquet; `-` is standard output."""
+    form = _format(target, target_format, _LISTS)
+    table = _as_table(side)
     _check_ids(table, form, os.fspath(target))
     with replacing(target, form) as stream:
         _write_table(table, stream, form, kind, tag)
-    return read
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +39,8 @@ FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
-    words = _spread(sys.argv[1:] if argv is None else argv)
+    given = sys.argv[1:] if argv is None else argv
+    words = _spread(given)
     if words[:1] == ["trec_eval"]:  # it has its own ways with options
         from rankstone.trec_eval import main as trec_eval
 
@@ -46,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
         words[:2] = [" ".join(words[:2])]
     arguments, more = parser().parse_known_args(words)
-    if getattr(arguments, "run_command", None) in (_evaluate, _compare):  # runs may stand after options
+    if getattr(arguments, "run_command", None) in (_evaluate, _compare, _fuse, _pool):  # runs may stand after options
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
     if more:
@@ -54,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(arguments, "run_command"):
         parser().print_help()
         return 2
+    arguments.line = shlex.join(["rankstone", *given])
     code = 0
     try:
         with warnings.catch_warnings():
@@ -127,10 +130,15 @@ def _unquoted(text: str) -> str:
 
 def _is_choice(name: str) -> bool:
     from rankstone.conventions.choices import CHOICES
+    from rankstone.fusing.choices import FUSING
     from rankstone.metrics.registry import declared
 
     of_metrics = [(metric, parameter) for metric, row in declared().items() for parameter in (*row.defaults, *CHOICES)]
-    return name in CHOICES or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
+    return (
+        name in CHOICES
+        or name in FUSING
+        or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
+    )
 
 
 class _OneLineEach(argparse.HelpFormatter):
@@ -143,7 +151,11 @@ class _OneLineEach(argparse.HelpFormatter):
 
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
+    from rankstone.align.ties import COUNTED
     from rankstone.answers.write import RESULT_FORMATS
+    from rankstone.fusing.choices import PRESETS
+    from rankstone.fusing.methods import fusions
+    from rankstone.fusing.norms import NORMS
     from rankstone.inputs.formats import FORMATS as FILE_FORMATS
     from rankstone.inputs.formats import listed
     from rankstone.version import __version__
@@ -254,6 +266,28 @@ def parser() -> argparse.ArgumentParser:
     )
     _more(command)
 
+    command = _command(commands, "fuse", "make one run of several", _fuse)
+    command.add_argument("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
+    command.add_argument("--method", default="rrf", metavar="M", choices=list(fusions), help=", ".join(fusions))
+    command.add_argument("--norm", metavar="N", choices=list(NORMS), help=f"of the scores: {', '.join(NORMS)}")
+    command.add_argument("--weights", metavar="W", help="one a run: 0.7,0.3")
+    command.add_argument("--depth", type=int, metavar="N", help="only the first N of each list")
+    command.add_argument(
+        "-c", "--convention", default="rankstone", metavar="NAME", choices=list(PRESETS), help=", ".join(PRESETS)
+    )
+    command.add_argument(
+        "-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help="e.g. k=10, missing=lowest, keep=1000"
+    )
+    command.add_argument("--tag", metavar="TAG", help="the last field of a TREC run: the method's name")
+    _pooling(command)
+
+    command = _command(commands, "pool", "what of some runs is to be judged", _pool)
+    command.add_argument("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
+    command.add_argument("--depth", type=int, required=True, metavar="N", help="the first N of each list")
+    command.add_argument("--truth", metavar="FILE", help="what is judged already; it is left out")
+    command.add_argument("--ties", default="item_desc", choices=COUNTED, help="who goes first among equal scores")
+    _pooling(command)
+
     command = _command(commands, "convert", "write a truth or a run in another format", _convert)
     command.add_argument("source", metavar="FROM")
     command.add_argument("target", metavar="TO", help="the name's ending tells the format")
@@ -356,6 +390,19 @@ def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:
     command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
 
+def _pooling(command: argparse.ArgumentParser) -> None:
+    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
+    from rankstone.inputs.formats import listed
+
+    _reading(command)
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    command.add_argument("--quiet", action="store_true", help="do not say what was made")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
+    command.add_argument(
+        "--to-format", metavar="F", help=listed(form.name for form in FILE_FORMATS.values() if form.write)
+    )
+
+
 def _setting(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help="e.g. gain=exp2, ties=expected"
@@ -423,6 +470,18 @@ def _compare(arguments: argparse.Namespace) -> None:
     from rankstone.cli.compare import compare_runs
 
     compare_runs(arguments)
+
+
+def _fuse(arguments: argparse.Namespace) -> None:
+    from rankstone.cli.fuse import fuse_runs
+
+    fuse_runs(arguments)
+
+
+def _pool(arguments: argparse.Namespace) -> None:
+    from rankstone.cli.fuse import pool_runs
+
+    pool_runs(arguments)
 
 
 def _check(arguments: argparse.Namespace) -> int:

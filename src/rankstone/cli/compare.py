@@ -43,6 +43,7 @@ def compare_runs(arguments: argparse.Namespace) -> None:
         by=groups.get("by"),
         clusters=groups.get("clusters"),
     )
+    comparison.command = arguments.line
     if truth is not None and (arguments.html or (form == "html" and arguments.output)):
         comparison.origin = _origin(arguments, truth, files)
     if arguments.html:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_METRICS, _CONVENTIONS, _CHOICES = "metrics", "conventions", "choices"
+_METRICS, _CONVENTIONS, _CHOICES, _FUSING = "metrics", "conventions", "choices", "fusing"
 # Whose words they are: of options wherever they stand, and of commands that take words.
 _OF_OPTIONS = {"--metric": _METRICS, "--convention": _CONVENTIONS, "--set": _CHOICES}
 _OF_COMMANDS = {
@@ -63,6 +63,7 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, Command]:
 def _words() -> dict[str, list[str]]:
     from rankstone.conventions.choices import CHOICES
     from rankstone.conventions.convention import conventions
+    from rankstone.fusing.choices import Fusing
     from rankstone.metrics.registry import declared
 
     rows = declared().values()
@@ -70,6 +71,7 @@ def _words() -> dict[str, list[str]]:
     return {
         _METRICS: sorted(declared()),
         _CONVENTIONS: list(conventions),
+        _FUSING: [f"{name}=" for name in Fusing.__annotations__],
         _CHOICES: [f"{name}=" for name in dict.fromkeys([*CHOICES, *sorted(parameters)])],
     }
 
@@ -82,7 +84,9 @@ def _command(name: str, parser: argparse.ArgumentParser, summary: str, words: Ma
             made.words += given
             continue
         kind = next((_OF_OPTIONS[flag] for flag in action.option_strings if flag in _OF_OPTIONS), "")
-        follows = None if action.nargs == 0 else [*given, *words.get(kind, ())]
+        if name == "fuse" and kind == _CHOICES:
+            kind = _FUSING
+        follows = None if action.nargs == 0 else given or list(words.get(kind, ()))
         made.options.append(Option(tuple(action.option_strings), follows, (action.help or "").replace("%%", "%")))
     return made
 

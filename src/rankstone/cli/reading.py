@@ -109,7 +109,7 @@ def results_of(
     alone = not arguments.runs and not any(
         plan.needs_truth for plan in make_plans(metrics, arguments.convention, choices)
     )
-    truth = None if alone else _read_truth(arguments, [*runs.values()], arguments.on_error)
+    truth = None if alone else truth_of(arguments, [*runs.values()], arguments.on_error)
     results = {}
     seen: Any = {}
     if arguments.exclude:
@@ -142,7 +142,8 @@ def results_of(
     return results
 
 
-def _read_truth(arguments: argparse.Namespace, runs: Sequence[str], on_error: OnError = "stop") -> Columns | Lists:
+def truth_of(arguments: argparse.Namespace, runs: Sequence[str], on_error: OnError = "stop") -> Columns | Lists:
+    """The truth, from its file."""
     from rankstone.inputs.files import read_truth
 
     columns = roles_for(arguments, "truth", arguments.truth, runs)
@@ -186,7 +187,7 @@ def sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | 
     """The truth and the runs, with ids of one kind."""
     from rankstone.inputs.files import all_same_ids, read_run
 
-    truth, form = _read_truth(arguments, runs), format_of(arguments, "run")
+    truth, form = truth_of(arguments, runs), format_of(arguments, "run")
     read = [
         read_run(
             path, format=form, columns=roles_for(arguments, "run", path, [arguments.truth]), beside=arguments.truth

@@ -171,12 +171,16 @@ class Choices(TypedDict, total=False):
         ),
     ]
     credit: Annotated[
-        Literal["whole", "clamp"],
+        Literal["whole", "clamp", "weight"],
         Choice(
             "metric",
             "whole",
-            "what a relevant item counts: 1, or its grade up to 1",
-            {"whole": "a relevant item counts 1", "clamp": "a grade below 1 counts in part"},
+            "what a relevant item counts: 1, its grade up to 1, or what the truth says that it weighs",
+            {
+                "whole": "a relevant item counts 1",
+                "clamp": "a grade below 1 counts in part",
+                "weight": "an item counts by its weight in the truth, or one over its propensity",
+            },
             quiet=("whole",),
             always=True,
         ),

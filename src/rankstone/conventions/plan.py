@@ -34,6 +34,13 @@ class Plan:
     zeros: bool  # must items judged 0 be kept
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What it reads of the truth besides grades."""
+        if self.metric.declaration.kind == "intents":
+            return ("subtopic",)
+        return ("weight",) if self.choices["credit"] == "weight" else ()
+
+    @property
     def is_pooled(self) -> bool:
         """Is the mean made of the rows of all queries at once, and not of what each query adds."""
         return self.of_all_lists or (self.choices["averaging"] == "one_list" and not self.metric.declaration.additive)
@@ -53,7 +60,7 @@ class Plan:
     @property
     def alignment(self) -> Align:
         """The alignment for this metric alone, on one core."""
-        return self.align.keeping(self.zeros, 1)
+        return self.align.keeping(self.zeros, 1, self.notes)
 
 
 def make_plans(metrics: Metrics, convention: str | Convention, choices: ByName) -> tuple[Plan, ...]:
@@ -142,6 +149,18 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         )
     if declaration.reads == "shown" and choices["averaging"] == "one_list":
         raise ValueError(f"{metric}: averaging='one_list' is for rows with a score and a grade; choose micro")
+    if choices["credit"] == "weight" and not declaration.weighs:
+        weighing = ", ".join(name for name, other in declared().items() if other.weighs)
+        raise ValueError(f"{metric} cannot count items by credit='weight'; {weighing} can")
+    if declaration.kind == "intents" and choices["credit"] != "whole":
+        raise ValueError(
+            f"{metric}: for a subtopic an item is relevant or not: credit={choices['credit']!r} says neither"
+        )
+    if declaration.kind == "intents" or choices["credit"] == "weight":  # what the truth says besides grades
+        what = "subtopics" if declaration.kind == "intents" else "weights"
+        for choice, value in (("known", "returned"), ("averaging", "one_list"), ("truth_depth", "k")):
+            if choices[choice] == value:
+                raise ValueError(f"{metric} reads {what} of the whole truth of each query, without {choice}={value!r}")
     if choices["averaging"] == "parts" and declaration.whole is None:
         raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
@@ -158,7 +177,8 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             "keep more; choose duplicates='best', 'first' or 'count'"
         )
     whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "one_list"
-    zeros = declaration.zeros(arguments) or every_row or whole or choices["known"] == "judged"
+    every_grade = choices["known"] == "judged" or choices["credit"] == "weight"
+    zeros = declaration.zeros(arguments) or every_row or whole or every_grade
     align = Align(
         order=ties if ties in COUNTED else "input",
         float32=choices["score_precision"] == "float32",
@@ -178,7 +198,8 @@ def alignments(plans: Iterable[Plan], threads: int = 0, zeros_too: bool = False)
     zeros: dict[Align, bool] = {}
     for plan in plans:
         zeros[plan.align] = zeros.get(plan.align, zeros_too) or plan.zeros
-    return {align: align.keeping(keep, threads) for align, keep in zeros.items()}
+    notes = tuple(sorted({note for plan in plans for note in plan.notes}))  # a truth is read in one way for all
+    return {align: align.keeping(keep or bool(notes), threads, notes) for align, keep in zeros.items()}
 
 
 # -- what a way of feeding cannot know -----------------------------------------------------------------------
@@ -201,6 +222,7 @@ class Feeding:
     ratings: str = ""  # predicted ratings beside actual ones
     agreement: str = ""  # how far two orders agree
     shown: str = ""  # items that nobody judged, and what is known of them
+    notes: str = ""  # what a truth says besides grades: subtopics and weights
     other_means: str = ""  # means that are not one sum over the queries by another
     parts: str = ""  # the two parts of a value, each with a mean of its own
     digits: str = ""  # rounding of a mean to decimals
@@ -239,6 +261,10 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "agreement", f"{label} compares two orders; choose metrics of lists"
     if declaration.kind == "shown":
         yield "shown", f"{label} reads all that lists show, judged or not; choose metrics of relevance"
+    if declaration.kind == "intents":
+        yield "notes", f"{label} needs subtopics; choose metrics of relevance"
+    if choices["credit"] == "weight":
+        yield "notes", f"{label}: credit='weight' needs weights of items; choose whole"
     if ties in BY_INPUT:
         others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
         yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"

@@ -81,6 +81,10 @@ def _by_metric(metrics: tuple[str, ...], **choices: Any) -> dict[str, Any]:
     return {f"{metric}_{name}": value for metric in metrics for name, value in choices.items()}
 
 
+_BY_INTENT = (
+    "alpha_dcg", "alpha_ndcg", "err_ia", "nerr_ia", "nrbp", "nnrbp", "ap_ia", "precision_ia", "subtopic_recall",
+)  # fmt: skip
+_PYNDEVAL: dict[str, Any] = {"ties": "item_asc", "missing": "skip", "nnrbp_undefined": "nan"}
 _UNSTABLE = "equal scores: whatever an unstable sort makes of them"
 
 PRESETS: Mapping[str, Preset] = {
@@ -122,9 +126,36 @@ PRESETS: Mapping[str, Preset] = {
             "auc_tied_pairs": "order",
             "auc_score_precision": "float64",
             "auc_undefined": "skip",
+            **{f"{metric}_ties": "item_asc" for metric in _BY_INTENT},
+            **{f"{metric}_score_precision": "float64" for metric in _BY_INTENT},
+            "nnrbp_undefined": "nan",
         },
-        "notes": ("nDCG(dcg='exp-log2') is computed by gdeval: see that preset",),
-        "not_reproduced": ("NumRel, which is 0 for a query missing from the run",),
+        "notes": (
+            "nDCG(dcg='exp-log2') is computed by gdeval: see that preset",
+            "metrics of intents are computed by pyndeval, which breaks ties the other way: see that preset",
+        ),
+        "not_reproduced": (
+            "NumRel, which is 0 for a query missing from the run",
+            "0 for nNRBP of a query that is missing from the run and has no relevant item",
+            "ERR_IA@1 and alpha_DCG@1 are not divided: see pyndeval+defects",
+            "where two of alpha, beta and rel differ in one call, the second has 0",
+        ),
+    },
+    "pyndeval": {
+        "summary": "pyndeval: TREC's ndeval, metrics of intents; equal scores in ascending order of item id",
+        "library": "pyndeval 0.0.8",
+        "choices": _PYNDEVAL,
+        "notes": ("relevance_level=2: threshold=2", "alpha and beta are parameters of the metrics"),
+        "not_reproduced": (
+            "ERR-IA@1 and alpha-DCG@1 are not divided: see pyndeval+defects",
+            "of a query whose rows are not together in the run, only the last of them count",
+            "cutoffs above 20 are refused",
+        ),
+    },
+    "pyndeval+defects": {
+        "summary": "pyndeval with ERR-IA@1 and alpha-DCG@1 as they are, not divided",
+        "library": "pyndeval 0.0.8",
+        "choices": {**_PYNDEVAL, "alpha_dcg_divisor": "every from 2", "err_ia_divisor": "every from 2"},
     },
     "gdeval": {
         "summary": "gdeval.pl: gain 2^grade - 1, ERR with a highest grade of 4, values of 5 decimals",
@@ -669,10 +700,10 @@ PRESETS: Mapping[str, Preset] = {
             "recall_duplicates": "first",
             "ndcg_truth_duplicates": "count",
             "gain": "binary",
-            "no_relevant": "error",
-            "empty_list": "error",
         },
         "notes": (
+            "a query without a result or without an expected id is an error there: empty_list='error', "
+            "no_relevant='error'",
             "HitRate is hit_rate, MRR is rr, AveragePrecision is ap",
             "HitRate(use_granular_hit_rate=True): recall(duplicates='count', truth_duplicates='count')",
             "MRR(use_granular_mrr=True): rr(terms='mean')",

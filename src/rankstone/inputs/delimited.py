@@ -29,7 +29,7 @@ from rankstone.inputs.lines import (
     to_id,
     to_number,
 )
-from rankstone.inputs.roles import Given, by_name, by_position, has_positions, value_role
+from rankstone.inputs.roles import IDS, NOTES, Given, by_name, by_position, has_positions, value_role
 
 if TYPE_CHECKING:
     from rankstone.align.ranked import Bools, Floats
@@ -151,7 +151,7 @@ class Counts:
                 + _SAY_WHICH,
             )
         remark = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
-        return replace(rows, score=as_scores(value), remarks=(remark,))
+        return replace(rows, score=as_scores(value), remarks=(remark,), ranks=True)
 
     def _decide(self, query: Places, value: Floats, begins: Bools, counts: Bools) -> None:
         """What the first rows say; nothing as long as each is the only one of its query, and 0 or 1 like the others."""
@@ -174,10 +174,10 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[st
 
     names = [str(at) for at in range(width)]
     query, item, role = names[roles["query"]], names[roles["item"]], value_role(roles)
-    types = {query: pyarrow.string(), item: pyarrow.string()}
+    notes = {note: names[roles[note]] for note in NOTES if note in roles}
+    types = {names[roles[role]]: pyarrow.string() for role in IDS if role in roles}
     value = None if role is None else names[roles[role]]
-    if value is not None:
-        types[value] = pyarrow.float64()
+    types |= {name: pyarrow.float64() for name in (value, *notes.values()) if name is not None and name not in types}
     view = text.view(start)
     if _returns_inside(view) or _open_at_end(text, separator, start):  # Arrow would take them for something else
         raise IrregularError
@@ -192,13 +192,15 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[st
         raise IrregularError from None
     if table.num_rows != count_lines(view):  # blank lines, or line ends inside quotes
         raise IrregularError
-    if any(pc.min(pc.binary_length(table[name])).as_py() == 0 for name in (query, item)):
-        raise IrregularError
-    if value is None:
-        return as_read(as_ids(table[query]), as_ids(table[item]), None, None)
-    if not pc.all(pc.is_finite(table[value])).as_py():
-        raise IrregularError
-    return as_read(as_ids(table[query]), as_ids(table[item]), one_piece(table[value]), role)
+    for name, kind in types.items():
+        if kind == pyarrow.string():
+            if pc.min(pc.binary_length(table[name])).as_py() == 0:
+                raise IrregularError
+        elif not pc.all(pc.is_finite(table[name])).as_py():
+            raise IrregularError
+    said = {note: as_ids(table[name]) if note in IDS else one_piece(table[name]) for note, name in notes.items()}
+    values = None if value is None else one_piece(table[value])
+    return as_read(as_ids(table[query]), as_ids(table[item]), values, role, said)
 
 
 def _returns_inside(view: memoryview) -> bool:
@@ -220,7 +222,7 @@ def _open_at_end(text: Text, separator: str, start: int) -> bool:
 
 
 def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Mapping[str, int], skip: bool) -> Columns:
-    role = value_role(roles)
+    role, notes = value_role(roles), [note for note in NOTES if note in roles]
 
     def parse(fields: list[str] | RowError) -> Row:
         if isinstance(fields, RowError):
@@ -228,10 +230,11 @@ def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Mapp
         if len(fields) != width:
             raise RowError(f"expected {width} fields, found {len(fields)}")
         value = None if role is None else to_number(fields[roles[role]], role)
-        return to_id(fields[roles["query"]], "query"), to_id(fields[roles["item"]], "item"), value
+        said = ((to_id if note in IDS else to_number)(fields[roles[note]], note) for note in notes)
+        return to_id(fields[roles["query"]], "query"), to_id(fields[roles["item"]], "item"), value, *said
 
     lines = ((number, fields) for number, _, fields in records)
-    return Rows(text.name, role, skip).read(lines, parse, lambda words: as_ids(text_array(words)))
+    return Rows(text.name, role, skip, notes).read(lines, parse, lambda words: as_ids(text_array(words)))
 
 
 def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Record]:

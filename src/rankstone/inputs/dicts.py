@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, repeat
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,14 @@ from rankstone.errors import DataError, DataTypeError
 from rankstone.inputs.arrow import as_column
 from rankstone.inputs.columns import first_rows
 from rankstone.inputs.lists import Lists
+from rankstone.inputs.notes import SEVERAL, Ints, Notes, Subtopics
 from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
 if TYPE_CHECKING:
     from rankstone.typing import Id, Items
 
 _WALKED = {dict, list, tuple, set, frozenset}  # what the core walks by itself
+_LISTED = (list, tuple, set, frozenset)
 _IDS = {str, int}  # what ids mostly are
 _SHAPES = {"truth": "{item: grade} or a list of items", "run": "{item: score} or a list of items, best first"}
 
@@ -28,6 +31,10 @@ class Dicts:
     """A truth and a run as nested dicts."""
 
     def __init__(self, truth: Mapping[Id, Items], run: Mapping[Id, Items], *, remarks: tuple[str, ...] = ()) -> None:
+        self.rows: Subtopics | None = None
+        if names_subtopics(truth):
+            truth, self.rows = one_each(truth)
+            remarks = (*remarks, *((SEVERAL,) if len(self.rows.grade) > len(self.rows.order) else ()))
         self.truth, self.run = plain_dict(truth, "truth"), plain_dict(run, "run")
         self.remarks = remarks
 
@@ -40,7 +47,8 @@ class Dicts:
         queries, extra = found.queries, found.extra
         if how.extra_queries:
             queries = [*queries, *extra]
-        ranked = ranked_from(found, ordered_truth=ordered_lists(self.truth))
+        notes = Notes(None, self.rows) if "subtopic" in how.notes and self.rows is not None else None
+        ranked = ranked_from(found, ordered_truth=ordered_lists(self.truth), notes=notes)
         graded = not self.truth or any(isinstance(items, dict) for items in self.truth.values())
         return Aligned(
             ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks, graded=graded
@@ -79,7 +87,7 @@ def ordered_lists(side: Mapping[Id, Items]) -> bool:
     return bool(side) and all(isinstance(items, (list, tuple)) for items in side.values())
 
 
-def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth") -> None:
+def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth", other: str = "run") -> None:
     """Where nothing matches at all, 1 was perhaps meant to be "1"."""
     sides = [(truth, run, "queries")]
     shared = [query for query in truth if query in run]
@@ -87,7 +95,7 @@ def refuse_mixed(truth: dict[Any, Any], run: dict[Any, Any], name: str = "truth"
     for judged, returned, what in sides:
         kinds = [{_id_kind(name) for name in side} for side in (judged, returned)]
         if kinds in ([{"integers"}, {"strings"}], [{"strings"}, {"integers"}]):
-            raise TypeError(f"{name} {what} are {kinds[0].pop()} but run {what} are {kinds[1].pop()}")
+            raise TypeError(f"{name} {what} are {kinds[0].pop()} but {other} {what} are {kinds[1].pop()}")
 
 
 def _id_kind(name: object) -> str:
@@ -109,6 +117,78 @@ def listed(side: Mapping[Id, Any], what: str) -> Lists:
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     valued = None if ordered_lists(side) else as_column("grade" if what == "truth" else "score", values)
     return Lists(offsets, as_column("item", items), valued, as_column("query", list(side)), ordered=False)
+
+
+# -- subtopics -----------------------------------------------------------------------------------------------
+
+
+def names_subtopics(truth: object) -> bool:
+    """Is it {query: {item: {subtopic: grade}}}, or has it lists of subtopics; the first item tells."""
+    for content in truth.values() if isinstance(truth, Mapping) else ():
+        if not isinstance(content, Mapping) or content:
+            inside = next(iter(content.values())) if isinstance(content, Mapping) else None
+            return isinstance(inside, (Mapping, *_LISTED))
+    return False
+
+
+def by_item(truth: Mapping[Id, Any]) -> Iterator[tuple[Id, Id, Mapping[Any, float]]]:
+    """Query, item, and the item's grade for each subtopic; 1 where subtopics are only listed."""
+    for query, content in truth.items():
+        if not isinstance(content, Mapping):
+            raise DataTypeError(
+                f"query {query!r}: the truth is {content!r}, where others name subtopics; give "
+                "{item: {subtopic: grade}} or {item: [subtopics]}",
+                "shape", "truth", query,
+            )  # fmt: skip
+        for item, judged in content.items():
+            grades = dict.fromkeys(judged, 1.0) if isinstance(judged, _LISTED) else judged
+            if not isinstance(grades, Mapping):
+                raise DataTypeError(
+                    f"query {query!r}, item {item!r}: {judged!r} names no subtopic, where others do; give "
+                    "{subtopic: grade} or a list of subtopics",
+                    "shape", "truth", query, item,
+                )  # fmt: skip
+            if len(grades) < len(judged):
+                twice = next(name for name in grades if list(judged).count(name) > 1)
+                raise DataError(
+                    f"query {query!r}: item {item!r} appears twice in the truth for subtopic {twice!r}",
+                    "twice", "truth", query, item,
+                )  # fmt: skip
+            for subtopic, grade in grades.items():
+                if not _is_number(grade) or not math.isfinite(grade):
+                    raise DataTypeError(
+                        f"query {query!r}, item {item!r}: grade {grade!r} for subtopic {subtopic!r} is not a number",
+                        "number", "truth", query, item,
+                    )  # fmt: skip
+            yield query, item, grades
+
+
+def one_each(truth: Mapping[Id, Any]) -> tuple[dict[Id, dict[Id, float]], Subtopics]:
+    """The highest grade of each judged item, 0 where it has none, and its rows."""
+    flat: dict[Id, dict[Id, float]] = {query: {} for query in truth}
+    known: dict[Id, dict[Any, int]] = {query: {} for query in truth}
+    sizes, subtopics, values = [0], [], []
+    for query, item, grades in by_item(truth):
+        flat[query][item] = float(max(grades.values(), default=0.0))
+        numbers = known[query]
+        rows = sorted((numbers.setdefault(subtopic, len(numbers)), grade) for subtopic, grade in grades.items())
+        subtopics += [number for number, _ in rows]
+        values += [grade for _, grade in rows]
+        sizes.append(len(rows))
+    offsets = np.cumsum(sizes, dtype=np.int64)
+    return flat, Subtopics(offsets, np.array(subtopics, np.int64), np.array(values, np.float64), _by_id(flat))
+
+
+def _by_id(truth: dict[Id, dict[Id, float]]) -> Ints:
+    """The place of each item among those of its query, the largest id first."""
+    level = {query: dict.fromkeys(items, 0.0) for query, items in truth.items()}
+    try:
+        found = _core.align_dicts(truth, level, Align())
+    except TypeError:  # ids of several types: there is no order but that of the truth
+        found = _core.align_dicts(truth, level, Align(order="input"))
+    out = np.empty(len(found.place), dtype=np.int64)
+    out[np.repeat(found.placed_offsets[:-1], np.diff(found.placed_offsets)) + found.place - 1] = found.rank - 1
+    return out
 
 
 # -- shapes --------------------------------------------------------------------------------------------------

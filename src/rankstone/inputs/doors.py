@@ -20,7 +20,17 @@ from rankstone.inputs.roles import roles_of
 from rankstone.inputs.seen import without
 from rankstone.inputs.source import Alone, Source
 from rankstone.inputs.spans import covered
-from rankstone.inputs.tables import as_columns, as_lists, flat, from_table, has_empty, in_order, predictions
+from rankstone.inputs.tables import (
+    Made,
+    as_columns,
+    as_lists,
+    flat,
+    from_table,
+    has_empty,
+    has_notes,
+    in_order,
+    predictions,
+)
 
 if TYPE_CHECKING:
     from rankstone.inputs.tables import Side
@@ -77,7 +87,7 @@ def find_door(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
-    files = any(map(is_path, (truth, run, exclude)))
+    files = any(map(is_file, (truth, run, exclude)))
     remarks: tuple[str, ...] = ()
     if exclude is not None:
         seen: Any = _seen(exclude, columns)
@@ -149,6 +159,8 @@ def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, ex
 
 def opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> Side:
     """A truth or a run as a dict, columns or lists; beside: the other."""
+    if isinstance(side, Made):
+        return side.side
     if is_path(side):
         given = side_columns(columns, what, side, [beside])
         if what == "truth":
@@ -157,6 +169,11 @@ def opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> S
     if is_sparse(side):
         return from_sparse(side)
     return from_table(side, what, columns) if is_table(side) else side
+
+
+def is_file(side: object) -> bool:
+    """Is it a file, or made of files."""
+    return is_path(side) or (isinstance(side, Made) and side.of_files)
 
 
 def _seen(exclude: Truth, columns: Roles | None) -> Columns:
@@ -171,6 +188,11 @@ def _paired(truth: Side, run: Side, *, files: bool, remarks: tuple[str, ...]) ->
         return Dicts(truth, run, remarks=remarks)
     both = isinstance(truth, Lists) and isinstance(run, Lists)
     by_list = both or has_empty(truth) or has_empty(run) or in_order(truth)
+    if by_list and has_notes(truth):
+        raise ValueError(
+            "a truth with subtopics or weights is measured by rows of items, and some query has a list without any; "
+            "leave that query out, or give both sides as dicts"
+        )
     shape: Any = as_lists if by_list else as_columns
     pair: Any = shape(truth, "truth"), shape(run, "run")
     if files:  # a file's ids are text, whatever they look like

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 from rankstone.errors import FileError
-from rankstone.inputs.arrow import as_text, is_table, is_whole
+from rankstone.inputs.arrow import Table, as_text, is_table, is_whole
 from rankstone.inputs.batches import Batches, Files, head_of
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.formats import FORMATS, Ask, Format, detect_format, listed, named_format
-from rankstone.inputs.lines import Text, open_text
+from rankstone.inputs.lines import Text, ending_of, open_text
 from rankstone.inputs.lists import Lists
-from rankstone.inputs.parquet import count_rows
+from rankstone.inputs.parquet import MAGIC, count_rows
 from rankstone.inputs.roles import Given, check_given, roles_of
 from rankstone.progress import watched
 
@@ -81,7 +81,7 @@ def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Li
 def all_same_ids(truth: Columns | Lists, runs: Sequence[Columns | Lists]) -> list[Columns | Lists]:
     """A truth and several runs, with ids of one kind."""
     read = list(runs)
-    for at in (*range(len(read)), 0):  # the first again, as another one may have made the truth's ids text
+    for at in [*range(len(read))] * 2:  # again, as a later one may have made the truth's ids text
         truth, read[at] = same_ids(truth, read[at])
     return [truth, *read]
 
@@ -125,6 +125,31 @@ def _read_any(name: str, form: Format | None, ask: Ask) -> Columns | Lists:
     if kind not in form.kinds:
         raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
     return form.read(text, ask)
+
+
+def read_table(path: Path) -> tuple[Table, int]:
+    """A file of named columns, whatever they are: CSV, TSV, JSON lines or Parquet; and the line of its first row."""
+    import pyarrow
+    from pyarrow import csv, json, parquet
+
+    text = open_text(os.fspath(path))
+    if len(text.data) == 0:
+        raise FileError(text.name, "is empty")
+    ending = ending_of(text.name)
+    read: dict[str, Callable[[Any], Table]] = {
+        "csv": csv.read_csv,
+        "tsv": lambda data: csv.read_csv(data, parse_options=csv.ParseOptions(delimiter="\t")),
+        "jsonl": json.read_json,
+        "ndjson": json.read_json,
+    }
+    if text.data[: len(MAGIC)] == MAGIC:
+        ending, read = "parquet", {"parquet": parquet.read_table}
+    if ending not in read:
+        raise FileError(text.name, "this is read from files that end in csv, tsv, jsonl, ndjson or parquet")
+    try:
+        return read[ending](pyarrow.BufferReader(text.view())), 2 if ending in ("csv", "tsv") else 1
+    except pyarrow.ArrowInvalid as error:
+        raise FileError(text.name, str(error)) from None
 
 
 def open_batches(

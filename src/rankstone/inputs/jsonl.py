@@ -22,6 +22,7 @@ from rankstone.inputs.lines import (
     WRITTEN_ROWS,
     Decompressed,
     IrregularError,
+    Row,
     RowError,
     Rows,
     Text,
@@ -30,7 +31,7 @@ from rankstone.inputs.lines import (
     show,
 )
 from rankstone.inputs.lists import Lists
-from rankstone.inputs.roles import Given, by_name, find, value_role
+from rankstone.inputs.roles import IDS, NOTES, Given, by_name, find, value_role
 from rankstone.inputs.tables import as_batch, side_of
 
 _BLOCK = 16 << 20
@@ -109,16 +110,22 @@ class _Records:
         """Rows, one at a time."""
         if not self.names:
             found = self.begin(found)
-        rows = Rows(self.name, value_role(self.names), self.skip)
+        rows = Rows(self.name, value_role(self.names), self.skip, self.notes)
         if self.lists:
             return rows.read_lists(found, self._list, id_column)
         return rows.read(found, self._row, id_column)
 
-    def _row(self, row: Any) -> tuple[Any, Any, float | None]:
+    @property
+    def notes(self) -> list[str]:
+        """What a truth says besides grades."""
+        return [note for note in NOTES if note in self.names]
+
+    def _row(self, row: Any) -> Row:
         found = self._found(row)
         role = value_role(self.names)
         value = None if role is None else to_number(found[role], role)
-        return to_id(found["query"], "query"), to_id(found["item"], "item"), value
+        said = ((to_id if note in IDS else to_number)(found[note], note) for note in self.notes)
+        return to_id(found["query"], "query"), to_id(found["item"], "item"), value, *said
 
     def _list(self, row: Any) -> tuple[Any, list[Any], list[float] | None]:
         found = self._found(row)
@@ -162,7 +169,7 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
         several = isinstance(value, list)
         if isinstance(value, dict) or (several and isinstance((value or [0])[0], (dict, list))):
             raise IrregularError
-        if role in ("query", "item"):
+        if role in IDS:
             one = (value or [""])[0] if several else value
             kind = pyarrow.int64() if type(one) is int else pyarrow.string()
         else:
@@ -188,10 +195,11 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
     valued = value_role(names)
     if any(column.null_count for column in flat.values()):
         raise IrregularError
-    if valued is not None and not pc.all(pc.is_finite(flat[valued]), min_count=0).as_py():
+    if any(not pc.all(pc.is_finite(flat[role]), min_count=0).as_py() for role in names if role not in IDS):
         raise IrregularError
     if found["item"] is flat["item"]:
-        return as_read(found["query"], found["item"], None if valued is None else found[valued], valued)
+        notes = {role: found[role] for role in NOTES if role in found}
+        return as_read(found["query"], found["item"], None if valued is None else found[valued], valued, notes)
     try:
         return side_of(found)
     except (ValueError, TypeError):

@@ -9,16 +9,18 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import Column
-from rankstone.inputs.columns import BadLine, Columns, as_scores
+from rankstone.inputs.columns import BadLine, Columns, as_scores, with_notes
 from rankstone.inputs.lists import Lists
+from rankstone.inputs.roles import IDS
 
 Data = bytes | mmap.mmap
 
@@ -145,7 +147,8 @@ def count_lines(view: memoryview) -> int:
     return sum(int(np.count_nonzero(block == 10)) for block in blocks) + (len(view) > 0)
 
 
-Row = tuple[Any, Any, "float | None"]  # query, item and value
+_NONE: Mapping[str, Column] = MappingProxyType({})
+Row = tuple[Any, ...]  # query, item and value, and what else a truth says
 ListRow = tuple[Any, list[Any], "list[float] | None"]  # query, items and values
 Ids = Callable[[list[Any]], Column]  # makes a column of ids
 T = TypeVar("T")
@@ -155,8 +158,8 @@ Side = TypeVar("Side", bound=Columns | Lists)
 class Rows:
     """Rows read one at a time, and the bad ones among them."""
 
-    def __init__(self, name: str, role: str | None, skip: bool) -> None:
-        self.name, self.role, self.skip = name, role, skip
+    def __init__(self, name: str, role: str | None, skip: bool, notes: Sequence[str] = ()) -> None:
+        self.name, self.role, self.skip, self.notes = name, role, skip, notes
         self.skipped = 0
         self.bad: list[BadLine] = []
 
@@ -168,8 +171,12 @@ class Rows:
                 found.append(parse(line))
             except RowError as problem:  # noqa: PERF203
                 self.refuse(number, str(problem))
-        query, item, value = ([row[at] for row in found] for at in range(3))
-        return self.columns(ids(query), ids(item), np.array(value))
+        query, item, value, *more = ([row[at] for row in found] for at in range(3 + len(self.notes)))
+        notes = {
+            role: ids(values) if role in IDS else np.array(values, dtype=np.float64)
+            for role, values in zip(self.notes, more, strict=True)
+        }
+        return self.columns(ids(query), ids(item), np.array(value), notes)
 
     def read_lists(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids) -> Lists:
         """Lists of the rows that `parse` makes of lines; all of them have values, or none has."""
@@ -193,7 +200,7 @@ class Rows:
             items += some
             values += numbers or ()
         found = np.array(values) if valued else None
-        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries)))
+        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries), ranks=self.role == "rank"))
 
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
@@ -203,9 +210,11 @@ class Rows:
         if len(self.bad) < _KEPT:
             self.bad.append(BadLine(line, problem))
 
-    def columns(self, query: Column, item: Column, value: Column | None) -> Columns:
+    def columns(
+        self, query: Column, item: Column, value: Column | None, notes: Mapping[str, Column] = _NONE
+    ) -> Columns:
         """The rows as columns."""
-        return self.side(as_read(query, item, value, self.role))
+        return self.side(as_read(query, item, value, self.role, notes))
 
     def side(self, found: Side) -> Side:
         """The same rows, with what is known of the bad ones."""
@@ -218,11 +227,18 @@ class Rows:
         return replace(found, skipped=self.skipped, bad_lines=tuple(self.bad)) if self.bad else found
 
 
-def as_read(query: Column, item: Column, value: Column | None, role: str | None) -> Columns:
+def as_read(
+    query: Column,
+    item: Column,
+    value: Column | None,
+    role: str | None,
+    notes: Mapping[str, Column] = _NONE,
+) -> Columns:
     """Columns of a truth or a run; a rank becomes the score -rank."""
     if role == "rank" and value is not None:
-        role, value = "score", as_scores(value)
-    return Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
+        return with_notes(Columns(query, item, score=as_scores(value), ranks=True), notes)
+    made = Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
+    return with_notes(made, notes)
 
 
 def to_number(text: str | bytes, role: str) -> float:

@@ -43,6 +43,7 @@ class Lists:
     query: Column | None = None  # the queries' ids
     ordered: bool = True  # is the order of the grades the caller's
     skipped: int = 0  # bad rows of a file that were left out
+    ranks: bool = False  # are its scores made of ranks, which tell an order and nothing more
     bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
     remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
 

@@ -98,12 +98,15 @@ def _by_table(table: Mapping[Any, Any]) -> _Finder:
     text = {str(chunk): document for chunk, document in table.items()}  # a file's 7 can be "7"
     documents = {str(document): document for document in table.values()}
 
+    def looked_up(chunk: Any) -> Any:
+        return table[chunk] if chunk in table else text.get(str(chunk))
+
     def of_chunk(chunk: Any) -> Any:
-        found = text.get(str(chunk))
+        found = looked_up(chunk)
         return documents.get(str(chunk)) if found is None else found
 
     def of_judged(item: Any) -> Any:
-        found, own = text.get(str(item)), documents.get(str(item))
+        found, own = looked_up(item), documents.get(str(item))
         if found is not None and own is not None and str(found) != str(own):
             raise DataError(
                 f"item {item!r} of the truth is a document, and also a chunk of {found!r}; give chunks and documents "

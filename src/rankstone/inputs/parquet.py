@@ -15,7 +15,7 @@ from rankstone.inputs.batches import Batch, Batches, Files
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import Data, Rows
 from rankstone.inputs.lists import Lists
-from rankstone.inputs.roles import Given, by_name, value_role
+from rankstone.inputs.roles import IDS, Given, by_name, value_role
 from rankstone.inputs.tables import as_batch, floats_in, lists_in, side_of, unpacked
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow
     kind = stored(column.type)
     if types.is_null(kind):
         return column
-    if role in ("query", "item"):
+    if role in IDS:
         if types.is_integer(kind) or is_text(kind):
             return column
         if types.is_binary(kind) or types.is_large_binary(kind):

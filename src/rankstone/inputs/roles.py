@@ -16,7 +16,14 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "run": ("query", "item", "score", "rank"),
     "predictions": ("query", "item", "grade", "score"),
     "interactions": ("query", "item", "time"),
-}
+    "log": (
+        "list", "place", "item", "reward", "propensity", "target", "item_propensity", "item_target",
+        "cascade_propensity", "cascade_target", "predicted", "expected",
+    ),
+}  # fmt: skip
+
+IDS = ("query", "item", "subtopic")
+NOTES = ("subtopic", "weight", "propensity")  # what a truth may say of an item besides its grade
 
 # What people call them; `userId`, `user_id` and `user-id` are one name.
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -40,6 +47,26 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "start": ("start", "start_char", "start_index", "begin"),
     "end": ("end", "end_char", "end_index", "stop"),
     "document": ("document", "document_id", "doc", "doc_id", "docno", "parent", "parent_id", "ref_doc_id"),
+    "subtopic": (
+        "subtopic", "subtopic_id", "intent", "intent_id", "nugget", "nugget_id", "aspect", "aspect_id",
+    ),
+    "weight": ("weight",),
+    "list": ("list", "list_id", "slate", "slate_id", "impression", "impression_id", "request", "request_id"),
+    "place": ("place", "position", "slot", "rank"),
+    "reward": ("reward", "rewards", "click", "clicks", "clicked", "conversion", "purchase"),
+    "propensity": (
+        "propensity", "propensity_score", "pscore", "logging_propensity", "logging_probability", "action_prob",
+        "action_probability",
+    ),
+    "target": (
+        "target", "target_propensity", "target_probability", "target_pscore", "evaluation_policy_pscore",
+    ),
+    "item_propensity": ("item_propensity", "pscore_item_position"),
+    "item_target": ("item_target", "evaluation_policy_pscore_item_position"),
+    "cascade_propensity": ("cascade_propensity", "pscore_cascade"),
+    "cascade_target": ("cascade_target", "evaluation_policy_pscore_cascade"),
+    "predicted": ("predicted", "prediction", "predicted_reward", "estimated_reward", "q_hat"),
+    "expected": ("expected", "expected_reward"),
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -77,15 +104,20 @@ def roles_of(given: Given | None, what: str) -> dict[str, Any]:
         if given.keys() - {"truth", "run"}:
             raise ValueError("columns= names roles, or a truth and a run that name roles, not both")
         given = given.get(what, {})
-    refuse_unknown(given, ("query", "item", "grade", "score", "rank"))
-    return {role: name for role, name in given.items() if role in ROLES[what]}
+    refuse_unknown(given, ("query", "item", "grade", "score", "rank", *NOTES))
+    return {role: name for role, name in given.items() if role in roles_for(what)}
+
+
+def roles_for(what: str) -> tuple[str, ...]:
+    """The roles that columns of a truth, a run or predictions can play."""
+    return (*ROLES[what], *NOTES) if what == "truth" else ROLES[what]
 
 
 def check_given(given: Given | None, kind: str) -> Given:
     """What the caller said of a file's columns."""
     if given is None:
         return {}
-    refuse_unknown(given, ROLES[kind])
+    refuse_unknown(given, roles_for(kind))
     if given.get("score") is not None and given.get("rank") is not None:
         raise ValueError("columns names a score and a rank; a run is ordered by one of them")
     if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
@@ -163,13 +195,18 @@ def _advice(role: str) -> str:
 
 
 def find_all(
-    names: Sequence[str], roles: Sequence[str], what: str, given: Given, optional: Collection[str] = ()
+    names: Sequence[str],
+    roles: Sequence[str],
+    what: str,
+    given: Given,
+    optional: Collection[str] = (),
+    taken: Collection[str] = (),
 ) -> dict[str, str]:
     """The column of each role; one column is not found for two."""
     found: dict[str, str] = {}
     for role in roles:
         look = find if role in optional else need
-        name = look(names, role, what, given, found.values())
+        name = look(names, role, what, given, [*taken, *found.values()])
         if name is not None:
             found[role] = name
     return found
@@ -200,12 +237,35 @@ def find_side(
     is_float: Callable[[str], bool] = lambda name: False,
     by_row: bool = False,
 ) -> dict[str, str]:
-    """The columns of a truth or a run by their roles, the last one that of its grade, its score or else its rank.
+    """The columns of a truth or a run by their roles: query and item, then its grade, its score or else its rank, then
+    what a truth says besides.
 
     what: the word for it in errors. by_row: lists need no query, as their rows can be matched. A column of floats that
     nobody knows is a sign that a run is not in ranked order.
     """
-    what = what or kind
+    found = _find_side(names, kind, given, what or kind, is_list, is_float, by_row)
+    if kind != "truth" or is_list(found["item"]):
+        return found
+    beside = [name for name in names if not is_list(name)]
+    notes = find_all(beside, NOTES, what or kind, given, NOTES, found.values())
+    if "weight" in notes and "propensity" in notes:
+        raise ValueError(
+            f"the {what or kind} has a weight {notes['weight']!r} and a propensity {notes['propensity']!r}; a weight "
+            "is one over a propensity, so leave one out: columns={'weight': None}"
+        )
+    return {**found, **notes}
+
+
+def _find_side(
+    names: Sequence[str],
+    kind: str,
+    given: Given,
+    what: str,
+    is_list: Callable[[str], bool],
+    is_float: Callable[[str], bool],
+    by_row: bool,
+) -> dict[str, str]:
+    """Query and item, and one that is a grade, a score or a rank."""
     listing = None if "item" in given else find_list(names, kind, "item", given, is_list)
     item = listing or find(names, "item", what, given)
     look = find if by_row and item is not None and is_list(item) else need
@@ -302,4 +362,4 @@ def by_position(count: int, kind: str, given: Given, path: str, line: int) -> di
 
 def value_role(roles: Iterable[str]) -> str | None:
     """Grade, score or rank; None: every item is relevant, or the rows are in ranked order."""
-    return next((role for role in roles if role not in ("query", "item")), None)
+    return next((role for role in roles if role not in ("query", "item", *NOTES)), None)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankstone._core import Alignment
 from rankstone.align.ranked import Ints, Ranked
 from rankstone.errors import QueryError
+from rankstone.inputs.notes import Notes
 
 if TYPE_CHECKING:
     from rankstone.align.shown import Shown
@@ -30,11 +31,12 @@ class Align:
     extra_queries: bool = False  # are queries that nobody judged kept, with an empty truth
     zeros: bool = True  # are items judged 0 kept
     threads: int = 0  # 0: all cores
+    notes: tuple[str, ...] = ()  # what is kept of the truth besides grades: "subtopic", "weight"; zeros then, too
 
-    def keeping(self, zeros: bool, threads: int) -> Align:
-        """The same with or without items judged 0, on so many cores."""
+    def keeping(self, zeros: bool, threads: int, notes: tuple[str, ...] = ()) -> Align:
+        """The same with or without items judged 0 and what else is said of items, on so many cores."""
         return Align(
-            self.order, self.float32, self.duplicates, self.truth_duplicates, self.extra_queries, zeros, threads
+            self.order, self.float32, self.duplicates, self.truth_duplicates, self.extra_queries, zeros, threads, notes
         )
 
 
@@ -136,10 +138,12 @@ def left_out(count: int) -> str:
     return f"{count:,} returned item{'s' * (count != 1)} left out, as seen before (exclude)"
 
 
-def ranked_from(found: Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False) -> Ranked:
-    """The core's answer as a `Ranked`."""
+def ranked_from(
+    found: Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False, notes: Notes | None = None
+) -> Ranked:
+    """The core's answer as a `Ranked`; notes: what else the truth says of the judged items, all of which it has."""
     return Ranked(
         found.retrieved, found.present, found.truth_offsets, found.truth_grades, found.ideal_grades,
         found.placed_offsets, found.rank, found.grade, found.score, found.place, found.above, found.tied,
-        ordered_truth=ordered_truth, ordered_grades=ordered_grades,
+        ordered_truth=ordered_truth, ordered_grades=ordered_grades, notes=notes,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
-from rankstone.inputs.dicts import listed, ordered_lists
+from rankstone.inputs.dicts import by_item, listed, names_subtopics, ordered_lists
 from rankstone.inputs.lists import Lists, labelled, lists, rows_of
 from rankstone.inputs.roles import ROLES, Given, find, find_all, find_inside, find_side, find_two_lists, roles_of
 
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from rankstone.typing import Id, Items, Numbers
 
 Side: TypeAlias = "Mapping[Id, Items] | Columns | Lists | Frame"  # a truth or a run, opened
+
+
+class Made:
+    """A run that rankstone made, which is a side as it is."""
+
+    @property
+    def side(self) -> Side:
+        """A dict, columns or lists, as the data was that it was made of."""
+        raise NotImplementedError
+
+    of_files = False  # do its ids come from files, where they are text, whatever they look like
 
 
 def is_query(side: object) -> TypeGuard[str]:
@@ -83,7 +94,9 @@ def side_of(values: Mapping[str, Any]) -> Columns | Lists:
         return by_role(values)
     scores = values.get("score", values.get("rank"))
     made = lists(values["item"], query=values.get("query"), grades=values.get("grade"), scores=scores)
-    return replace(made, values=as_scores(made.values)) if "rank" in values and made.values is not None else made
+    if "rank" not in values or made.values is None:
+        return made
+    return replace(made, values=as_scores(made.values), ranks=True)
 
 
 def lists_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
@@ -100,6 +113,8 @@ def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     """A side as rows of items, whatever its shape."""
+    if what == "truth" and isinstance(side, Mapping) and names_subtopics(side):
+        return _by_subtopic(side)
     if isinstance(side, Mapping):
         side = listed(side, what)
     if not isinstance(side, (Columns, Lists)):
@@ -111,6 +126,23 @@ def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:
     if what == "run" and side.score is None and side.grade is not None:
         raise ValueError("the run has grades but no scores; name the column score=")
     return side
+
+
+def _by_subtopic(truth: Mapping[Id, Any]) -> Columns:
+    """A nested dict as rows of query, item and subtopic, which is a number: it may have been anything."""
+    numbers: dict[Any, int] = {}
+    nothing = {None: 0.0}  # an item without a subtopic is judged all the same
+    rows = [(query, item, *row) for query, item, grades in by_item(truth) for row in (grades or nothing).items()]
+    query, item, subtopic, grade = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+    codes = [numbers.setdefault(name, len(numbers)) for name in subtopic]
+    return columns(query=query, item=item, subtopic=codes, grade=grade)
+
+
+def has_notes(side: object) -> bool:
+    """Does a truth say more of its items than their grades."""
+    if isinstance(side, Columns):
+        return side.subtopic is not None or side.weight is not None
+    return names_subtopics(side)
 
 
 def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
@@ -169,7 +201,7 @@ def _unrolled(side: Lists, what: str) -> Columns:
     inside = slice(int(side.offsets[0]), int(side.offsets[-1]))
     value = {} if side.values is None else {"grade" if what == "truth" else "score": side.values[inside]}
     made = columns(query=query, item=item, **value)
-    return replace(made, remarks=side.remarks)
+    return replace(made, remarks=side.remarks, ranks=side.ranks)
 
 
 def predictions(table: Frame, given: Given | None, groups: Numbers | None) -> tuple[Columns | Lists, Columns | Lists]:

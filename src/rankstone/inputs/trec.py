@@ -6,12 +6,13 @@ its ranks are ignored, and so is what follows its tag. Blank lines are ignored i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Places, Table, one_piece, text_array
+from rankstone.inputs.arrow import Column, Places, Table, one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -54,21 +55,43 @@ def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     if len(numbers[0]) == 0:
         raise IrregularError
     query, item = map(pyarrow.array, ids)
-    return as_read(query, item, numbers[0], "grade" if kind == "truth" else "score")
+    found = as_read(query, item, numbers[0], "grade" if kind == "truth" else "score")
+    if kind == "run":
+        return found
+
+    def second() -> Column | None:
+        fields, _ = _core.parse_trec(data, "-i--")
+        assert not isinstance(fields, int)  # or the rows had been irregular
+        return _subtopics(pyarrow.array(fields[0]))
+
+    return replace(found, iteration=second)
+
+
+def _subtopics(second: Column) -> Column | None:
+    """The second field of qrels; None where it only says that there is nothing to say."""
+    import pyarrow.compute as pc
+
+    said = set(pc.unique(second).to_pylist()) if len(second) else set()
+    return None if said <= {"0", "Q0", "q0", "-"} else second
 
 
 def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
     names, value = FIELDS[kind], "grade" if kind == "truth" else "score"
     wanted, at = len(names), names.index(value)
 
+    notes = ("subtopic",) if kind == "truth" else ()
+
     def parse(line: bytes) -> Row:
         fields = line.split(None, wanted)
         if len(fields) < wanted or (len(fields) > wanted and kind == "truth"):
             raise RowError(f"expected {wanted} fields ({' '.join(names)}), found {len(line.split())}")
-        return to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value)
+        said = (to_id(fields[1], note) for note in notes)
+        return to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value), *said
 
     lines = ((number, line) for number, _, line in text.lines() if line.strip() and not line.lstrip().startswith(b"#"))
-    return Rows(text.name, value, skip).read(lines, parse, text_array)
+    found = Rows(text.name, value, skip, notes).read(lines, parse, text_array)
+    second = found.subtopic
+    return found if second is None else replace(found, subtopic=None, iteration=lambda: _subtopics(second))
 
 
 def looks_trec(line: bytes, kind: str, name: str) -> bool:

@@ -72,7 +72,9 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         self._asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
         self._convention, self._choices = find_convention(convention), choices
         plans = self._accumulator().plans
-        refuse_unknown(plans, Feeding(weights="a TorchMetric is given none"))
+        refuse_unknown(
+            plans, Feeding(weights="a TorchMetric is given none", notes="a TorchMetric is given grades alone")
+        )
         # A MetricCollection takes metrics for one whose states have the same names and, once, the same values.
         said = repr(settings_of(plans)).encode()
         self._sums = f"sums_{blake2b(said, digest_size=8).hexdigest()}"

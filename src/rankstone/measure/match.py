@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import Ranked
+from rankstone.align.ranking import NO_SUBTOPICS, NO_WEIGHTS
 from rankstone.conventions.plan import Plan
 from rankstone.errors import DataError, UnmatchedWarning
 from rankstone.inputs.source import Align, Aligned, Source
@@ -53,12 +54,23 @@ def refuse(plan: Plan, aligned: Aligned) -> None:
     """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
     ranked = aligned.ranked
     refuse_ungraded(plan, aligned.graded)
+    _refuse_without_notes(plan, ranked)
     if "error" in (plan.choices["missing"], plan.choices["extra"]):
         queries_of(plan, aligned).refuse(plan)
     shown = ranked.condensed() if plan.choices["known"] == "judged" else ranked
     if plan.choices["empty_list"] == "error" and (ranked.present & (shown.retrieved == 0)).any():
         empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (shown.retrieved == 0))]
         raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
+
+
+def _refuse_without_notes(plan: Plan, ranked: Ranked) -> None:
+    """Stop where the truth does not say what the metric asks it for besides grades."""
+    if not plan.notes or not len(ranked.truth_grades):
+        return
+    if "subtopic" in plan.notes and (ranked.notes is None or ranked.notes.subtopics is None):
+        raise ValueError(f"{plan.label}: {NO_SUBTOPICS}")
+    if "weight" in plan.notes and (ranked.notes is None or ranked.notes.weight is None):
+        raise ValueError(f"{plan.label}: {NO_WEIGHTS}")
 
 
 def refuse_ungraded(plan: Plan, graded: bool) -> None:
@@ -94,8 +106,7 @@ def _judged(plan: Plan, aligned: Aligned) -> int:
 
 def warn_unjudged(source: Source, how: Align, aligned: Aligned) -> None:
     """Say so where no returned item is judged, which can be true; stop where the ids are nearly the same."""
-    ids = source.ids()
-    if ids is None or not _nothing_judged(aligned.ranked):
+    if not _nothing_judged(aligned.ranked) or (ids := source.ids()) is None:  # ids take time, and are seldom needed
         return
     if not how.zeros and not (source.repeatable and _nothing_judged(source.align(replace(how, zeros=True)).ranked)):
         return  # what is judged 0 had been left out

@@ -42,7 +42,11 @@ if TYPE_CHECKING:
 _TOGETHER = 1024  # lists that are measured at a time
 _BY_LIST = "lists are measured as they are served"
 SERVED = Feeding(
-    all_queries=_BY_LIST, one_list=_BY_LIST, ratings=_BY_LIST, other_means="the interval is that of a ratio of sums"
+    all_queries=_BY_LIST,
+    one_list=_BY_LIST,
+    ratings=_BY_LIST,
+    notes="outcomes are grades alone",
+    other_means="the interval is that of a ratio of sums",
 )
 _WEIGHED = "half_life= weighs lists, and a count of items has no weights"
 _HALF_LIVES = 40  # after which a list weighs 1e-12

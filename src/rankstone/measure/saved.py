@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import Floats
 from rankstone.align.state import State
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.arrow import Column, as_text, is_whole
@@ -69,14 +68,14 @@ def _named(beside: Beside | None) -> list[str | None]:
     ]
 
 
-def identity(*columns: Column, grades: Floats | None = None) -> str:
-    """What ids and grades are, in a few letters."""
+def identity(*columns: Column, rest: Sequence[Any] = ()) -> str:
+    """What ids, and numbers beside them, are, in a few letters."""
     digest = hashlib.blake2b(digest_size=16)
     for column in columns:
         for part in _content(column):
             digest.update(part)
-    if grades is not None:
-        digest.update(grades.tobytes())
+    for numbers in rest:
+        digest.update(b"" if numbers is None else np.asarray(numbers).tobytes())
     return digest.hexdigest()
 
 

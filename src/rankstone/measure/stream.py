@@ -18,7 +18,7 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
 from rankstone.inputs.batches import Batches
-from rankstone.inputs.columns import Columns, by_role
+from rankstone.inputs.columns import Columns, by_role, one_each
 from rankstone.inputs.files import is_path, open_batches, read_truth, side_columns
 from rankstone.inputs.matrices import from_sparse, is_sparse
 from rankstone.inputs.roles import find_side, roles_of
@@ -122,7 +122,7 @@ class Stream(Saved):
         self._convention = find_convention(convention)
         self._metrics = tuple(plan.metric for plan in plans)
         depths = deepest(depths_of(plans))
-        judged = None if truth is None else _judged(truth, columns)
+        judged = None if truth is None else _judged(truth, columns, plans)
         self._passes: TwoPasses | OnePass
         if judged is None:
             refuse_truthless(plans, judged=False)
@@ -223,7 +223,7 @@ def evaluate_file(
     plans = make_plans(metrics, convention, choices)
     refuse_unknown(plans, ALONE if truth is None else BATCHES)
     batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
-    judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]))
+    judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
     asked = (plans, metrics, convention, weights, beside, threads, choices)
     texts: frozenset[str] = frozenset()
     while True:
@@ -319,7 +319,7 @@ def _like(judged: Columns, rows: Columns) -> Columns:
 # -- the user's data -------------------------------------------------------------------------------------------
 
 
-def _judged(truth: Any, given: Roles | None) -> Columns:
+def _judged(truth: Any, given: Roles | None, plans: Sequence[Plan]) -> Columns:
     if is_path(truth):
         truth, given = read_truth(truth, columns=roles_of(given, "truth") or None), None
     if is_sparse(truth):
@@ -327,8 +327,9 @@ def _judged(truth: Any, given: Roles | None) -> Columns:
     if has_empty(truth):
         query = plain_ids(empty_queries(as_lists(truth, "truth")))[0]
         raise ValueError(f"query {query!r} of the truth has no items, and batches are measured by items; leave it out")
-    found = as_columns(truth, "truth", given)
-    return Columns(movable(found.query), movable(found.item), found.grade, remarks=found.remarks)
+    how = next(iter(alignments(plans).values()))
+    found = one_each(as_columns(truth, "truth", given), how)
+    return replace(found, query=movable(found.query), item=movable(found.item), iteration=None)
 
 
 def _returned(batch: Rows, given: Roles | None) -> Columns:
@@ -341,4 +342,4 @@ def _returned(batch: Rows, given: Roles | None) -> Columns:
 def _identity(truth: Columns) -> str:
     """What the truth is, in a few letters."""
     grades = np.ones(len(truth.query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
-    return identity(truth.query, truth.item, grades=grades)
+    return identity(truth.query, truth.item, rest=[grades, truth.weight, *(truth.rows or ())])

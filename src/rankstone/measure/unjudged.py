@@ -266,6 +266,7 @@ def _best_grades(plan: Plan, filled: _Filled, grades: Floats) -> Ints:
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             base = earned[0, start], possible[0, start]
             reached[:, queries[start]] = _dinkelbach(base, steps[0][:, start:end], steps[1][:, start:end])
+    reached = np.maximum.accumulate(reached[::-1])[::-1]  # a step that is worth nothing is on the way to the next
     nth = _within(_offsets(filled.count))
     return (nth < np.repeat(reached, filled.count, axis=1)).sum(axis=0)
 

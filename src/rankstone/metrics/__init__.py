@@ -1,6 +1,19 @@
 """The metrics, one file a family. Importing this package declares them all."""
 
-from rankstone.metrics import agreement, cascade, errors, gains, groups, judged, pairs, precision, sets, shown, variety
+from rankstone.metrics import (
+    agreement,
+    cascade,
+    errors,
+    gains,
+    groups,
+    intents,
+    judged,
+    pairs,
+    precision,
+    sets,
+    shown,
+    variety,
+)
 from rankstone.metrics.registry import Declaration, Metric, declared, metric, parse
 
 __all__ = [
@@ -12,6 +25,7 @@ __all__ = [
     "errors",
     "gains",
     "groups",
+    "intents",
     "judged",
     "metric",
     "pairs",

@@ -66,6 +66,15 @@ IdealItems = Annotated[
         },
     ),
 ]
+DcgDivisor = Annotated[
+    Literal["none", "relevant"],
+    Parameter(
+        "whether to divide by the number of relevant items",
+        {"none": "not divided", "relevant": "divided by the number of relevant items, or by what these weigh"},
+        text={"none": "", "relevant": ", over relevant"},
+        latex={"none": "", "relevant": r" \Bigm/ \mathrm{relevant}"},
+    ),
+]
 IdealSign = Annotated[
     Literal["any", "positive"],
     Parameter(
@@ -114,7 +123,7 @@ DISCOUNTS: Mapping[str, Discount] = {
 def gains(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
     """What each item is worth under a named gain."""
     key = ("gains", gain, negative, below_threshold)
-    return ranking.remember(key, lambda: _worth(ranking, gain, negative, below_threshold))
+    return ranking.remember(key, lambda: ranking.weighted(_worth(ranking, gain, negative, below_threshold)))
 
 
 def _worth(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
@@ -192,6 +201,7 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     best_first=_gains,
     earns=_any_gain,
     grows=lambda parameters: None if isinstance(parameters["gain"], tuple) else "gains",
+    weighs=True,
 )
 def cg(
     ranking: Ranking,
@@ -216,8 +226,8 @@ def cg(
     "dcg",
     aliases=("discounted_cumulative_gain",),
     spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
-    formula="sum of <gain> / <discount>",
-    latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}",
+    formula="sum of <gain> / <discount><divisor>",
+    latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}<divisor>",
     use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
     beware="Values of different queries do not compare: a query with more relevant items can earn more.",
     expected=True,
@@ -227,6 +237,7 @@ def cg(
     best_first=_gains,
     earns=_any_gain,
     grows=lambda parameters: None if isinstance(parameters["gain"], tuple) else "gains",
+    weighs=True,
 )
 def dcg(
     ranking: Ranking,
@@ -236,18 +247,20 @@ def dcg(
     discount: DiscountName = "log2(rank+1)",
     negative: Negative = "zero",
     below_threshold: BelowThreshold = "gain",
+    divisor: DcgDivisor = "none",
 ) -> Ratio:
     """Total gain of the first k items, each discounted by its rank.
 
-    Jarvelin and Kekalainen, 2002. below_threshold="no_gain" takes the gain from grades below the threshold.
+    Jarvelin and Kekalainen, 2002. below_threshold="no_gain" takes the gain from grades below the threshold. Where
+    items count by weights of one over their propensity, it is that of Schnabel et al., 2016, and divisor="relevant"
+    normalises it by these weights.
 
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
     _refuse_grades(ranking, gain, negative)
-    return Ratio(
-        ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k), ranking.one
-    )
+    earned = ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k)
+    return Ratio(earned, ranking.one if divisor == "none" else ranking.relevant)
 
 
 def _grows(parameters: ByName) -> Growth | None:
@@ -255,6 +268,8 @@ def _grows(parameters: ByName) -> Growth | None:
     table, given = isinstance(parameters["gain"], tuple), parameters["ideal"] == "given"
     if table or given or parameters["negative"] == "signed":
         return None
+    if parameters["ideal"] == "ones":  # whatever is judged, this is what could be earned
+        return "hits" if parameters["gain"] == "binary" else "gains"
     return "share" if parameters["gain"] == "binary" else "share of gains"
 
 
@@ -274,6 +289,7 @@ def _grows(parameters: ByName) -> Growth | None:
     ends_at_k=True,
     best_first=_gains,
     grows=_grows,
+    weighs=True,
 )
 def ndcg(
     ranking: Ranking,
@@ -303,11 +319,15 @@ def ndcg(
 
     if ideal == "given" and not ranking.ordered_grades:  # there is no order to go by
         ideal = "judged"
+    weighted = ranking.rule.credit == "weight"
+    if weighted and ideal != "judged":
+        raise ValueError(f"ndcg: credit='weight' goes with ideal='judged', not with {ideal!r}")
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
         possible = ranking.sum_of_discounts(weigh, depth, smooth=True)
     else:
-        by_worth = isinstance(gain, tuple) and ideal != "given"  # a table need not grow with the grade
+        # A table need not grow with the grade, nor does a weight.
+        by_worth = (isinstance(gain, tuple) and ideal != "given") or weighted
         best = ranking.ideal(ideal, worth if by_worth else None, None if ideal_depth == "all" else k)
         possible = best.discounted(worth(best), weigh, depth)
     earned = ranking.discounted(worth(ranking), weigh, k)

@@ -17,6 +17,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     SupportsIndex,
     TypeAlias,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Keywords, Numbers
 
 T = TypeVar("T")
-Kind = Literal["ranking", "count", "ratings", "agreement", "shown"]
+Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "shown"]
 Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
@@ -68,11 +69,57 @@ Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a que
 
 
 @dataclass(frozen=True, eq=False)
-class Declaration:
-    """One metric's declaration."""
+class Declared:
+    """A function with a name, whose keyword arguments are parameters that its annotations tell about."""
 
     name: str
-    function: Callable[..., Ratio]
+    function: Callable[..., Any]
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (self.function.__doc__ or "").strip().split("\n", 1)[0]
+
+    apart: ClassVar[tuple[str, ...]] = ("k",)  # arguments that are no parameters: the cutoff
+
+    @cached_property
+    def defaults(self) -> dict[str, Value]:
+        """Parameters besides k, with their defaults."""
+        found = inspect.signature(self.function).parameters
+        return {
+            name: parameter.default
+            for name, parameter in found.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in self.apart
+        }
+
+    @cached_property
+    def about(self) -> dict[str, Parameter]:
+        """What the function says of its parameters."""
+        hints = get_type_hints(self.function, include_extras=True)
+        return {name: _about(hints.get(name)) for name in self.defaults}
+
+    def words(self, parameter: str) -> tuple[Any, ...]:
+        """The words that a parameter can be, in a fixed order; none where it can be any number."""
+        return self.about[parameter].allowed if parameter in self.about else ()
+
+    def takes(self, parameter: str, value: Value) -> bool:
+        """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
+        try:
+            self.check(parameter, value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def check(self, parameter: str, value: Value) -> None:
+        """Refuse a value that the parameter cannot take."""
+        if parameter in self.about:
+            self.about[parameter].check(f"{self.name}: {parameter}", value)
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration(Declared):
+    """One metric's declaration."""
+
     aliases: tuple[str, ...]
     spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
     formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
@@ -97,49 +144,12 @@ class Declaration:
     grades: Callable[[ByName], bool] | None  # does it read the truth's grades, given its parameters; None: never
     grows: Callable[[ByName], Growth | None]  # with the grades of unjudged items, given its parameters; None: unknown
     reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return (self.function.__doc__ or "").strip().split("\n", 1)[0]
-
-    @cached_property
-    def defaults(self) -> dict[str, Value]:
-        """Parameters besides k, with their defaults."""
-        found = inspect.signature(self.function).parameters
-        return {
-            name: parameter.default
-            for name, parameter in found.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "k"
-        }
+    weighs: bool  # its items can count by the weights of the truth
 
     @cached_property
     def takes_k(self) -> bool:
         """Does it have a place for @k."""
         return "k" in inspect.signature(self.function).parameters
-
-    @cached_property
-    def about(self) -> dict[str, Parameter]:
-        """What the function says of its parameters."""
-        hints = get_type_hints(self.function, include_extras=True)
-        return {name: _about(hints.get(name)) for name in self.defaults}
-
-    def words(self, parameter: str) -> tuple[Any, ...]:
-        """The words that a parameter can be, in a fixed order; none where it can be any number."""
-        return self.about[parameter].allowed if parameter in self.about else ()
-
-    def takes(self, parameter: str, value: Value) -> bool:
-        """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
-        try:
-            self.check(parameter, value)
-        except (TypeError, ValueError):
-            return False
-        return True
-
-    def check(self, parameter: str, value: Value) -> None:
-        """Refuse a value that the parameter cannot take."""
-        if parameter in self.about:
-            self.about[parameter].check(f"{self.name}: {parameter}", value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +249,7 @@ def metric(
     grades: bool | Callable[[ByName], bool] | None = None,
     grows: Growth | Callable[[ByName], Growth | None] | None = None,
     reach: Callable[[ByName], int] | None = None,
+    weighs: bool = False,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
     """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
 
@@ -251,7 +262,8 @@ def metric(
     cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
     that is not divided by what could be earned: without a relevant item there is nothing to earn. `grades` says, of a
     metric of what was shown, whether it reads grades, so that it needs a truth. `grows` says what becomes of it if
-    unjudged items are judged (see `Growth`); without it, its bounds are unknown.
+    unjudged items are judged (see `Growth`); without it, its bounds are unknown. `kind="intents"` is for one that reads
+    subtopics, and `weighs=True` for one that is a sum of credits or weighted gains.
     """
     names = (name, *aliases)
     graded = reads == "ranking" if grades is None else grades
@@ -267,7 +279,7 @@ def metric(
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
             graded if callable(graded) else (lambda _: True) if graded else None,
-            grows if callable(grows) else lambda _: grows, reach,
+            grows if callable(grows) else lambda _: grows, reach, weighs,
         )  # fmt: skip
         before = _DECLARED.get(name)
         if before is not None and is_built_in(before) and not is_built_in(declaration):
@@ -511,11 +523,11 @@ def parse(text: str) -> tuple[Metric, ...]:
     `ndcg@{1..100}` has every cutoff from 1 to 100, `ndcg@{1..100..10}` every tenth of them.
     Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`.
     """
-    found = [metric for part in _parts(text) for metric in _read(part)]
+    found = [metric for part in text_parts(text) for metric in _read(part)]
     return tuple(dict.fromkeys(found))
 
 
-def _parts(text: str) -> list[str]:
+def text_parts(text: str) -> list[str]:
     """The text cut at commas outside brackets. After one, a bare number is another cutoff: `ndcg@5,10`."""
     parts, inside = [""], 0
     for sign in text:
@@ -540,7 +552,7 @@ def _read(text: str) -> list[Metric]:
         raise ValueError(_unknown(text, word))
     found = Metric(name)
     if arguments:
-        found = found.given(**_arguments(text, found.declaration, arguments))
+        found = found.given(**read_arguments(text, found.declaration, arguments))
     return [found] if cutoffs is None else [found @ k for k in _cutoffs(text, cutoffs)]
 
 
@@ -625,7 +637,8 @@ def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     return found[0]
 
 
-def _arguments(text: str, declaration: Declaration, arguments: str) -> dict[str, Value]:
+def read_arguments(text: str, declaration: Declared, arguments: str) -> dict[str, Value]:
+    """The parameters in a written form: `(p=0.8)`."""
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except SyntaxError:

@@ -112,6 +112,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     counts_hits=True,
     earns=by_relevant,
     grows=lambda parameters: None if parameters["divisor"] == "grades" else "share",
+    weighs=True,
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
     """Share of the relevant items that the first k places hold.
@@ -125,6 +126,8 @@ def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relev
 
 
 def _relevant(ranking: Ranking, k: Depth, divisor: RecallDivisor) -> Values:
+    if divisor != "relevant" and ranking.rule.credit == "weight":
+        raise ValueError(f"recall: credit='weight' goes with divisor='relevant', not with {divisor!r}")
     if divisor == "grades":
         truth = ranking.ideal("given")
         return truth.sum(truth.maximum(truth.grade, 0.0))

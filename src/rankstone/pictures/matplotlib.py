@@ -51,7 +51,9 @@ def _colour(series: int) -> str:
 
 
 def _line(ax: Any, mark: Line, plot: Plot) -> None:
-    ax.plot(mark.x, mark.y, color=_colour(mark.series), label=_plain(mark.name) or None)
+    shape = {"marker": _SHAPES[mark.series % 4], "markersize": 5, "markevery": (mark.series * 0.02, 0.15)}
+    more = shape if mark.name else {}
+    ax.plot(mark.x, mark.y, color=_colour(mark.series), label=_plain(mark.name) or None, **more)
 
 
 def _band(ax: Any, mark: Band, plot: Plot) -> None:
@@ -59,8 +61,7 @@ def _band(ax: Any, mark: Band, plot: Plot) -> None:
 
 
 def _dots(ax: Any, mark: Dots, plot: Plot) -> None:
-    most = max(mark.sizes, default=1.0)
-    sizes = (2.5 + 7.5 * np.sqrt(np.asarray(mark.sizes) / most)) ** 2 if len(mark.sizes) and most > 1 else 25.0
+    sizes = (1.5 * np.asarray(mark.radii)) ** 2  # the square of how wide it is, in points
     colour = _colour(mark.series)
     ax.scatter(
         mark.x, mark.y, s=sizes, marker=_SHAPES[mark.series % 4], edgecolors=colour, zorder=3,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from rankstone.pictures.plot import Plot
-from rankstone.pictures.safe import safe
+from rankstone.pictures.safe import prose, safe
 from rankstone.pictures.svg import STYLE as PLOT_STYLE
+from rankstone.pictures.svg import around
+
+_COLUMNS = 14  # of the widest table
 
 # Dark or light as the reader's machine is; on paper light.
 STYLE = (
@@ -17,29 +21,43 @@ STYLE = (
     "--good:#0b6b3a;--bad:#a8320a}"
     "@media screen and (prefers-color-scheme:dark){:root{--ink:#e6edf3;--quiet:#a4aeb9;--paper:#0d1117;--line:#30363d;"
     "--stripe:#161b22;--good:#5fd39a;--bad:#ff9d7a}}"
-    "*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:64rem;color:var(--ink);background:var(--paper);"
+    "*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:68rem;color:var(--ink);background:var(--paper);"
     "font:15px/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}"
     "h1{font-size:1.5rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line)}"
-    "h3{font-size:1rem;margin:1.4rem 0 .4rem}p{margin:.4rem 0}.quiet{color:var(--quiet)}"
+    "h3,h4{font-size:1rem;margin:1.4rem 0 .4rem}h4{margin-top:.8rem;font-weight:500}"
+    "p{margin:.4rem 0}.quiet{color:var(--quiet)}"
     ".scroll{overflow-x:auto;margin:.5rem 0}table{border-collapse:collapse}"
-    "th,td{padding:.15rem .6rem;text-align:right;vertical-align:top;white-space:nowrap}"
+    "th,td{padding:.15rem .6rem;text-align:right;vertical-align:top;white-space:nowrap;max-width:22rem;"
+    "overflow-wrap:break-word}th{white-space:normal}.w{min-width:12rem;white-space:normal}"
     "th{border-bottom:1px solid var(--line);font-weight:600}tbody tr:nth-child(even){background:var(--stripe)}"
-    ".l{text-align:left}.tall{max-height:26rem;overflow:auto}"
+    ".l{text-align:left}" + ",".join(f".l{at} td:nth-child({at + 1})" for at in range(_COLUMNS)) + "{text-align:left}"
+    ".tall{max-height:26rem;overflow:auto}"
     ".tall th{position:sticky;top:0;background:var(--paper)}"
     ".up{color:var(--good);font-weight:600}.down{color:var(--bad);font-weight:600}"
     "nav ul{display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:0;list-style:none}a{color:inherit}"
     "summary{cursor:pointer}:focus-visible{outline:2px solid #0072b2;outline-offset:2px}"
     "input{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.2rem .4rem;"
     "max-width:100%}button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
-    ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 20rem}"
-    "figure{margin:.5rem 0;overflow-x:auto}@media(max-width:40rem){figure .rs{min-width:32rem;max-width:none}}"
-    "pre{overflow-x:auto}[hidden]{display:none}figure[data-table] svg{cursor:pointer}"
+    "td button{text-decoration:underline;text-align:left}"
+    ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 27rem}"
+    ".folds{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:0 1rem}"
+    ".folds>[open]{grid-column:1/-1}figure{margin:.5rem 0;overflow-x:auto}"
+    "@media(max-width:40rem){th,td{max-width:12rem;padding:.15rem .4rem}.w{min-width:9rem}"
+    'figure .rs[width="640"]{min-width:32rem;max-width:none}.pictures>*{flex-basis:100%}}'
+    "pre{white-space:pre-wrap}[hidden]{display:none}figure[data-table] svg{cursor:pointer}"
     "tbody tr.at{outline:2px solid #0072b2;outline-offset:-2px}"
-    "@media print{body{max-width:none}.tall{max-height:none;overflow:visible}nav,.tools{display:none}"
-    "h2{break-after:avoid}figure,tr{break-inside:avoid}}"
+    "@page{margin:14mm}"
+    "@media print{body{max-width:none;padding:0;font-size:13px}.scroll{max-height:none;overflow:visible}"
+    "nav,.tools,.folds>:not([open]){display:none}.why:not(:has([open])){display:none}"
+    "table{font-size:11px}th,td{padding:.1rem .3rem;max-width:12rem}.w{min-width:6rem}.pictures{display:block}"
+    ".pictures>*{display:inline-block;width:48%;vertical-align:top}h2,h3,caption{break-after:avoid}figure,tr{break-inside:avoid}"
+    ".tall th{position:static}}"
 )
 
 _TALL = 30  # rows, above which a table scrolls by itself
+_WIDE = 40  # letters, above which a cell has lines
+_ROWS = 500  # pixels, of a picture with names
+_SMALL = 440  # pixels, of one of two pictures side by side
 
 # Sorts a table by a column, shows the rows that hold a text, and the row of a bar. Without it all is there.
 SCRIPT = """
@@ -54,6 +72,18 @@ for (const figure of document.querySelectorAll('figure[data-table]')) {
     for (const fold of found) if (fold) fold.open = true;
     rows[at].scrollIntoView({block: 'center'});
   };
+  if (figure.dataset.low) {
+    const low = Number(figure.dataset.low), span = Number(figure.dataset.high) - low;
+    figure.addEventListener('click', event => {
+      const area = figure.querySelector('.rule').getBoundingClientRect();
+      const [x, y] = [(event.clientX - area.left) / area.width, (area.bottom - event.clientY) / area.height];
+      const share = cell => (parseFloat(cell.textContent) - low) / span;
+      const far = row => Math.hypot(x - share(row.cells[1]), y - share(row.cells[2]));
+      const nearest = rows.reduce((a, b) => far(b) < far(a) ? b : a);
+      if (far(nearest) < 0.04) show(rows.indexOf(nearest));
+    });
+    continue;
+  }
   rows.forEach((row, at) => row.addEventListener('click', () => show(at)));
   figure.addEventListener('click', event => {
     const area = figure.querySelector('.strong').getBoundingClientRect();
@@ -92,6 +122,20 @@ for (const box of document.querySelectorAll('input.filter')) {
     told.textContent = many + ' shown';
   });
 }
+for (const table of document.querySelectorAll('table[data-links]')) {
+  for (const row of table.tBodies[0].rows) {
+    const cell = row.cells[table.dataset.links], button = document.createElement('button');
+    button.append(...cell.childNodes);
+    cell.append(button);
+    button.addEventListener('click', () => {
+      for (const box of document.querySelectorAll('input.filter')) {
+        box.value = button.textContent;
+        box.dispatchEvent(new Event('input'));
+      }
+      document.querySelector('input.filter').focus();
+    });
+  }
+}
 """
 
 
@@ -121,20 +165,37 @@ def _hashed(text: str) -> str:
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of text."""
     name = f' class="{kind}"' if kind else ""
-    return f"<p{name}>{safe(text, None)}</p>"
+    return f"<p{name}>{prose(text)}</p>"
 
 
 def bullets(lines: Iterable[str]) -> str:
     """A list of sentences."""
-    items = "".join(f"<li>{safe(line, 2_000)}</li>" for line in lines)
+    items = "".join(f"<li>{prose(line, 2_000)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
-    """A picture with what it says under it; anchor: a table with the first and the last of the bars' `count` rows."""
-    more = f' data-table="{anchor}" data-count="{count}"' if anchor else ""
-    said = f'<figcaption class="quiet">{safe(plot.sentence, 600)}</figcaption>'
+    """A picture with what it says under it; anchor: a table of the queries in it, or, of so many bars, of the first and
+    the last."""
+    ends = f'data-count="{count}"' if count else f'data-low="{plot.x.low}" data-high="{plot.x.high}"'
+    more = f' data-table="{anchor}" {ends}' if anchor else ""
+    said = f'<figcaption class="quiet">{prose(plot.sentence, 600)}</figcaption>' if plot.sentence else ""
     return f"<figure{more}>{plot.svg(styled=False)}{said}</figure>"
+
+
+def figures(*drawn: str) -> str:
+    """Pictures side by side where there is room."""
+    return f'<div class="pictures">{"".join(drawn)}</div>'
+
+
+def rows_figure(plot: Plot) -> str:
+    """A picture with a name to each row: narrow enough for a telephone, if its names are short."""
+    return figure(replace(plot, width=_ROWS) if around(plot) < _ROWS / 2 else plot)
+
+
+def small_figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
+    """The same in half of the page, small enough for a telephone."""
+    return figure(replace(plot, width=_SMALL, height=round(_SMALL * 0.8)), anchor, count)
 
 
 def table(
@@ -144,14 +205,17 @@ def table(
     anchor: str = "",
     caption: str = "",
     signs: Sequence[int] = (),
+    links: int | None = None,
 ) -> str:
-    """A table, its head first; left: columns of text; signs: columns whose numbers are good above 0; anchor: sorted."""
+    """A table, its head first; left: columns of text; signs: columns whose numbers are good above 0; anchor: sorted;
+    links: a column whose words are looked for in the tables that have a box for that."""
 
     def cell(tag: str, at: int, value: Any) -> str:
         text = str(value)
-        kinds = ["l"] if at in left else []
+        kinds = ["l"] if tag == "th" and at in left else []
         if tag == "td" and at in signs and text[:1] in "+-" and text.strip("+-0.,"):
             kinds.append("up" if text[0] == "+" else "down")
+        kinds += ["w"] if len(text) > _WIDE else []
         name = f' class="{" ".join(kinds)}"' if kinds else ""
         more = f' title="{safe(text, 2_000)}"' if len(text) > 80 else ""
         scope = ' scope="col"' if tag == "th" else ""
@@ -160,7 +224,9 @@ def table(
     def line(tag: str, row: Sequence[Any]) -> str:
         return f"<tr>{''.join(cell(tag, at, value) for at, value in enumerate(row))}</tr>"
 
-    name = f' class="sorted" id="{anchor}"' if anchor else ""
+    kinds = [*(["sorted"] if anchor else []), *(f"l{at}" for at in left)]  # shorter than a class in every cell
+    name = f' class="{" ".join(kinds)}"' + (f' id="{anchor}"' if anchor else "")
+    name += f' data-links="{links}"' if links is not None else ""
     said = f'<caption class="l quiet">{safe(caption)}</caption>' if caption else ""
     body = "".join(line("td", row) for row in rows[1:] if row)
     tall = " tall" if len(rows) > _TALL else ""
@@ -182,4 +248,9 @@ def filter_box(anchor: str) -> str:
 def fold(heading: str, text: str, row: str = "") -> str:
     """HTML that is shown when asked for; row: a table's anchor and the place of the row that it is about."""
     more = f' data-row="{row}"' if row else ""
-    return f"<details{more}><summary>{safe(heading, 200)}</summary>{text}</details>"
+    return f"<details{more}><summary>{prose(heading)}</summary>{text}</details>"
+
+
+def folds(heading: str, some: Sequence[str]) -> str:
+    """Folds under a heading, side by side until they are opened."""
+    return f'<div class="why"><h4>{safe(heading)}</h4><div class="folds">{"".join(some)}</div></div>' if some else ""

@@ -51,9 +51,9 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
-    def said(self, tick: float) -> str:
+    def said(self, tick: float, about: int = 6) -> str:
         """A tick's number, as short as its neighbours allow."""
-        ticks = self.ticks()
+        ticks = self.ticks(about)
         step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(tick) or 1.0
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         tick = 0.0 if abs(tick) < step / 1e6 else tick
@@ -91,6 +91,13 @@ class Dots:
     name: str = ""
     series: int = 0
     hollow: bool = False
+
+    @property
+    def radii(self) -> list[float]:
+        """How large to draw each, in pixels: its area grows with how many lie there."""
+        sizes = self.sizes or [1.0] * len(self.x)
+        unit = min(4.0, 12.0 / math.sqrt(max([1.0, *sizes])))
+        return [max(unit * math.sqrt(size), 2.0) for size in sizes]
 
 
 @dataclass(frozen=True)
@@ -203,7 +210,8 @@ class Plot:
         return f"{self.title}: {self.sentence}"
 
 
-def counted(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points that coincide, once, and how many of them there are."""
-    points, many = np.unique(np.round(np.column_stack([x, y]), 12), axis=0, return_counts=True)
-    return points[:, 0], points[:, 1], many
+def counted(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float], list[int], list[int]]:
+    """Points that coincide, once, how many of them there are, and the place of the first of them."""
+    points = np.round(np.column_stack([x, y]), 12).reshape(-1, 2)
+    found, first, many = np.unique(points, axis=0, return_index=True, return_counts=True)
+    return found[:, 0].tolist(), found[:, 1].tolist(), many.tolist(), first.tolist()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from unicodedata import east_asian_width
 
 from rankstone.pictures.plot import Band, Bars, Dots, Line, Mark, Notes, Plot, Rule, Spans, Zone
-from rankstone.pictures.safe import safe, shown
+from rankstone.pictures.safe import prose, safe, shown
 
 # After Okabe and Ito, whose colours people who see fewer of them can tell apart; dark and light enough for both papers.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588c", "#8a6d00", "#3f7f93", "#777777")
@@ -24,6 +25,7 @@ STYLE = (
 _SENTENCE = 4_000  # letters of what is told to those who do not see
 _MANY = 250  # marks, above which they are one shape without titles
 _LETTER = 7.2  # the width of one, about
+_NAME = 34  # letters of a name beside a picture
 _TOP, _BOTTOM, _RIGHT, _LEGEND = 12, 44, 16, 18
 
 
@@ -32,15 +34,23 @@ def draw(plot: Plot, *, styled: bool = True) -> str:
     return _Canvas(plot).text(styled)
 
 
+def around(plot: Plot) -> float:
+    """How many pixels of its width names and notes take."""
+    canvas = _Canvas(plot)
+    return plot.width - (canvas.right - canvas.left)
+
+
 class _Canvas:
     def __init__(self, plot: Plot) -> None:
         self.plot = plot
         notes = [mark for mark in plot.marks if isinstance(mark, Notes)]
-        wide = max((len(shown(text, 40)) for mark in notes for text in (*mark.texts, mark.head)), default=0)
-        names = [shown(name, 34) for name in plot.y.names] or [plot.y.said(tick) for tick in plot.y.ticks()]
-        self.left = 14 + _LETTER * max(map(len, names), default=0) + (0 if plot.y.names else 18)
-        self.right = plot.width - _RIGHT - _LETTER * wide
-        self.top = _TOP + (_LEGEND if plot.series else 0) + (14 if any(mark.head for mark in notes) else 0)
+        beside = max((_pixels(text) for mark in notes for text in (*mark.texts, mark.head)), default=0)
+        names = plot.y.names or [plot.y.said(tick) for tick in plot.y.ticks()]
+        self.left = 14 + max(map(_pixels, names), default=0) + (0 if plot.y.names else 18)
+        self.right = plot.width - _RIGHT - beside
+        self.legend = list(self._placed())
+        self.top: float = _TOP + (14 if any(mark.head for mark in notes) else 0)
+        self.top += 4 + self.legend[-1][1] if self.legend else 0
         self.bottom = plot.height - _BOTTOM
 
     def x(self, value: float) -> float:
@@ -60,36 +70,47 @@ class _Canvas:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="rs" role="img" viewBox="0 0 {plot.width} {plot.height}" '
             f'width="{plot.width}" height="{plot.height}"><title>{safe(plot.title)}</title>'
-            f"<desc>{safe(plot.sentence, _SENTENCE)}</desc>{style}{body}</svg>"
+            f"<desc>{prose(plot.sentence, _SENTENCE)}</desc>{style}{body}</svg>"
         )
 
     # -- around it -------------------------------------------------------------------------------------------
 
     def _axes(self) -> Iterable[str]:
         plot = self.plot
-        for tick in plot.x.ticks(max(2, int((self.right - self.left) / 80))):
+        about = max(2, int((self.right - self.left) / 64))
+        for tick in plot.x.ticks(about):
             at = _n(self.x(tick))
             yield f'<path class="grid" d="M{at} {_n(self.top)}V{_n(self.bottom)}"/>'
-            yield _text(self.x(tick), self.bottom + 16, plot.x.said(tick), "middle", "dim")
-        yield _text((self.left + self.right) / 2, plot.height - 8, plot.x.label, "middle")
+            said = plot.x.said(tick, about)
+            yield _text(min(self.x(tick), plot.width - _pixels(said) / 2), self.bottom + 18, said, "middle", "dim")
+        wide, high = self.right - self.left, self.bottom - self.top
+        yield _text((self.left + self.right) / 2, plot.height - 7, plot.x.label, "middle", longest=_fitting(wide))
         if plot.y.names:
             for row, name in enumerate(plot.y.names):
-                yield _text(self.left - 8, self.y(row) + 4, name, "end", longest=34)
+                yield _text(self.left - 8, self.y(row) + 4, name, "end", longest=_letters(name))
             return
-        for tick in plot.y.ticks(max(2, int((self.bottom - self.top) / 40))):
+        about = max(2, int(high / 40))
+        for tick in plot.y.ticks(about):
             yield f'<path class="grid" d="M{_n(self.left)} {_n(self.y(tick))}H{_n(self.right)}"/>'
-            yield _text(self.left - 6, self.y(tick) + 4, plot.y.said(tick), "end", "dim")
+            yield _text(self.left - 6, self.y(tick) + 4, plot.y.said(tick, about), "end", "dim")
+        label = safe(plot.y.label, _fitting(high))
         middle = (self.top + self.bottom) / 2
-        yield (
-            f'<text transform="translate(12 {_n(middle)}) rotate(-90)" text-anchor="middle">{safe(plot.y.label)}</text>'
-        )
+        yield f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{label}</text>'
+
+    def _placed(self) -> Iterable[tuple[float, float, int, str]]:
+        """Where each name of the legend stands: in as many rows as they need."""
+        x, y = self.left, 11
+        for series, name in self.plot.series:
+            wide = 30 + _pixels(name)
+            if x > self.left and x + wide > self.plot.width:
+                x, y = self.left, y + _LEGEND
+            yield x, y, series, name
+            x += wide
 
     def _legend(self) -> Iterable[str]:
-        at = self.left
-        for series, name in self.plot.series:
-            yield _shape(at + 5, 11, 4, series, hollow=False, title="")
-            yield _text(at + 14, 15, name, "start", longest=40)
-            at += 30 + _LETTER * len(shown(name, 40))
+        for x, y, series, name in self.legend:
+            yield _shape(x + 5, y, 4, series % len(COLOURS), hollow=False, title="")
+            yield _text(x + 14, y + 4, name, "start", longest=_letters(name))
 
     # -- marks -----------------------------------------------------------------------------------------------
 
@@ -98,7 +119,11 @@ class _Canvas:
         return draw(mark)
 
     def _line(self, mark: Line) -> Iterable[str]:
-        yield f'<path class="c{_series(mark)}" d="{_path(self._points(mark.x, mark.y))}"/>'
+        points = self._points(mark.x, mark.y)
+        yield _titled(f'<path class="c{_series(mark)}" d="{_path(points)}"', "path", mark.name)
+        if mark.name:  # the shape that the legend shows, here and there, as colour alone tells some people nothing
+            for x, y in _apart(points, 90, 12.0 * mark.series):
+                yield _shape(x, y, 3, _series(mark), hollow=False, title="")
 
     def _points(self, xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, float]]:
         return [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if math.isfinite(x) and math.isfinite(y)]
@@ -109,31 +134,31 @@ class _Canvas:
         yield f'<path class="band f{_series(mark)}" d="{_path([*there, *back])}Z"/>'
 
     def _dots(self, mark: Dots) -> Iterable[str]:
-        most = max(mark.sizes, default=1.0)
         if len(mark.x) > _MANY:
-            yield from self._many_dots(mark, most)
+            yield from self._many_dots(mark)
             return
-        for at, (x, y) in enumerate(zip(mark.x, mark.y, strict=True)):
+        for at, (x, y, radius) in enumerate(zip(mark.x, mark.y, mark.radii, strict=True)):
             if math.isfinite(x) and math.isfinite(y):
-                size = 2.5 + 7.5 * math.sqrt(mark.sizes[at] / most) if mark.sizes and most > 1 else 4.0
                 title = mark.titles[at] if mark.titles else ""
-                yield _shape(self.x(x), self.y(y), size, _series(mark), mark.hollow, title)
+                yield _shape(self.x(x), self.y(y), radius, _series(mark), mark.hollow, title)
 
-    def _many_dots(self, mark: Dots, most: float) -> Iterable[str]:
-        """The same as lines of no length, those of one size in one path."""
-        sizes = mark.sizes or [1.0] * len(mark.x)
-        paths: dict[int, list[str]] = {}
-        for x, y, size in zip(mark.x, mark.y, sizes, strict=True):
+    def _many_dots(self, mark: Dots) -> Iterable[str]:
+        """The same as lines of no length, those of one size in one path; half as wide, as there are many."""
+        places: dict[int, dict[tuple[int, int], None]] = {}
+        for x, y, radius in zip(mark.x, mark.y, mark.radii, strict=True):
             if math.isfinite(x) and math.isfinite(y):
-                wide = 3 + round(7 * math.sqrt(size / most)) if most > 1 else 4
-                paths.setdefault(wide, []).append(f"M{self.x(x):.0f} {self.y(y):.0f}h0")
-        for wide, path in sorted(paths.items()):
-            yield f'<path class="c{_series(mark)} dot" stroke-width="{wide}" d="{"".join(dict.fromkeys(path))}"/>'
+                places.setdefault(max(round(radius), 3), {})[round(self.x(x)), round(self.y(y))] = None
+        for wide, some in sorted(places.items()):
+            path, before = "", (0, 0)
+            for x, y in some:  # from the one before it, which is shorter
+                path += f"m{x - before[0]}{' ' * (y >= before[1])}{y - before[1]}h0"
+                before = x, y
+            yield f'<path class="c{_series(mark)} dot" stroke-width="{wide}" d="{path}"/>'
 
     def _bars(self, mark: Bars) -> Iterable[str]:
         wide = max(self.x(mark.width) - self.x(0), 0.4)
         if len(mark.x) > _MANY:
-            yield from self._many_bars(mark, wide)
+            yield from self._many_bars(mark)
             return
         gap = 0.15 * wide if wide > 3 else 0.0
         for at, (x, y) in enumerate(zip(mark.x, mark.y, strict=True)):
@@ -145,16 +170,22 @@ class _Canvas:
             )
             yield _titled(shape, "rect", title)
 
-    def _many_bars(self, mark: Bars, wide: float) -> Iterable[str]:
-        """The same as two paths, with one bar for those that lie on one pixel."""
+    def _many_bars(self, mark: Bars) -> Iterable[str]:
+        """The same as two stairs, with one step for those that lie on one pixel."""
         columns: dict[int, list[float]] = {}
         for x, y in zip(mark.x, mark.y, strict=True):
-            columns.setdefault(round(self.x(x)), []).append(y)
-        means = {at: sum(some) / len(some) for at, some in columns.items()}
-        foot = f"{self.y(0):.0f}"
+            columns.setdefault(round(self.x(x - mark.width / 2)), []).append(y)
+        starts = [*columns, round(self.x(mark.x[-1] + mark.width / 2))]
+        foot = round(self.y(0))
         for below in (False, True):
-            path = "".join(f"M{at} {foot}V{self.y(y):.0f}" for at, y in means.items() if y and (y < 0) == below)
-            yield f'<path class="c{int(below)}" stroke-width="{_n(max(wide, 1.1))}" d="{path or "M0 0"}"/>'
+            path, at, high = "", 0, foot
+            for start, end, some in zip(starts, starts[1:], columns.values(), strict=False):
+                mean = sum(some) / len(some)
+                top = round(self.y(mean)) if (mean < 0) == below else foot
+                if top != high:
+                    path += (f"H{start}" if path else f"M{start} {foot}") + f"V{top}"
+                at, high = end, top
+            yield f'<path class="f{int(below)}" d="{f"{path}H{at}V{foot}Z" if path else "M0 0"}"/>'
 
     def _spans(self, mark: Spans) -> Iterable[str]:
         for y, low, high in zip(mark.y, mark.low, mark.high, strict=True):
@@ -189,9 +220,35 @@ class _Canvas:
 
     def _notes(self, mark: Notes) -> Iterable[str]:
         if mark.head:
-            yield _text(self.right + 10, self.top - 4, mark.head, "start", "dim", 40)
+            yield _text(self.right + 10, self.top - 4, mark.head, "start", "dim", _NAME)
         for y, text in zip(mark.y, mark.texts, strict=True):
-            yield _text(self.right + 10, self.y(y) + 4, text, "start", longest=40)
+            yield _text(self.right + 10, self.y(y) + 4, text, "start", longest=_letters(text))
+
+
+def _letters(name: str) -> int:
+    """How many letters of a name are shown: fewer of those that are wide, as Chinese ones."""
+    return _NAME // 2 if any(east_asian_width(letter) in "WF" for letter in name[:_NAME]) else _NAME
+
+
+def _pixels(name: str) -> float:
+    """How wide a name is, about."""
+    return _LETTER * len(shown(name, _letters(name))) * _NAME / _letters(name)
+
+
+def _fitting(pixels: float) -> int:
+    """How many letters fit."""
+    return max(int(pixels / _LETTER), 8)
+
+
+def _apart(points: Sequence[tuple[float, float]], step: float, shift: float) -> Iterable[tuple[float, float]]:
+    """Points of a line, about so many pixels apart; each line begins elsewhere, so that they do not hide each other."""
+    if not points:
+        return
+    following = points[0][0] + shift
+    for x, y in points:
+        if x >= following:
+            yield x, y
+            following += step * math.ceil((x - following) / step or 1)
 
 
 def _series(mark: Line | Band | Dots | Spans) -> int:

@@ -381,5 +381,6 @@ def _feeding(truth: _Side, run: _Side) -> Feeding:
         ties_order="" if run.shape.lists or run.ranked else no_order,
         truth_order="" if truth.shape.lists else no_order,
         whole_lists="the first rows of each list come to the driver",
+        notes="Spark carries grades alone",
         otherwise="or give lists, or a rank column",
     )

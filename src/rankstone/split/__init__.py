@@ -6,7 +6,7 @@ then by their other columns; rows alike in every column may take each other's pl
 """
 
 from rankstone.split.cut import at_time, folds, leave_last_out, leave_one_out, per_user, random
-from rankstone.split.negatives import negatives
+from rankstone.split.negatives import negatives, sampled
 from rankstone.split.report import Report, Split
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "negatives",
     "per_user",
     "random",
+    "sampled",
 ]
 
 

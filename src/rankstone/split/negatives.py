@@ -16,6 +16,8 @@ from rankstone.split.interactions import Interactions, checked_count
 if TYPE_CHECKING:
     import pyarrow
 
+    from rankstone.answers.sampled import Sampled
+
 _PAIRS = 1 << 16  # of users and items that are looked at together, so that they stay in the cache
 
 
@@ -36,28 +38,55 @@ def negatives(
     """
     if per not in ("user", "positive"):
         raise ValueError(f"per={per!r}; choose 'user' or 'positive'")
-    parts = [Interactions(part, columns, 1) for part in (train, test)]
-    users, items = (_together(parts, role) for role in ("query", "item"))
-    (user, _), (item, _) = (_numbered(column) for column in (users, items))
-    first = len(parts[0])  # row of the test
-    known, first_of_item = np.unique(item, return_index=True)
-    tested, first_of_user, rows = np.unique(user[first:], return_index=True, return_counts=True)
-    order = np.argsort(first_of_user)  # as they come in the test
-    tested, first_of_user, rows = tested[order], first_of_user[order] + first, rows[order]
+    others = _Others(train, test, columns)
+    users, items, known, rows, left = others.users, others.items, others.known, others.rows, others.left
     wanted = checked_count("n", n) * (rows if per == "positive" else np.ones_like(rows))
-
-    seen = np.unique(user * len(known) + item)
-    lots = draw_lots([content(take(users, first_of_user))], seed), mixed(content(take(items, first_of_item)).copy())
-    left = len(known) - np.bincount(seen // len(known), minlength=int(user.max()) + 1)[tested]
+    lots = (
+        draw_lots([content(take(users, others.first_of_user))], seed),
+        mixed(content(take(items, others.first_of_item)).copy()),
+    )
     if (wanted > left).any():
         at = int(np.argmax(wanted > left))
-        who = users[int(first_of_user[at])].as_py()
+        who = users[int(others.first_of_user[at])].as_py()
         raise ValueError(
             f"user {who!r} has {left[at]:,} of {len(known):,} items left, and {wanted[at]:,} are asked for"
         )
-    drawn = _drawn(*lots, tested, wanted, seen)
-    chosen = {"query": take(users, np.repeat(first_of_user, wanted)), "item": take(items, first_of_item[drawn])}
-    return _like(parts[1].frame, {parts[1].names[role]: column for role, column in chosen.items()})
+    drawn = _drawn(*lots, others.tested, wanted, others.seen)
+    chosen = {
+        "query": take(users, np.repeat(others.first_of_user, wanted)),
+        "item": take(items, others.first_of_item[drawn]),
+    }
+    names = others.test.names
+    return _like(others.test.frame, {names[role]: column for role, column in chosen.items()})
+
+
+def sampled(train: Frame, test: Frame, n: int = 100, *, columns: Mapping[str, str] | None = None) -> Sampled:
+    """What numbers mean of lists in which `negatives` puts n items beside one of the test; it prints as a sentence.
+
+    The catalogue is that of an average user: the one item and all that the user has in neither part.
+    """
+    from rankstone.answers.sampled import Sampled  # a quick start: SciPy takes long
+
+    others = _Others(train, test, columns)
+    return Sampled(checked_count("n", n), round(float(others.left.mean())) + 1)
+
+
+class _Others:
+    """The users of a test, and how many items each of them has nothing to do with."""
+
+    def __init__(self, train: Frame, test: Frame, columns: Mapping[str, str] | None) -> None:
+        parts = [Interactions(part, columns, 1) for part in (train, test)]
+        self.test = parts[1]
+        self.users, self.items = (_together(parts, role) for role in ("query", "item"))
+        (user, _), (item, _) = (_numbered(column) for column in (self.users, self.items))
+        first = len(parts[0])  # row of the test
+        self.known, self.first_of_item = np.unique(item, return_index=True)
+        tested, first_of_user, rows = np.unique(user[first:], return_index=True, return_counts=True)
+        order = np.argsort(first_of_user)  # as they come in the test
+        self.tested, self.first_of_user, self.rows = tested[order], first_of_user[order] + first, rows[order]
+        count = len(self.known)
+        self.seen = np.unique(user * count + item)
+        self.left = count - np.bincount(self.seen // count, minlength=int(user.max()) + 1)[self.tested]
 
 
 def _together(parts: list[Interactions], role: str) -> pyarrow.Array:

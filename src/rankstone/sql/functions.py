@@ -29,7 +29,12 @@ from rankstone.measure.sums import Measured, Sums, mean_from, measure, shares_of
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.sql.writer import Calls, Expression, Text
 
-GRADED_ROWS = Feeding(all_queries="a function sees some of the rows at a time", otherwise="as in '-max_grade 4'")
+GRADED_ROWS = Feeding(
+    all_queries="a function sees some of the rows at a time",
+    notes="a function is given grades alone",
+    shown="a function is given one list and its truth",
+    otherwise="as in '-max_grade 4'",
+)
 
 # Measures of a row that holds a list and its truth. As an aggregate, each is the mean over the rows.
 MEASURES: Mapping[str, str] = {
@@ -56,7 +61,7 @@ ROWS: Mapping[str, str] = {
 
 def measures() -> dict[str, str]:
     """Every measure of a list by its SQL name: the usual ones, and each metric there is as `rs_<metric>`."""
-    return {**MEASURES, **{f"rs_{name}": name for name, row in declared().items() if row.kind != "shown"}}
+    return {**MEASURES, **{f"rs_{name}": name for name in declared()}}
 
 
 def _convention(name: str, given: str | Convention | None) -> str | Convention:
@@ -197,6 +202,8 @@ def _written(value: Value, to: Calls, part: Callable[[str], Expression]) -> Expr
 AGGREGATED = Feeding(
     one_list="a function sees one row at a time",
     weights="a function is given none",
+    notes="a function is given grades alone",
+    shown="a function is given one list and its truth",
     parts="a function has one value a row",
     digits="databases round halves in their own ways",
     otherwise="or use rs.evaluate",

@@ -90,6 +90,7 @@ _FED = Feeding(
     ratings="lists of items have none",
     agreement="they need both orders",
     shown="they have no catalogue",
+    notes="lists of items have grades alone",
     one_list=AGGREGATED.one_list,
     weights=AGGREGATED.weights,
     digits=AGGREGATED.digits,

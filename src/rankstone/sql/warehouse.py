@@ -115,6 +115,7 @@ def feeding_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> F
         weights="" if weights else "there are none: weights='a table with query and weight'",
         agreement="SQL has no words for it",
         shown="SQL has no words for it",
+        notes="SQL has no words for it",
         digits="databases round halves in their own ways",
         float32="" if to.single or sides["run"].value != "score" else f"{to.name} has no such numbers",
         otherwise="or use rs.evaluate",

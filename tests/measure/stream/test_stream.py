@@ -17,12 +17,11 @@ import rankstone as rs
 from rankstone.align import extra as extra_module
 from rankstone.measure.stream import Stream
 from rankstone.metrics.registry import declared
+from tests.table.cases import fed
 
 from .data import assert_same, cut, pair, streamed
 
-BUILT_IN = sorted(
-    name for name, row in declared().items() if row.function.__module__.startswith("rankstone.") and row.kind != "shown"
-)
+BUILT_IN = sorted(fed())
 EXPECTED = [name for name in BUILT_IN if declared()[name].expected]
 CUT = [name if not declared()[name].takes_k else f"{name}@{{1,3,10}}" for name in BUILT_IN]
 

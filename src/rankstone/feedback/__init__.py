@@ -1,0 +1,1 @@
+"""What was shown and answered, and what that says of another policy."""

@@ -1,0 +1,1 @@
+"""Several runs made into one, and what of them is to be judged."""
