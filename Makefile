@@ -126,13 +126,15 @@ $(CLANG):
 		for deb in build/clang/debs/*.deb; do dpkg-deb -x "$$deb" build/clang; done; fi
 
 # torch comes first, at a fixed version, so that the peers that need it do not choose one. obp asks for an older
-# Python than it needs; what it imports comes with the others.
+# Python than it needs; what it imports comes with the others. RecTools and RePlay ask for older releases of NumPy,
+# pyarrow and Polars than the others do, and work with theirs.
 OBP := --no-deps --ignore-requires-python obp==0.5.7
 $(BENCH)/.package: $(SOURCES) | $(BENCH)/bin/pip
 	@echo "installing rankstone and its peers into $(BENCH)"
 	@$(BENCH)/bin/python -c "import torch" 2>/dev/null || $(BENCH)/bin/python $(INSTALL) torch==2.13.0
 	@$(BENCH)/bin/python $(INSTALL) ".[bench]"
 	@$(BENCH)/bin/python $(INSTALL) $(OBP)
+	@$(BENCH)/bin/python $(INSTALL) --no-deps rectools replay-rec
 	@touch $@
 
 # RecTools asks for an older NumPy than cornac and jax do, and works with theirs.

@@ -103,11 +103,11 @@ def audition(title: str, entries: Mapping[str, Callable[[], Numbers]]) -> tuple[
 
 
 def race(
-    work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Absent], repeats: int, cpu: bool = False
+    work: str, ours: Callable[[], Numbers], peers: Sequence[Contender | Absent], repeats: int, *, cpu: bool = False
 ) -> Iterator[Row]:
     """One row a peer. The first round is for warming up and for the check, and is not counted.
 
-    cpu: what counts is the time of all cores together, not the clock.
+    cpu: what counts is the time of all cores together, not that by the clock.
     """
     say(f"  {work}")
     us = Contender(named("rankstone"), ours)
@@ -121,11 +121,11 @@ def race(
     best = {}
     for one, laps in zip(present, zip(*rounds, strict=True), strict=True):
         walls = [lap.wall for lap in laps]
-        busy = min(lap.cpu for lap in laps)
-        best[one] = (busy if cpu else min(walls)) / one.share
+        together = min(lap.cpu for lap in laps)
+        best[one] = (together if cpu else min(walls)) / one.share
         say(
             f"    {one.name}: best {seconds(min(walls))}, median {seconds(statistics.median(walls))}, "
-            f"best of all cores' time together {seconds(busy)}"
+            f"best of all cores' time together {seconds(together)}"
         )
     mine = best[us]
     for peer in peers:

@@ -24,6 +24,7 @@ import intents
 import lists
 import logged
 import memory
+import shown
 import small
 import spark
 import splits
@@ -35,7 +36,7 @@ README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: written by run.py -->", "<!-- end of table -->"
 VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "scikit-learn", "torch", "torchmetrics",
             "pytrec_eval-terrier", "ir-measures", "pyndeval", "ranx", "numba", "obp", "rax", "jax", "pyspark",
-            "trectools")  # fmt: skip
+            "trectools", "rectools", "replay-rec", "evidently")  # fmt: skip
 
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
@@ -57,6 +58,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "decisions": decisions.rows,
     "logged": logged.rows,
     "fusion": fusion.rows,
+    "shown": shown.rows,
     "spark": spark.rows,
     "spark-lists": spark.list_rows,
 }

@@ -14,7 +14,7 @@ from rankstone.answers.identify import interval
 from rankstone.answers.sweep import Sweep
 from rankstone.conventions.plan import make_plans
 from rankstone.inputs.open import open_source
-from tests.table.cases import built_in, fitting, metrics
+from tests.table.cases import fed, fitting, metrics
 
 # One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.
 TRUTH, RUN = {"u": {1: 1, 2: 1, 4: 1}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0, 6: 1.0}}
@@ -128,7 +128,7 @@ def test_finds_the_conventions_that_made_it(metric, pair):
         assert set(names(rs.identify(truth, run, metric, reported))) == expected
 
 
-@pytest.mark.parametrize("metric", sorted(built_in()))
+@pytest.mark.parametrize("metric", sorted(fed()))
 def test_every_metric(metric):
     truth = {"q": {"a": 1, "b": 0, "c": 1, "e": 1}, "r": {"a": 1, "d": 0}}
     run = {"q": {"a": 0.75, "b": 0.5, "d": 0.25, "c": 0.125}, "r": {"d": 0.75, "a": 0.5}}

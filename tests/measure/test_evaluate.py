@@ -200,7 +200,7 @@ def test_a_word_that_one_of_the_metrics_does_not_know():
 
 WRONG = {
     "misspelt metric": ({"metrics": "ndgc@10"}, ValueError, r"unknown metric 'ndgc@10'; did you mean 'ndcg@10'\?"),
-    "no such metric": ({"metrics": "qqqqqq"}, ValueError, "unknown metric 'qqqqqq'; known: ap, auc, bpref"),
+    "no such metric": ({"metrics": "qqqqqq"}, ValueError, "unknown metric 'qqqqqq'; known: [a-z_]+, "),
     "k of 0": ({"metrics": "ndcg@0"}, ValueError, "k must be a whole number from 1, not 0"),
     "k of -1": ({"metrics": "ndcg@-1"}, ValueError, "k must be a whole number from 1, not -1"),
     "k that is a word": ({"metrics": "ndcg@x"}, ValueError, "cutoff 'x' is not a whole number"),

@@ -435,3 +435,18 @@ def test_choices_that_do_not_go_with_weights(metric, choices, problem):
 def test_weights_that_are_not_there():
     with pytest.raises(ValueError, match="recall@2: the truth has no weight or propensity column"):
         rs.evaluate({"q": {"a": 1}}, LIST, "recall@2", credit="weight")
+
+
+def test_compare_of_qrels(tmp_path):
+    """Also where a comparison looks at the runs again, for another metric."""
+    (tmp_path / "qrels").write_text(
+        "".join(f"q{n} {s} {i} 1\n" for n in range(4) for s, i in (("1", "a"), ("2", "a"), ("2", "b")))
+    )
+    for name, items in (("one", "xab"), ("two", "abx")):
+        lines = [f"q{n} Q0 {item} {at} {9 - at} t\n" for n in range(4) for at, item in enumerate(items)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    runs = {name: tmp_path / f"{name}.run" for name in ("one", "two")}
+    found = rs.compare(tmp_path / "qrels", runs, ["alpha_ndcg@3", "rr"])
+    assert found["two", "rr"].difference == pytest.approx(1 - 1 / 2)
+    assert found["two", "alpha_ndcg@3"].difference == pytest.approx(1 - (2 / LOG3 + 0.5 / 2) / (2 + 0.5 / LOG3))
+    assert "alpha_ndcg@3" in str(found)

@@ -10,10 +10,10 @@ import pytest
 
 import rankstone as rs
 from rankstone.metrics.registry import declared
-from tests.table.cases import fed
 
 from ..golden.deviations import deviation
 from ..golden.recorded import read, same
+from ..table.cases import fed
 from .data import listed, made_up
 
 Find = Callable[[str], Path]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone.align.ranked import (
     Bools,
@@ -20,6 +21,7 @@ from rankstone.align.ranked import (
 from rankstone.align.ranking import Depth, Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
 from rankstone.errors import NotGiven, QueryError
+from rankstone.inputs.keys import LOWER, among, order_of, pair
 from rankstone.inputs.notes import ranges
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ T = TypeVar("T")
 Base = Literal["catalogue", "history", "shown"]
 Popularity = Literal["users", "interactions", "given"]
 Outside = Literal["error", "skip", "count", "join"]
+_BATCH = 1 << 16  # rows at a time
 
 
 class Shown(NumPyFunctions):
@@ -63,13 +66,14 @@ class Shown(NumPyFunctions):
         self.how, self.score = how, score
         self.depth = depth  # how far down the lists were read
         self.base = base  # which items count, and how many they are
-        self._memo: dict[Any, Any] = {}
+        self._memo: dict[Any, Any] = {}  # what is known of these rows
+        self._views: dict[Any, Shown] = {}
 
     @classmethod
     def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align) -> Shown:
         """What the lists of an alignment show."""
         item = known.codes.add(first.item, "run")
-        score = None if first.score is None else np.asarray(first.score, dtype=np.float64)
+        score = None if first.score is None else np.asarray(first.score)  # only compared, so it can stay as it is
         if score is not None and how.float32:
             score = score.astype(np.float32)
         return cls(ranked, known, first.offsets, item, first.rank, known.codes.count, ids=ids, how=how, score=score)
@@ -80,11 +84,19 @@ class Shown(NumPyFunctions):
             "ranked": self.ranked, "known": self.known, "offsets": self.offsets, "item": self.item,
             "rank": self._rank, "universe": self.universe,
         }  # fmt: skip
-        return Shown(**{**kept, **changes})
+        view = Shown(**{**kept, **changes})
+        if changes.keys() <= {"depth", "base"}:  # the same rows
+            view._memo = self._memo
+        return view
+
+    def _view(self, key: Hashable, make: Callable[[], Shown]) -> Shown:
+        if key not in self._views:
+            self._views[key] = make()
+        return self._views[key]
 
     def keep(self, items: Bools) -> Shown:
         """The rows of some items only, each at its rank."""
-        mine = items[self.item]
+        mine = self.look_up(items)
         return self if mine.all() else self.rows(mine)
 
     def of_rows(self, offsets: Ints, item: Ints) -> Shown:
@@ -106,7 +118,7 @@ class Shown(NumPyFunctions):
         score = self.score
         if ties not in SHARED or score is None or not len(self.item):
             return self
-        return self.remember(("ties", ties), lambda: self._with(rank=self._shared(score, ties)))
+        return self._view(("ties", ties), lambda: self._with(rank=self._shared(score, ties)))
 
     def _shared(self, score: Floats, ties: str) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
@@ -120,7 +132,7 @@ class Shown(NumPyFunctions):
         """The first k places."""
         if k is None or self.depth == k:
             return self
-        return self.remember(("first", k), lambda: self._first(k))
+        return self._view(("first", k), lambda: self._first(k))
 
     def _first(self, k: int) -> Shown:
         whole = len(self.item) == 0 or int(lengths(self.offsets).max()) <= k
@@ -143,15 +155,15 @@ class Shown(NumPyFunctions):
 
     def within(self, items: Base = "catalogue", outside: Outside = "error") -> Shown:
         """The same where only the items of a base count, and by which rule those outside of it do."""
-        return self.remember(("within", items, outside), lambda: self._within(items, outside))
+        return self._view(("within", items, outside), lambda: self._within(items, outside))
 
     def _within(self, items: Base, outside: Outside) -> Shown:
         inside = self.known.inside(items, self.universe)
         if items == "shown":
             inside = self.times() > 0
         count = int(np.count_nonzero(inside)) if items != "catalogue" or self.known.given is None else self.known.listed
-        mine = inside[self.item]
-        if mine.all():
+        mine = None if inside.all() else self.look_up(inside)
+        if mine is None or mine.all():
             return self._with(base=(inside, count))
         if outside == "error":
             at = int(np.argmax(~mine))
@@ -256,6 +268,13 @@ class Shown(NumPyFunctions):
     def every(self, condition: Values) -> bool:
         return bool(np.all(condition))
 
+    def look_up(self, values: Any) -> Any:
+        """A value of each item at each of its rows."""
+        out = np.empty(len(self.item), dtype=values.dtype)
+        for start in range(0, len(out), _BATCH):  # a whole index would be copied to wider numbers
+            values.take(self.item[start : start + _BATCH], out=out[start : start + _BATCH], mode="clip")
+        return out
+
     def spread(self, values: Values) -> Values:
         """A value of each list at each of its rows."""
         return values[self.query] if isinstance(values, np.ndarray) else values
@@ -289,20 +308,23 @@ class Shown(NumPyFunctions):
         """How often each item is shown, by number; or how much exposure all its rows have together."""
         if exposure is None:
             view = self.first(k)
-            return view.remember("times", lambda: np.bincount(view.item, minlength=self.universe))
+            return view.remember("times", lambda: _narrow(np.bincount(view.item, minlength=self.universe)))
         if k is not None and self.depth != k:
             exposure = np.where(self.rank <= k, exposure, 0.0)
         return np.bincount(self.item, exposure, minlength=self.universe)
 
-    def place_by(self, times: Values) -> Ints:
+    @property
+    def row_times(self) -> Ints:
+        """How often each row's item is shown in all lists."""
+        return self.remember("row times", lambda: self.look_up(self.times()))
+
+    def place_by(self, times: Values) -> NDArray[np.int32]:
         """Each item's place among those that count by how often it is shown, the least shown first."""
-        inside = np.arange(len(times)) if self.base is None else np.flatnonzero(self.base[0])
-        place = np.zeros(self.universe, dtype=np.int64)
-        first = self.size - len(inside) + 1
-        counts = times[inside]
-        whole = np.issubdtype(counts.dtype, np.integer) and int(counts.max(initial=0)) < 4 * len(counts) + 1024
-        order = np.argsort(counts.astype(np.int32) if whole else counts, kind="stable")
-        place[inside[order]] = np.arange(first, first + len(inside))
+        inside = None if self.base is None or self.base[0].all() else np.flatnonzero(self.base[0])
+        order = order_of(times if inside is None else times[inside])
+        first = self.size - len(order) + 1
+        place = np.zeros(self.universe, dtype=np.int32)
+        place[order if inside is None else inside[order]] = np.arange(first, first + len(order), dtype=np.int32)
         return place
 
     def undecided(self, k: Depth = None) -> Bools:
@@ -333,7 +355,7 @@ class Shown(NumPyFunctions):
 
     def __getstate__(self) -> dict[str, Any]:
         ids = None if self.ids is nobody else list(self.ids())
-        return {**self.__dict__, "_memo": {}, "ids": ids}
+        return {**self.__dict__, "_memo": {}, "_views": {}, "ids": ids}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -348,12 +370,20 @@ class Shown(NumPyFunctions):
         return self.remember("history", self._history)
 
     def _history(self) -> tuple[Ints, Ints]:
+        query, item = self._had
+        order = np.sort(pair(query, np.arange(len(query)))) & LOWER  # by query, then row: faster than a stable argsort
+        return np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(self))))), item[order]
+
+    @property
+    def _had(self) -> tuple[Any, Any]:
+        """The same by row of the history: the number of the list, and that of the item."""
+        return self.remember("had", self._had_rows)
+
+    def _had_rows(self) -> tuple[Any, Any]:
         known = self.known
         mine = self._numbered(known.rows_of(known.need_history().query, self.ids()))
-        rows = np.flatnonzero(mine >= 0)
-        order = rows[np.argsort(mine[rows], kind="stable")]
-        counts = np.bincount(mine[order], minlength=len(self))
-        return np.concatenate(([0], np.cumsum(counts))), known.history_item[order]
+        ours = mine >= 0
+        return (mine, known.history_item) if ours.all() else (mine[ours], known.history_item[ours])
 
     @property
     def relevant_items(self) -> tuple[Ints, Ints, Floats]:
@@ -384,10 +414,7 @@ class Shown(NumPyFunctions):
 
     def had(self, query: Ints, item: Ints) -> Bools:
         """Which of some items their lists' queries had before."""
-        offsets, items = self.history
-        many = self.known.codes.count
-        had = np.repeat(np.arange(len(self)), np.diff(offsets)) * many + items
-        return np.isin(query * many + item, had)
+        return among(pair(query, item), pair(*self._had))
 
     @property
     def reference(self) -> Shown:
@@ -412,6 +439,10 @@ class Shown(NumPyFunctions):
             offsets=offsets, item=item[rows], rank=None if rank is None else rank[rows], score=None,
             universe=self.known.codes.count, base=None,
         )  # fmt: skip
+
+
+def _narrow(counts: Ints) -> Ints:
+    return counts.astype(np.int32) if counts.max(initial=0) < 1 << 31 else counts
 
 
 def nobody() -> Any:

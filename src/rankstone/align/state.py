@@ -162,5 +162,5 @@ def ranked_from_state(state: State) -> Ranked:
     return Ranked(
         retrieved, present, judged, floats(state, "truth_grades", int(judged[-1])), None, placed, rank,
         floats(state, "grade", count), floats(state, "score", count, nan=True), place, above, tied,
-        **{name: flag(state, name) for name in _FLAGS}, notes=_notes_from(state.get("notes"), judged),
+        **{name: flag(state, name) for name in _FLAGS}, notes=_notes_from(state["notes"], judged),
     )  # fmt: skip

@@ -19,6 +19,7 @@ from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.inputs.arrow import is_spark
+from rankstone.inputs.columns import Columns, with_subtopics
 from rankstone.inputs.doors import opened
 from rankstone.inputs.files import all_same_ids, is_large, is_path
 from rankstone.inputs.groups import groups_of
@@ -109,7 +110,11 @@ def compare(
         named = _named(runs)
         metrics = DEFAULT_METRICS if metrics is None else metrics
         beside, made = given_beside(**known, metrics=metrics, choices=choices)  # files are read once
-        labels = [plan.label for plan in make_plans(metrics, convention, made)]
+        plans = make_plans(metrics, convention, made)
+        labels = [plan.label for plan in plans]
+        if is_path(truth) and any("subtopic" in plan.notes for plan in plans):  # also where others look again
+            read = opened(truth, "truth", columns, next(iter(named.values()))[0])
+            truth = with_subtopics(read) if isinstance(read, Columns) else truth
         known = made_of(beside, None if beside is None else beside.reference, catalogue)
         origin = Origin(truth, named, {**doors, **known, "convention": convention, "threads": threads, **choices})
         systems = origin.evaluate(metrics, weights)

@@ -167,7 +167,8 @@ def options_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]
     for name in (*declaration.defaults, *CHOICES):
         words = declaration.words(name) if name in declaration.about else CHOICES[name].allowed
         used = [choice_of(plan, name) for plan in plans.values()]
-        out[name] = list(dict.fromkeys([*used, *words]))
+        known = [word for word in words if (name, word) != ("credit", "weight")]  # who has weights says so
+        out[name] = list(dict.fromkeys([*used, *known]))
     return out
 
 

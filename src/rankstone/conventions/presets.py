@@ -141,22 +141,6 @@ PRESETS: Mapping[str, Preset] = {
             "where two of alpha, beta and rel differ in one call, the second has 0",
         ),
     },
-    "pyndeval": {
-        "summary": "pyndeval: TREC's ndeval, metrics of intents; equal scores in ascending order of item id",
-        "library": "pyndeval 0.0.8",
-        "choices": _PYNDEVAL,
-        "notes": ("relevance_level=2: threshold=2", "alpha and beta are parameters of the metrics"),
-        "not_reproduced": (
-            "ERR-IA@1 and alpha-DCG@1 are not divided: see pyndeval+defects",
-            "of a query whose rows are not together in the run, only the last of them count",
-            "cutoffs above 20 are refused",
-        ),
-    },
-    "pyndeval+defects": {
-        "summary": "pyndeval with ERR-IA@1 and alpha-DCG@1 as they are, not divided",
-        "library": "pyndeval 0.0.8",
-        "choices": {**_PYNDEVAL, "alpha_dcg_divisor": "every from 2", "err_ia_divisor": "every from 2"},
-    },
     "gdeval": {
         "summary": "gdeval.pl: gain 2^grade - 1, ERR with a highest grade of 4, values of 5 decimals",
         "library": "gdeval 1.3, through ir-measures 0.4.3",
@@ -198,6 +182,22 @@ PRESETS: Mapping[str, Preset] = {
             "nDCG and RBP go by the order of the rows, whatever the scores: hand the run over as lists of items",
         ),
         "not_reproduced": ("r_precision, which mixes up queries under pandas 3", "bpref", "RBP averaged over ties"),
+    },
+    "pyndeval": {
+        "summary": "pyndeval: TREC's ndeval, metrics of intents; equal scores in ascending order of item id",
+        "library": "pyndeval 0.0.8",
+        "choices": _PYNDEVAL,
+        "notes": ("relevance_level=2: threshold=2", "alpha and beta are parameters of the metrics"),
+        "not_reproduced": (
+            "ERR-IA@1 and alpha-DCG@1 are not divided: see pyndeval+defects",
+            "of a query whose rows are not together in the run, only the last of them count",
+            "cutoffs above 20 are refused",
+        ),
+    },
+    "pyndeval+defects": {
+        "summary": "pyndeval with ERR-IA@1 and alpha-DCG@1 as they are, not divided",
+        "library": "pyndeval 0.0.8",
+        "choices": {**_PYNDEVAL, "alpha_dcg_divisor": "every from 2", "err_ia_divisor": "every from 2"},
     },
     "rankereval": {
         "summary": "rankereval: average precision over min(k, relevant), NaN for a user without a relevant item",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.inputs.arrow import Column, is_whole, plain, plain_ids, take
+from rankstone.inputs.keys import consecutive
 
 
 class Codes:
@@ -24,12 +25,17 @@ class Codes:
         found = self.find(column, what)
         fresh = found < 0
         if fresh.any():
-            new = column if fresh.all() else take(column, np.flatnonzero(fresh))
+            every = bool(fresh.all())
+            new = column if every else take(column, np.flatnonzero(fresh))
             words, at = _unique(new)
             if distinct and len(words) < len(new):
                 twice = plain_ids(words, np.array([np.bincount(at).argmax()]))[0]
                 raise ValueError(f"item {twice!r} is in the {what} twice")
-            found[fresh] = at + self.count
+            at += self.count
+            if every:
+                found = at
+            else:
+                found[fresh] = at
             self._tables.append(_Lookup(words, self.count))
             self.ids.append(words)
             self.count += len(words)
@@ -67,14 +73,18 @@ def refuse_mixed(column: Column, others: Column, what: str) -> None:
 
 def _whole_numbers(column: Column) -> Column:
     """Ids that are whole numbers as an array of these."""
-    if isinstance(column, np.ndarray) or not is_whole(column):
-        return column
-    return plain(column).to_numpy(zero_copy_only=False)
+    if not isinstance(column, np.ndarray) and is_whole(column):
+        column = plain(column).to_numpy(zero_copy_only=False)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.dtype.itemsize < 4:
+        return column.astype(np.int32)  # or the difference of two may not fit
+    return column
 
 
 def _unique(column: Column) -> tuple[Column, NDArray[Any]]:
     """The ids that occur, in the order of their first row, and the number of each row's."""
     if isinstance(column, np.ndarray) and len(column):
+        if consecutive(column):
+            return column, np.arange(len(column), dtype=np.int32)
         low, high = int(column.min()), int(column.max())
         if high - low < 4 * len(column) + (1 << 16):  # a table of all that could be is small
             table = np.full(high - low + 1, -1, dtype=np.int32)
@@ -98,15 +108,22 @@ class _Lookup:
     def __init__(self, words: Column, base: int) -> None:
         self.words, self.base = words, base
         self.table: NDArray[np.int32] | None = None
+        self.in_order = False  # ids that are numbers already, but for where they start
         if isinstance(words, np.ndarray) and len(words):
             self.low, self.high = int(words.min()), int(words.max())
-            if self.high - self.low < 4 * len(words) + (1 << 16):
+            if consecutive(words):
+                self.in_order = True
+            elif self.high - self.low < 4 * len(words) + (1 << 16):
                 self.table = np.full(self.high - self.low + 1, -1, dtype=np.int32)
                 self.table[words - self.low] = np.arange(len(words), dtype=np.int32)
 
     def fill(self, column: Column, found: NDArray[Any]) -> None:
         """Put the numbers of the ids that it knows where there was none."""
         if not len(column):
+            return
+        if self.in_order and isinstance(column, np.ndarray):
+            known = (column >= self.low) & (column <= self.high) & (found < 0)
+            np.subtract(column, self.low - self.base, out=found, where=known, dtype=np.int64, casting="unsafe")
             return
         if self.table is not None and isinstance(column, np.ndarray):
             inside = (column >= self.low) & (column <= self.high)

@@ -11,7 +11,8 @@ import numpy as np
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Places, as_column, distinct, numbers, plain, plain_ids, take
-from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
+from rankstone.inputs.keys import consecutive
+from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics, numbered
 from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
@@ -125,6 +126,12 @@ def with_notes(truth: Columns, found: Mapping[str, Column]) -> Columns:
     return replace(truth, **changes) if changes else truth
 
 
+def with_subtopics(truth: Columns) -> Columns:
+    """The same, with the second field of TREC's qrels for subtopics whatever is asked for."""
+    second = None if truth.iteration is None else truth.iteration()
+    return truth if second is None else replace(truth, subtopic=second, iteration=None)
+
+
 def one_each(truth: Columns, how: Align) -> Columns:
     """The truth with one row for each judged item, whose grade is the highest that it has for a subtopic."""
     subtopic = truth.subtopic
@@ -138,15 +145,21 @@ def one_each(truth: Columns, how: Align) -> Columns:
     rows = np.arange(len(query), dtype=np.float64)
     # The core itself says which rows are of one item: the truth meets its own rows, with row numbers for grades.
     plain_rules = Align(duplicates="count", truth_duplicates="first", threads=how.threads)
-    found = _core.align_columns(query, item, rows, query, item, -rows, plain_rules)
+    found = _core.align_columns(query, item, rows, query, item, None, plain_rules)
+    together = bool((np.diff(found.queries) == np.diff(found.placed_offsets)[:-1]).all())  # are the rows of each query
+    if not together:  # then a row cannot be told by its place, but by a score
+        found = _core.align_columns(query, item, rows, query, item, -rows, plain_rules)
     grades = np.ones(len(rows)) if grade is None else _floats(grade)
     if not np.isfinite(grades).all():
         _core.align_columns(query, item, grade, query[:0], item[:0], None, plain_rules)  # it says which
     kept = found.truth_grades.astype(np.int64)  # the first row of each judged item
     number = np.empty(len(rows), dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    row, of = (-found.score).astype(np.int64), number[found.grade.astype(np.int64)]
-    codes = np.zeros(len(rows), dtype=np.int64) if subtopic is None else _codes(subtopic)[row]
+    row, of = np.arange(len(rows)), number[found.grade.astype(np.int64)]
+    codes = np.zeros(len(rows), dtype=np.int64) if subtopic is None else _codes(subtopic)
+    if not together:
+        row = (-found.score).astype(np.int64)
+        codes = codes[row]
     pair = of * (codes.max(initial=0) + 1) + codes
     if (pair[1:] <= pair[:-1]).any():  # else they are in order, and each is there once
         order = np.argsort(pair, kind="stable")
@@ -172,27 +185,12 @@ def one_each(truth: Columns, how: Align) -> Columns:
         places[at + by_id.place - 1] = by_id.rank - 1
         offsets = np.append(starts, len(row))
         queries = offsets[found.truth_offsets]
-        changes["rows"] = Subtopics(offsets, _numbered(queries, codes), grades, places)
+        changes["rows"] = Subtopics(offsets, numbered(queries, codes), grades, places)
         if len(row) > len(kept):
             changes["remarks"] = (*truth.remarks, SEVERAL)
     elif grade is not None:
         changes["grade"] = take(grade, kept)
     return replace(truth, query=one, item=other, **changes)
-
-
-def _numbered(queries: Ints, codes: Ints) -> Ints:
-    """Subtopics by their numbers among those of their query, from 0, in the order of the codes; queries: offsets."""
-    if len(codes) == 0:
-        return codes
-    sizes, width = np.diff(queries), int(codes.max()) + 1
-    pair = np.repeat(np.arange(len(sizes)) * width, sizes) + codes
-    if len(sizes) * width < 8 * len(pair) + 1000:  # a table is quicker than to sort
-        known = np.zeros(len(sizes) * width, dtype=np.int64)
-        known[pair] = 1
-        number = (np.cumsum(known) - 1)[pair]
-    else:
-        number = np.unique(pair, return_inverse=True)[1].reshape(-1)
-    return number - np.repeat(np.minimum.reduceat(number, queries[:-1]), sizes)
 
 
 def notes_of(truth: Columns, how: Align) -> Notes | None:
@@ -280,6 +278,6 @@ def first_rows(offsets: Places, rows: Places, item: Column, score: Column | None
         keep = rows >= 0
         rank = (np.arange(1, len(rows) + 1) - np.repeat(offsets[:-1], np.diff(offsets)))[keep]
         offsets, rows = np.concatenate(([0], np.cumsum(keep)))[offsets], rows[keep]
-    if len(rows) == len(item) and (len(rows) == 0 or (rows[0] == 0 and (np.diff(rows) == 1).all())):
+    if len(rows) == len(item) and (len(rows) == 0 or (rows[0] == 0 and consecutive(rows))):
         return First(offsets, rank, item, score)  # all rows, as they are
     return First(offsets, rank, take(item, rows), take(score, rows))

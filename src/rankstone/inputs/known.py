@@ -15,6 +15,7 @@ from rankstone.inputs.arrow import Column, as_column
 from rankstone.inputs.catalogue import Catalogue, Words, catalogue
 from rankstone.inputs.codes import Codes
 from rankstone.inputs.columns import Columns
+from rankstone.inputs.keys import LOWER, distinct, pair
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Source
 from rankstone.inputs.tables import as_columns
@@ -108,6 +109,8 @@ class Known:
     @staticmethod
     def _padded(values: Any, universe: int) -> Any:
         """The same for items that became known later, too."""
+        if len(values) == universe:
+            return values
         out = np.zeros(universe, dtype=values.dtype)
         out[: min(len(values), universe)] = values[:universe]
         return out
@@ -127,9 +130,9 @@ class Known:
     @cached_property
     def pairs(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """User and item of the history's rows, each pair once, by user."""
-        many = self.users.count
-        keys = np.unique(self.user_of_row.astype(np.int64) * self.before + self.history_item)
-        return keys // max(self.before, 1) if many else keys, keys % max(self.before, 1)
+        self.users  # noqa: B018 - or the rows have no user yet
+        keys = distinct(pair(self.user_of_row, self.history_item))
+        return keys >> 32, keys & LOWER
 
     @cached_property
     def users_seen(self) -> NDArray[Any]:

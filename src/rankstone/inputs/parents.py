@@ -28,7 +28,7 @@ _SHOWN = 5  # chunks in an error
 _SEPARATOR = re.compile(r"[^\w\s/\\.]{1,3}|_{1,3}")  # what no file is called
 
 
-def by_document(truth: Any, run: Any, parent: Parent) -> tuple[Any, Any, str]:
+def by_document(truth: object, run: object, parent: Parent) -> tuple[Any, Any, str]:
     """A truth and a run of documents, and what to say of them.
 
     Of a document's chunks in a list the best one keeps its place and the others leave; a document has the highest grade

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Span: TypeAlias = "tuple[Any, float, float]"  # ("doc1", 0, 120): from the first character to before the last
 
 
-def covered(truth: Any, run: Any, overlap: float, columns: Roles | None) -> Dicts:
+def covered(truth: object, run: object, overlap: float, columns: Roles | None) -> Dicts:
     """A truth and a run of spans as one of items.
 
     From the top of a list, a returned span finds a true one of which it covers at least this share. A true span is

@@ -39,7 +39,7 @@ EveryDivisor = Annotated[
             "none": "not divided",
         },
         text={"every": _EVERY, "every from 2": f"{_EVERY}; not at k = 1", "none": ""},
-        latex={"every": _EVERY_LATEX, "every from 2": _EVERY_LATEX, "none": ""},
+        latex={"every": _EVERY_LATEX, "every from 2": rf"{_EVERY_LATEX}\ (k > 1)", "none": ""},
     ),
 ]
 

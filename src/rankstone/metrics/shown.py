@@ -259,7 +259,7 @@ def coverage(
     0.5
     """
     view = shown if unit == "count" and items == "catalogue" else shown.within(items, outside)
-    first = 1.0 / view.times()[view.item]
+    first = 1.0 / view.row_times
     whole = {"share": 1.0, "percent": 0.01}.get(unit)
     size = 1.0 if whole is None else (view.size + padding) * whole
     return Ratio(view.sum(first), view.per_query(size / len(shown)))
@@ -296,15 +296,15 @@ def gini(
     """
     view = shown.within(items, outside)
     n = view.size + padding
-    if exposure == "one":
-        times, each = view.times(), np.ones(len(view.item))
-    else:
-        each = weights(view, exposure, patience)
-        times = view.times(exposure=each)
-    place = view.place_by(times)[view.item] + padding
+    each = None if exposure == "one" else weights(view, exposure, patience)
+    place = view.look_up(view.place_by(view.times(exposure=each)))
+    unequal = 2.0 * place
+    unequal -= n + 1 - 2 * padding
     over = n if divisor == "n" else n - 1
     finish = None if sign == "inequality" else one_less
-    return Ratio(view.sum(each * (2.0 * place - n - 1)), view.sum(each) * over, finish)
+    if each is None:
+        return Ratio(view.sum(unequal), view.shown * over, finish)
+    return Ratio(view.sum(each * unequal), view.sum(each) * over, finish)
 
 
 def one_less(value: Values) -> Values:
@@ -333,7 +333,9 @@ def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivi
     times = shown.times()
     rows = max(len(shown.item), 1)
     different = np.count_nonzero(times) if divisor == "rows*items" else 1
-    return Ratio(shown.sum(-logarithm(times[shown.item] / rows, log)), shown.shown * different)
+    often = np.arange(1, int(times.max(initial=0)) + 1)  # few, where rows are many
+    bits = np.concatenate(([0.0], -logarithm(often / rows, log)))
+    return Ratio(shown.sum(bits[shown.row_times]), shown.shown * different)
 
 
 @metric(
@@ -364,19 +366,18 @@ def popularity(
     1.5
     """
     known = shown.known.popularity(popularity, shown.universe)
-    seen = known[known > 0]
     if scale == "share":
         values = known / max(known.sum(), 1e-300)
     elif scale == "highest":
         values = known / max(known.max(initial=0.0), 1e-300)
     elif scale == "percentile":
-        order = np.sort(seen)
+        order = np.sort(known[known > 0])
         low, high = np.searchsorted(order, known, "left"), np.searchsorted(order, known, "right")
-        values = np.where(known > 0, (low + high + 1) / 2 / max(len(seen), 1), 0.0)
+        values = np.where(known > 0, (low + high + 1) / 2 / max(len(order), 1), 0.0)
     else:
         values = known
-    over = shown.places(k, divisor) if cold == "zero" else shown.sum(known[shown.item] > 0)
-    return Ratio(shown.sum(values[shown.item]), over)
+    over = shown.places(k, divisor) if cold == "zero" else shown.sum(shown.look_up(known > 0))
+    return Ratio(shown.sum(shown.look_up(values)), over)
 
 
 @metric(
@@ -418,12 +419,12 @@ def _novelty(
     values = surprise(known, total, cold, log)
     if scale == "log_users":
         values = values / max(float(logarithm(shown.known.users.count, log)), 1e-300)
-    mine, had = values[shown.item], known[shown.item] > 0
-    if cold_rows := len(had) - int(np.count_nonzero(had)):
-        shown.known.note(f"{cold_rows:,} of {len(had):,} shown items have no history (cold={cold!r})")
+    had = known > 0
+    if cold_rows := int(shown.times()[~had].sum()):
+        shown.known.note(f"{cold_rows:,} of {len(shown.item):,} shown items have no history (cold={cold!r})")
     if cold == "skip":
-        return Ratio(shown.sum(np.where(had, mine, 0.0)), shown.sum(had))
-    return Ratio(shown.sum(mine), shown.places(k, divisor))
+        return Ratio(shown.sum(shown.look_up(np.where(had, values, 0.0))), shown.sum(shown.look_up(had)))
+    return Ratio(shown.sum(shown.look_up(values)), shown.places(k, divisor))
 
 
 def surprise(known: Floats, total: float, cold: str, log: int | str) -> Floats:
@@ -493,7 +494,7 @@ def efd(
 
 def _discovered(shown: Shown, worth: Floats) -> Ratio:
     each = weights(shown, "log2", 0.0)
-    return Ratio(shown.sum(each * shown.credit * worth[shown.item]), shown.sum(each))
+    return Ratio(shown.sum(each * shown.credit * shown.look_up(worth)), shown.sum(each))
 
 
 @metric(
@@ -527,7 +528,7 @@ def tail(
     """
     inside = shown.known.in_tail(popularity, tail_rule, tail_at, tail_ties, shown.universe)
     over = shown.per_query(1.0) if unit == "count" else shown.places(k, divisor)
-    return Ratio(shown.sum(inside[shown.item]) * (100.0 if unit == "percent" else 1.0), over)
+    return Ratio(shown.sum(shown.look_up(inside)) * (100.0 if unit == "percent" else 1.0), over)
 
 
 @metric(

@@ -10,6 +10,7 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.align.ranking import Depth, Ratio
 from rankstone.align.shown import Shown
+from rankstone.inputs.keys import among, distinct, pair
 from rankstone.metrics.registry import Parameter, metric
 from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, logarithm, one_less, weights
 
@@ -80,35 +81,25 @@ Divergence = Annotated[
 Mixed = Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)]
 
 
-def unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Vectors, Bools]:
-    """A vector of length 1 for each item (0 where it has none), and which items have one."""
-    return shown.remember(("unit", distance, missing), lambda: _unit_vectors(shown, distance, missing))
-
-
-def _unit_vectors(shown: Shown, distance: str, missing: str) -> tuple[Vectors, Bools]:
-    import scipy.sparse as sparse
-
+def vectors_of(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
+    """A vector for each item, sparse or dense, and which items have one."""
     if distance == "cooccurrence":
-        user, item = shown.known.pairs
-        size = np.sqrt(np.maximum(shown.known.users_seen, 1))
-        shape = (shown.universe, shown.known.users.count)
-        rows = sparse.csr_array((1.0 / size[item], (item, user)), shape=shape)
-        return rows, np.ones(shown.universe, dtype=bool)
+        return shown.remember("users", lambda: _users(shown)), np.ones(shown.universe, dtype=bool)
     vectors, there = shown.known.vectors(shown.universe)
     refuse_missing(shown, there, missing)
-    if sparse.issparse(vectors):
-        rows = sparse.csr_array(vectors)
-        size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-        scaled = sparse.diags_array(1.0 / np.where(size > 0, size, 1.0)) @ rows
-        extra = shown.universe - rows.shape[0]
-        return sparse.vstack(
-            [scaled, sparse.csr_array((extra, rows.shape[1]))], format="csr"
-        ) if extra else scaled, there
     return vectors, there
 
 
+def _users(shown: Shown) -> Any:
+    """The users that had each item."""
+    import scipy.sparse as sparse
+
+    user, item = shown.known.pairs
+    return sparse.csr_array((np.ones(len(item)), (item, user)), shape=(shown.universe, shown.known.users.count))
+
+
 def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
-    lost = ~there[shown.item]
+    lost = ~shown.look_up(there)
     if lost.any():
         count = int(np.count_nonzero(lost))
         shown.known.note(f"{count:,} of {len(lost):,} shown items have no vector (missing_features={missing!r})")
@@ -121,49 +112,72 @@ def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
         )
 
 
-_BATCH = 1 << 16  # rows whose vectors are held at a time
+_BATCH = 1 << 18  # numbers that are held at a time, so few that they stay in the cache
+_SMALL = 1 << 22  # numbers of a table that is read as it is
 
 
-def summed(shown: Shown, vectors: Vectors, there: Bools) -> tuple[Floats, Floats, Any]:
-    """Of each list: the squared length of the sum of its unit vectors, how many are not 0, and the sums themselves."""
+def scales(vectors: Vectors, there: Bools, *items: Ints) -> Floats:
+    """What the vectors of some items are multiplied by to be 1 long; 0 for items that have none, or no direction."""
+    wanted = np.zeros(len(there), dtype=bool)
+    for some in items:
+        wanted[some] = True
+    at, size = np.flatnonzero(wanted & there), np.zeros(len(there))
+    step = _rows_at_once(vectors)
+    for some in (at[start : start + step] for start in range(0, len(at), step)):
+        found = _gathered(vectors, some)
+        size[some] = np.sqrt(_products(found, found))
+    return np.divide(1.0, size, where=size > 0, out=size)
+
+
+def squared_sums(shown: Shown, vectors: Vectors, scale: Floats) -> Floats:
+    """The squared length of the sum of the vectors of each list's items, each multiplied by its scale."""
+    out = np.zeros(len(shown))
+    for lists, sums in in_batches(shown, vectors, scale):
+        out[lists] = _products(sums, sums)
+    return out
+
+
+def in_batches(shown: Shown, vectors: Vectors, scale: Floats) -> Any:
+    """Some lists at a time, with the sum of the vectors of each one's items, each multiplied by its scale."""
     import scipy.sparse as sparse
 
-    if sparse.issparse(vectors):
-        ones = sparse.csr_array(
-            (np.ones(len(shown.item)), shown.item, shown.offsets), shape=(len(shown), shown.universe)
-        )
-        sums = ones @ vectors
-        size = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
-        return np.asarray(sums.multiply(sums).sum(axis=1)).ravel(), shown.sum(size[shown.item]), sums
-    squared, directed = np.zeros(len(shown)), np.zeros(len(shown))
-    for lists, rows, units in in_batches(shown, vectors, there):
-        starts = shown.offsets[lists] - rows.start
-        full = np.flatnonzero(np.diff(np.append(starts, rows.stop - rows.start)))
-        if len(full):
-            total = np.add.reduceat(units, starts[full], axis=0)
-            squared[lists.start + full] = np.einsum("ij,ij->i", total, total)
-            lengths = np.einsum("ij,ij->i", units, units)
-            directed[lists.start + full] = np.add.reduceat(lengths, starts[full])
-    return squared, directed, None
-
-
-def in_batches(shown: Shown, vectors: Vectors, there: Bools) -> Any:
-    """Lists, their rows, and these rows' unit vectors, so many that they fit the memory."""
-    first = 0
+    small = not isinstance(vectors, np.ndarray) or vectors.size <= _SMALL
+    table = np.asarray(vectors, dtype=np.float64) if small and isinstance(vectors, np.ndarray) else vectors
+    first, step = 0, _rows_at_once(vectors)
     while first < len(shown):
-        last = max(first + 1, int(np.searchsorted(shown.offsets, shown.offsets[first] + _BATCH, "right")) - 1)
-        rows = slice(int(shown.offsets[first]), int(shown.offsets[last]))
-        yield slice(first, last), rows, unit_rows(vectors, there, shown.item[rows])
+        last = max(first + 1, int(np.searchsorted(shown.offsets, shown.offsets[first] + step, "right")) - 1)
+        offsets = shown.offsets[first : last + 1]
+        weights, at = _described(scale, shown.item[offsets[0] : offsets[-1]])
+        found = table if small else _gathered(table, at)
+        index = at if small else np.arange(len(at), dtype=np.int32)
+        by_list = (weights, index, (offsets - offsets[0]).astype(np.int32))
+        yield slice(first, last), sparse.csr_array(by_list, shape=(last - first, found.shape[0])) @ found
         first = last
 
 
-def unit_rows(vectors: Vectors, there: Bools, items: Ints) -> Floats:
-    """The unit vectors of some items, 0 for those that have none."""
-    known = there[items]
-    found = np.asarray(vectors[np.where(known, items, 0)], dtype=np.float64)
-    size = np.sqrt(np.einsum("ij,ij->i", found, found))
-    found *= np.where(known & (size > 0), 1.0 / np.where(size > 0, size, 1.0), 0.0)[:, None]
-    return found
+def _rows_at_once(vectors: Vectors) -> int:
+    """So many rows that their vectors fit the cache; more of sparse ones, which take little room and more steps."""
+    return max(_BATCH // max(vectors.shape[1], 1), 1) if isinstance(vectors, np.ndarray) else _BATCH
+
+
+def _described(scale: Floats, items: Ints) -> tuple[Floats, Ints]:
+    """The scale of each item, and the item; any other one that has a vector, where the scale is 0."""
+    weights = scale[items]
+    return weights, np.where(weights > 0, items, 0)
+
+
+def _gathered(vectors: Vectors, items: Ints) -> Any:
+    """The vectors of some items."""
+    return (
+        np.asarray(vectors.take(items, axis=0), dtype=np.float64) if isinstance(vectors, np.ndarray) else vectors[items]
+    )
+
+
+def _products(one: Any, other: Any) -> Floats:
+    """The inner product of each row of two matrices, both dense or both sparse."""
+    if not isinstance(one, np.ndarray):
+        return np.asarray(one.multiply(other).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", one, other)
 
 
 @metric(
@@ -193,32 +207,50 @@ def ild(
     >>> rs.evaluate(run={"u1": ["a", "b", "c"]}, metrics="ild@3", catalogue=films)["ild@3"]
     0.6666666666666666
     """
+    vectors, there = vectors_of(shown, distance, missing_features)
+    view = shown.keep(there) if missing_features == "skip" else shown
+    pairs = view.pairs()
     if distance == "hamming":
-        vectors, there = shown.known.vectors(shown.universe)
-        refuse_missing(shown, there, missing_features)
-        view = shown.keep(there) if missing_features == "skip" else shown
-        pairs = view.pairs()
-        far = pairs * vectors.shape[1] - _equal_pairs(view, np.asarray(vectors), there)
+        vectors, entries = one_hot(vectors), vectors.shape[1]
+        equal = squared_sums(view, vectors, there.astype(np.float64)) - entries * view.sum(view.look_up(there))
+        far = pairs * entries - equal / 2
     else:
-        vectors, there = unit_vectors(shown, distance, missing_features)
-        view = shown.keep(there) if missing_features == "skip" else shown
-        pairs = view.pairs()
-        squared, directed, _ = summed(view, vectors, there)
-        far = pairs - (squared - directed) / 2
+        scale = scales(vectors, there, view.item)
+        far = pairs - (squared_sums(view, vectors, scale) - view.sum(view.look_up(scale > 0))) / 2
     return Ratio(far, pairs if divisor == "pairs" else shown.shown, one_less if sign == "likeness" else None)
 
 
-def _equal_pairs(shown: Shown, vectors: Floats, there: Bools) -> Floats:
-    """The pairs of each list that have the same value, added up over the vectors' entries."""
-    out, known = np.zeros(len(shown)), there[shown.item]
-    for column in vectors.T:
-        _, codes = np.unique(column, return_inverse=True)
-        mine = np.where(known, codes[np.where(known, shown.item, 0)], -1 - np.arange(len(known)))
-        key = shown.query * (len(column) + len(known) + 2) + mine + len(known) + 1
-        values, counts = np.unique(key, return_counts=True)
-        query = values // (len(column) + len(known) + 2)
-        out += np.bincount(query, counts * (counts - 1) / 2, minlength=len(shown))
-    return out
+def one_hot(vectors: Vectors) -> Any:
+    """For each entry of a vector a 1 at its value's place, so that two vectors' product counts the equal entries."""
+    import scipy.sparse as sparse
+
+    values = vectors if isinstance(vectors, np.ndarray) else vectors.toarray()
+    most = 8 * values.shape[1]  # as many bytes as the values take
+    codes = _small_numbers(values, most)
+    if codes is None:
+        codes = np.empty(values.shape, dtype=np.int64)
+        for at, column in enumerate(values.T):
+            codes[:, at] = np.unique(column, return_inverse=True)[1]
+    sizes = codes.max(axis=0, initial=0) + 1
+    codes += np.cumsum(sizes) - sizes
+    shape = (len(values), int(sizes.sum()))
+    if shape[1] <= most:
+        out = np.zeros(shape, dtype=np.uint8)
+        np.put_along_axis(out, codes, 1, axis=1)
+        return out
+    starts = np.arange(len(values) + 1) * values.shape[1]
+    return sparse.csr_array((np.ones(codes.size), codes.ravel(), starts), shape=shape)
+
+
+def _small_numbers(values: Any, most: int) -> Ints | None:
+    """Whole numbers from 0 on, if the values are such but for the least of each column, with few different ones."""
+    if values.dtype.kind not in "biuf" or not values.size or not np.abs(values).max() < 1 << 31:  # or not a number
+        return None
+    codes = values.astype(np.int64)
+    if values.dtype.kind == "f" and (codes != values).any():
+        return None
+    codes -= codes.min(axis=0)
+    return codes if codes.max(axis=0).sum() + values.shape[1] <= most else None
 
 
 @metric(
@@ -247,12 +279,12 @@ def personalisation(
     if list_length == "k":
         size = float(k or shown.shown.max(initial=1.0))
         lists = len(shown)
-        common = (shown.sum(shown.times()[shown.item]) - size) / size
+        common = (shown.sum(shown.row_times) - size) / size
         return Ratio(lists - 1 - common, shown.per_query(lists - 1.0))
     lists = int(np.count_nonzero(shown.shown))
     share = 1.0 / np.sqrt(np.maximum(shown.shown, 1.0))
     mine = share[shown.query]
-    others = shown.times(exposure=mine)[shown.item] - mine
+    others = shown.look_up(shown.times(exposure=mine)) - mine
     there = shown.shown > 0
     return Ratio(np.where(there, lists - 1 - shown.sum(mine * others), 0.0), np.where(there, lists - 1.0, 0.0))
 
@@ -282,8 +314,7 @@ def overlap(
     0.5
     """
     other = shown.reference
-    many = other.universe
-    both = np.isin(shown.query * many + shown.item, other.query * many + other.item)
+    both = among(pair(shown.query, shown.item), pair(other.query, other.item))
     over = np.where(shown.shown > 0, shown.places(k, divisor), 0.0)
     return Ratio(shown.sum(both), over, one_less if sign == "difference" else None)
 
@@ -331,7 +362,7 @@ def serendipity(
         return _unexpected(shown)
     offsets, items = shown.history
     had = shown.of_rows(offsets, items)
-    vectors, there = unit_vectors(shown, distance, missing_features)
+    vectors, there = vectors_of(shown, distance, missing_features)
     near = _nearness(shown, had, vectors, there)  # of each row, added up over the history
     size = had.shown
     if form == "history":
@@ -345,25 +376,17 @@ def _unexpected(shown: Shown) -> Ratio:
     _, level = np.unique(-known, return_inverse=True)
     n = shown.size
     expected = np.where(known > 0, (n - level) / n, 0.0)  # the most popular items stand first
-    ahead = np.maximum((n + 1.0 - shown.rank) / n - expected[shown.item], 0.0)
+    ahead = np.maximum((n + 1.0 - shown.rank) / n - shown.look_up(expected), 0.0)
     return Ratio(shown.sum(ahead * shown.credit), shown.shown)
 
 
 def _nearness(shown: Shown, had: Shown, vectors: Vectors, there: Bools) -> Floats:
     """The likeness of each row's item to all that its query had, added up."""
-    import scipy.sparse as sparse
-
-    if sparse.issparse(vectors):
-        _, _, sums = summed(had, vectors, there)
-        return np.asarray(vectors[shown.item].multiply(sums[shown.query]).sum(axis=1)).ravel()
-    out = np.zeros(len(shown.item))
-    for lists, rows, units in in_batches(had, vectors, there):
-        width = units.shape[1]
-        sums = np.zeros((lists.stop - lists.start, width))
-        np.add.at(sums, had.query[rows] - lists.start, units)
-        mine = slice(int(shown.offsets[lists.start]), int(shown.offsets[lists.stop]))
-        own = unit_rows(vectors, there, shown.item[mine])
-        out[mine] = np.einsum("ij,ij->i", own, sums[shown.query[mine] - lists.start])
+    out, scale = np.zeros(len(shown.item)), scales(vectors, there, shown.item, had.item)
+    for lists, sums in in_batches(had, vectors, scale):
+        rows = slice(int(shown.offsets[lists.start]), int(shown.offsets[lists.stop]))
+        weights, at = _described(scale, shown.item[rows])
+        out[rows] = weights * _products(_gathered(vectors, at), sums[shown.query[rows] - lists.start])
     return out
 
 
@@ -407,7 +430,7 @@ def categories(
     view = shown if of == "shown" else shown.rows(shown.credit > 0)
     mine = words.of(view.item)
     row = np.repeat(np.arange(len(view.item)), np.diff(mine.offsets))
-    different = np.unique(view.query[row] * len(words.names) + mine.codes) // max(len(words.names), 1)
+    different = distinct(pair(view.query[row], mine.codes)) >> 32
     count = np.bincount(different, minlength=len(shown)).astype(np.float64)
     over = shown.per_query(len(words.names)) if divisor == "categories" else shown.places(k, divisor)
     return Ratio(count, over)
