@@ -502,8 +502,8 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["evaluate", "-m", "nd"], ["ndcg"]),
-        (["evaluate", "-c", "trec"], ["trec_eval", "trec_eval-9", "trectools"]),
+        (["evaluate", "-m", "ndc"], ["ndcg"]),
+        (["evaluate", "-c", "trec"], ["trec_eval", "trec_eval-9", "trectools", "trec-fair-2022"]),
         (["evaluate", "-s", "tie"], ["ties=", "tied_pairs="]),
         (["evaluate", "-o", ""], []),
         (["evaluate", "q.txt", "--quie"], ["--quiet"]),
@@ -511,7 +511,7 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
         (["trec_eval", "-m", "map"], ["map", "map_cut", "map_avgjg"]),
         (["trec_eval", "-c", "trec"], []),
         (["completion", "f"], ["fish"]),
-        (["metrics", "nd"], ["ndcg"]),
+        (["metrics", "ndc"], ["ndcg"]),
         (["conv"], ["conventions", "convert"]),
     ],
 )

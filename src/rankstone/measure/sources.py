@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -40,8 +40,9 @@ def evaluate_source(
     if bounds:
         for plan in plans:
             refuse_bounds(plan)
-    aligned = align_all(source, alignments(plans, threads, bounds))
-    known = show(source, plans, aligned, beside, threads)
+    firsts = firsts_of(source, plans, threads)
+    aligned = align_all(source, _after(firsts, source, alignments(plans, threads, bounds)))
+    known = show(source, firsts, aligned, beside, threads)
     first = aligned[plans[0].align]
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
@@ -67,16 +68,30 @@ def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
+def _after(firsts: Mapping[Align, First], source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Align]:
+    """The alignments, where the lists have been looked through: an item that is there twice was an error then."""
+    return {
+        asked: replace(how, duplicates="count")  # which looks for none
+        if asked in firsts and how.duplicates == "error" and source.repeatable
+        else how
+        for asked, how in wanted.items()
+    }
+
+
 def show(
-    source: Source, plans: Sequence[Plan], aligned: dict[Align, Aligned], beside: Beside | None, threads: int
+    source: Source,
+    firsts: Mapping[Align, First],
+    aligned: dict[Align, Aligned],
+    beside: Beside | None,
+    threads: int,
 ) -> Known | None:
     """Add what the lists show to the alignments of metrics that read it; what is known of the items, if any does."""
-    if not depths_of(plans):
+    if not firsts:
         return None
     from rankstone.inputs.known import Beside, Known  # a quick start: most metrics need none of it
 
     known = Known(beside or Beside(), getattr(source, "truth", None))
-    for align, first in firsts_of(source, plans, threads).items():
+    for align, first in firsts.items():
         found = aligned[align]  # which others may share, that read less
         shown = Shown.of(
             found.ranked, known, first, partial(getattr, found, "queries"), align.keeping(True, threads)

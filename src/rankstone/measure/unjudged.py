@@ -76,10 +76,10 @@ def _mean(plan: Plan, found: Measured, weights: Floats | None) -> float:
 def _growth(plan: Plan, aligned: Ranked) -> Growth | None:
     """How the metric grows with the grades of unjudged items, under the choices that were made; None: nobody knows."""
     choices = plan.choices
-    if choices["nonpositive_score"] == "miss" or choices["truth_depth"] == "k":
-        return None  # by scores, or by an order of the truth, that unjudged items do not have here
-    if aligned.tied is not None and choices["ties"] not in COUNTED:
-        return None  # which of the tied items are judged is known, but not where the others stand
+    if choices["nonpositive_score"] == "miss" or choices["truth_depth"] == "k" or choices["credit"] == "weight":
+        return None  # by scores, an order of the truth, or weights, that unjudged items do not have here
+    if choices["ties"] not in COUNTED:
+        return None  # unjudged items may be tied with each other, which nothing here tells
     growth = plan.metric.declaration.grows(plan.arguments)
     top = _top(aligned)
     if growth == "binary":

@@ -183,6 +183,12 @@ def _gains(ranking: Ranking, parameters: ByName) -> Values:
     return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
 
 
+def _sum_grows(parameters: ByName) -> Growth | None:
+    """A sum of gains grows with each of them, unless a table says what these are, or it is divided."""
+    known = not isinstance(parameters["gain"], tuple) and parameters.get("divisor", "none") == "none"
+    return "gains" if known else None
+
+
 def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     truth = ranking.ideal("given")
     return truth.highest(truth.abs(_gains(truth, parameters)))
@@ -200,7 +206,7 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     ends_at_k=True,
     best_first=_gains,
     earns=_any_gain,
-    grows=lambda parameters: None if isinstance(parameters["gain"], tuple) else "gains",
+    grows=_sum_grows,
     weighs=True,
 )
 def cg(
@@ -236,7 +242,7 @@ def cg(
     ends_at_k=True,
     best_first=_gains,
     earns=_any_gain,
-    grows=lambda parameters: None if isinstance(parameters["gain"], tuple) else "gains",
+    grows=_sum_grows,
     weighs=True,
 )
 def dcg(
