@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -13,7 +13,7 @@ from rankstone.feedback.form import CHANGES, Logged, changed
 from rankstone.metrics.registry import (
     ByName,
     Declared,
-    Listing,
+    OfDeclared,
     Parameter,
     Value,
     nearest,
@@ -142,35 +142,11 @@ def parse(asked: str | Estimator | Iterable[str | Estimator]) -> tuple[Estimator
     return tuple(found)
 
 
-class Estimators(Listing[Estimator]):
+class Estimators(OfDeclared[Estimator]):
     """Every estimator by name: `rs.estimators["dr"]`, `rs.estimators.dr`; those that a user declared, too."""
 
-    def __getitem__(self, name: str) -> Estimator:
-        try:
-            return Estimator(name)
-        except ValueError as error:
-            raise KeyError(error.args[0]) from None
 
-    def __getattr__(self, name: str) -> Estimator:
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(error.args[0]) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(_DECLARED))
-
-    def __len__(self) -> int:
-        return len(_DECLARED)
-
-    def __dir__(self) -> list[str]:
-        return list(_DECLARED)
-
-    def _about(self, name: str) -> str:
-        return _DECLARED[name].summary
-
-
-estimators = Estimators()
+estimators = Estimators(_DECLARED, Estimator)
 
 # -- those that there are ------------------------------------------------------------------------------------
 

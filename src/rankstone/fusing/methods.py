@@ -8,7 +8,8 @@ import numpy as np
 
 from rankstone.align.ranked import Floats
 from rankstone.fusing.found import Found
-from rankstone.fusing.registry import Fusions, fusion
+from rankstone.fusing.registry import fusion
+from rankstone.fusing.registry import fusions as fusions  # all of those below are in it
 from rankstone.metrics.registry import Parameter
 
 _TERM = "each run's term times its weight"
@@ -119,6 +120,3 @@ def max_(found: Found) -> Floats:
 def med(found: Found) -> Floats:
     """Middle score, CombMED (Fox and Shaw, 1993)."""
     return found.median(found.score)
-
-
-fusions = Fusions()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from rankstone.metrics.registry import ByName, Declared, Listing, nearest, unknown_word
+from rankstone.metrics.registry import ByName, Declared, OfDeclared, nearest, unknown_word
 
 if TYPE_CHECKING:
     from rankstone.align.ranked import Floats
@@ -86,20 +86,11 @@ def find_fusion(method: str | Fusion) -> Fusion:
     return _DECLARED[found]
 
 
-class Fusions(Listing[Fusion]):
-    """Every way to fuse runs by name: `rs.fusions["rrf"]`; those that a user declared, too."""
-
-    def __getitem__(self, name: str) -> Fusion:
-        try:
-            return find_fusion(name)
-        except ValueError as error:
-            raise KeyError(error.args[0]) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(_DECLARED))
-
-    def __len__(self) -> int:
-        return len(_DECLARED)
+class Fusions(OfDeclared[Fusion]):
+    """Every way to fuse runs by name: `rs.fusions["rrf"]`, `rs.fusions.rrf`; those that a user declared, too."""
 
     def _about(self, name: str) -> str:
-        return repr(_DECLARED[name]).removeprefix(f"{name}: ")
+        return repr(self[name]).removeprefix(f"{name}: ")
+
+
+fusions = Fusions(_DECLARED, find_fusion)

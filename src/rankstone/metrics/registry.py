@@ -457,34 +457,44 @@ class Listing(Mapping[str, T]):
         return f"<table>{''.join(rows)}</table>".replace("<td>", "<td style='text-align:left'>")
 
 
-class Metrics(Listing[Metric]):
-    """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
+class OfDeclared(Listing[T]):
+    """What was declared, by name or as an attribute, and what a user declared too."""
 
-    def __getitem__(self, name: str) -> Metric:
-        if name not in _DECLARED:
-            raise KeyError(_unknown(name))
-        return Metric(name)
+    def __init__(self, rows: Mapping[str, Declared], make: Callable[[str], T]) -> None:
+        self._rows, self._make = rows, make
 
-    def __getattr__(self, name: str) -> Metric:
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._make(name)
+        except ValueError as error:
+            raise KeyError(error.args[0]) from None
+
+    def __getattr__(self, name: str) -> T:
+        if name.startswith("_"):  # before there is anything to look in
+            raise AttributeError(name)
         try:
             return self[name]
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(_DECLARED))
+        return iter(sorted(self._rows))
 
     def __len__(self) -> int:
-        return len(_DECLARED)
+        return len(self._rows)
 
     def __dir__(self) -> list[str]:
-        return list(_DECLARED)
+        return list(self._rows)
 
     def _about(self, name: str) -> str:
-        return _DECLARED[name].summary
+        return self._rows[name].summary
 
 
-metrics = Metrics()
+class Metrics(OfDeclared[Metric]):
+    """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
+
+
+metrics = Metrics(_DECLARED, Metric)
 
 
 def depth(k: SupportsIndex) -> int:
