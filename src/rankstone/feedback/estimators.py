@@ -146,7 +146,7 @@ class Estimators(OfDeclared[Estimator]):
     """Every estimator by name: `rs.estimators["dr"]`, `rs.estimators.dr`; those that a user declared, too."""
 
 
-estimators = Estimators(_DECLARED, Estimator)
+estimators = Estimators(lambda: _DECLARED, Estimator)
 
 # -- those that there are ------------------------------------------------------------------------------------
 

@@ -93,4 +93,4 @@ class Fusions(OfDeclared[Fusion]):
         return repr(self[name]).removeprefix(f"{name}: ")
 
 
-fusions = Fusions(_DECLARED, find_fusion)
+fusions = Fusions(lambda: _DECLARED, find_fusion)

@@ -460,7 +460,7 @@ class Listing(Mapping[str, T]):
 class OfDeclared(Listing[T]):
     """What was declared, by name or as an attribute, and what a user declared too."""
 
-    def __init__(self, rows: Mapping[str, Declared], make: Callable[[str], T]) -> None:
+    def __init__(self, rows: Callable[[], Mapping[str, Declared]], make: Callable[[str], T]) -> None:
         self._rows, self._make = rows, make
 
     def __getitem__(self, name: str) -> T:
@@ -478,23 +478,23 @@ class OfDeclared(Listing[T]):
             raise AttributeError(error.args[0]) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._rows))
+        return iter(sorted(self._rows()))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows())
 
     def __dir__(self) -> list[str]:
-        return list(self._rows)
+        return list(self._rows())
 
     def _about(self, name: str) -> str:
-        return self._rows[name].summary
+        return self._rows()[name].summary
 
 
 class Metrics(OfDeclared[Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
 
 
-metrics = Metrics(_DECLARED, Metric)
+metrics = Metrics(lambda: _DECLARED, Metric)
 
 
 def depth(k: SupportsIndex) -> int:
