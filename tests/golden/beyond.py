@@ -1,7 +1,8 @@
 """rankstone's answers to the cases of `beyond.json`, through its public functions.
 
 `compute` reads a case's tool, command, metric, params and input. Each module beside it answers for some tools: `TOOLS`
-has a function for a tool, or for one metric of it, and `DEVIATIONS` where rankstone answers otherwise, and why.
+has a function for a tool, or for one metric of it or that metric's first word, and `DEVIATIONS` where rankstone answers
+otherwise, and why.
 """
 
 from . import fused, intents, judging, logged, shown
@@ -20,4 +21,5 @@ def compute(case):
 
 def answering(case):
     """The function that answers a case; None where there is none."""
-    return TOOLS.get((case["tool"], case["metric"])) or TOOLS.get(case["tool"])
+    tool, metric = case["tool"], case["metric"]
+    return TOOLS.get((tool, metric)) or TOOLS.get((tool, metric.partition("_")[0])) or TOOLS.get(tool)
