@@ -30,7 +30,7 @@ demo: $(VENV)/.package ## Build rankstone and compare three simulated recommende
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg" runs a part
-	$(BIN)/python -m pytest -m "" -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -m "" -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
 	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks tests/arrays

@@ -26,6 +26,9 @@ ASKING = {
     "digits": ("ap", {"digits": 3}),
     "float32": ("ap", {"score_precision": "float32"}),
     "unjudged": ("ap", {"known": "judged"}),
+    "shown": ("novelty@3", {}),
+    "all_lists": ("coverage@3", {}),
+    "whole_lists": ("novelty", {}),
 }
 FACTS = [one.name for one in fields(Feeding) if one.name != "otherwise"]
 
@@ -35,7 +38,7 @@ def test_each_fact_is_asked_for(fact):
     metric, choices = ASKING[fact]
     plans = make_plans(metric, "rankstone", choices)
     blind = Feeding(**{fact: "nobody saw it"}, otherwise="or look")
-    with pytest.raises(ValueError, match=r"^(ap|ndcg|err|r2|mae|kendall|f1)\b.*; .*, or look \(nobody saw it\)$"):
+    with pytest.raises(ValueError, match=r"^(ap|ndcg|err|r2|mae|kendall|f1|novelty|coverage)\b.*; .*, or look \(nobody saw it\)$"):
         refuse_unknown(plans, blind)
     refuse_unknown(plans, Feeding())
 
@@ -114,7 +117,7 @@ def test_what_a_convention_needs():
 # -- what was meant -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", ["serendipity", "mean_rank", "foo"])
+@pytest.mark.parametrize("word", ["satisfaction", "mean_rank", "foo"])
 def test_far_words_are_not_suggested(word):
     with pytest.raises(ValueError, match=f"^unknown metric '{word}'; known: [a-z_0-9]+, "):
         make_plans(word, "rankstone", {})

@@ -84,7 +84,7 @@ GroupBy = Annotated[
 
 def all_groups(parameters: ByName) -> str:
     """What a metric asks of all lists at once."""
-    return "adds up what each group gets in all lists"
+    return "adds up what each group gets in all lists; choose metrics of each list by itself"
 
 
 def per_relevance(parameters: ByName) -> bool:

@@ -203,7 +203,7 @@ AtLeast = Annotated[
 
 def all_lists(parameters: ByName) -> str:
     """What a metric asks of all lists at once."""
-    return "counts how often each item is shown in all lists"
+    return "counts how often each item is shown in all lists; choose metrics of each list by itself"
 
 
 def weights(shown: Shown, exposure: str, patience: float) -> Floats:
