@@ -418,8 +418,8 @@ nb::object bind_first_columns(nb::handle known, nb::handle query, nb::handle ite
     } catch (const Problem& problem) {
         const auto at = static_cast<size_t>(problem.query), judged = result.queries.size();
         fail(problem,
-             {"query", at < judged ? value_of(named, result.queries[at])
-                                   : value_of(run.queries, result.extra[at - judged])},
+             {"query",
+              at < judged ? value_of(named, result.queries[at]) : value_of(run.queries, result.extra[at - judged])},
              {"item", value_of(run.items, problem.row)}, problem.row, run.values);
     }
     First& first = result.first;
@@ -439,8 +439,7 @@ nb::object bind_first_lists(nb::handle offsets, nb::handle items, nb::handle sco
     std::optional<std::vector<int64_t>> pairs;
     if (!run_rows.is_none()) pairs = read_indices(inputs, run_rows, "run_rows");
     try {
-        First first =
-            open(options.threads, [&](Team& team) { return first_lists(run, pairs, options, rows, team); });
+        First first = open(options.threads, [&](Team& team) { return first_lists(run, pairs, options, rows, team); });
         return nb::make_tuple(to_numpy(first.offsets, first.queries + 1), to_numpy(first.rows, first.count),
                               first.dropped);
     } catch (const Problem& problem) {

@@ -47,7 +47,8 @@ struct Side {
 
 Output align_segments(const Side& truth, const Side& run, const Options& options, Team& team);
 
-// What each list shows: its first rows, best first. -1 holds the place of an item that was there before and counts once.
+// What each list shows: its first rows, best first. -1 holds the place of an item that was there before and counts
+// once.
 struct First {
     int64_t queries = 0, count = 0, dropped = 0;
     Array<int64_t> offsets, rows;  // rows of the run's columns; query q's are [offsets[q], offsets[q + 1])

@@ -38,7 +38,9 @@ def test_each_fact_is_asked_for(fact):
     metric, choices = ASKING[fact]
     plans = make_plans(metric, "rankstone", choices)
     blind = Feeding(**{fact: "nobody saw it"}, otherwise="or look")
-    with pytest.raises(ValueError, match=r"^(ap|ndcg|err|r2|mae|kendall|f1|novelty|coverage)\b.*; .*, or look \(nobody saw it\)$"):
+    with pytest.raises(
+        ValueError, match=r"^(ap|ndcg|err|r2|mae|kendall|f1|novelty|coverage)\b.*; .*, or look \(nobody saw it\)$"
+    ):
         refuse_unknown(plans, blind)
     refuse_unknown(plans, Feeding())
 
