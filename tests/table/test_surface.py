@@ -73,7 +73,9 @@ def test_every_value_of_a_parameter_has_words(row):
     """Two definitions that differ read differently."""
     metric = rs.Metric(row.name, 10 if row.takes_k else None)  # without k, divisors by k and by the length are one
     for parameter, values in parameter_values(row).items():
-        words = {definition(metric.given(**{parameter: value})).partition(": ")[2] for value in values}
+        about = row.about[parameter]
+        where = metric.given(**dict([about.when] if about.when else []))  # it matters
+        words = {definition(where.given(**{parameter: value})).partition(": ")[2] for value in values}
         assert len(words) == len(values), (parameter, words)
 
 

@@ -139,7 +139,8 @@ def definition_of(plan: Plan, convention: Convention, judged: bool = True) -> De
     about = declaration.about
     spoken = "".join([text, *(frame for parameter in about.values() for frame in parameter.text.values())])
     unsaid = [name for name in about if f"<{name}>" not in spoken or isinstance(plan.arguments[name], tuple)]
-    parameters = [about[name].say(name, plan.arguments[name]) for name in unsaid]
+    mattering = (name for name in unsaid if about[name].matters(plan.arguments))
+    parameters = [about[name].say(name, plan.arguments[name]) for name in mattering]
     moving = (
         name for name in CHOICES if not idle(name, declaration) and (name != "truth_depth" or declaration.counts_hits)
     )

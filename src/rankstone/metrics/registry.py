@@ -169,8 +169,13 @@ class Parameter:
     below: float | None = None
     at_least: float | None = None
     at_most: float | None = None
+    when: tuple[str, Any] | None = None  # another parameter, and its only value for which this one matters
     allowed: tuple[Any, ...] = ()
     types: frozenset[Any] = frozenset()
+
+    def matters(self, arguments: ByName) -> bool:
+        """Does it change anything, beside the other parameters."""
+        return self.when is None or arguments.get(self.when[0]) == self.when[1]
 
     def check(self, name: str, value: Value) -> None:
         """Refuse what it cannot be."""

@@ -136,11 +136,10 @@ Exposure = Annotated[
         quiet=("one",),
     ),
 ]
+_GEOMETRIC = ("exposure", "geometric")
 Patience = Annotated[
     float,
-    Parameter(
-        "chance to go on to the next place", {...: "patience {:g}, where exposure is geometric"}, above=0, below=1
-    ),
+    Parameter("chance to go on to the next place", {...: "patience {:g}"}, above=0, below=1, when=_GEOMETRIC),
 ]
 GiniDivisor = Annotated[
     Literal["n", "n-1"],
