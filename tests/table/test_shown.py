@@ -178,3 +178,11 @@ def test_ids_of_other_kinds_are_an_error():
         rs.evaluate(run={"u1": ["1"]}, metrics="coverage", catalogue=[1, 2])
     with pytest.raises(ValueError, match="item 1 is in the catalogue twice"):
         rs.evaluate(run={"u1": [1]}, metrics="coverage", catalogue=[1, 2, 1])
+
+
+def test_what_has_no_weights():
+    with pytest.raises(ValueError, match="coverage is a number of all lists together, .* averaging='weighted'"):
+        rs.evaluate(run={"u1": ["a"]}, metrics="coverage", catalogue=["a"], weights={"u1": 2.0})
+    films = rs.catalogue(["a"], group=["x"])
+    with pytest.raises(ValueError, match="exposure_scale='sum' goes with exposure='geometric', not with 'log2'"):
+        rs.evaluate(run={"u1": ["a"]}, metrics="exposure", catalogue=films, exposure_scale="sum")

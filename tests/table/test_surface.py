@@ -99,6 +99,8 @@ def test_every_value_of_a_choice_has_words(row, name):
         values = [value for value in values if value not in ("expected", "group_end", "group_mean")]
     if name == "averaging":  # pooled rows need another order of ties, and a grade each
         unfit = [*(() if row.kind == "ratings" else ("one_list",)), *(() if row.name in ("f", "f1") else ("parts",))]
+        if row.reads == "shown" and row.all_queries(row.defaults):  # of all lists together
+            unfit += ["weighted", "geometric"]
         values = [value for value in values if value not in unfit]
     if name in ("credit", "nonpositive_score") and row.name in ("auc", "bpref", "infap", "fallout"):
         values = values[:1]

@@ -149,6 +149,12 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         )
     if declaration.reads == "shown" and choices["averaging"] == "one_list":
         raise ValueError(f"{metric}: averaging='one_list' is for rows with a score and a grade; choose micro")
+    of_all = declaration.reads == "shown" and declaration.all_queries(arguments)
+    if of_all and choices["averaging"] in ("weighted", "geometric"):
+        raise ValueError(
+            f"{metric} is a number of all lists together, of which none has a value to weigh: "
+            f"averaging={choices['averaging']!r} means nothing; choose micro"
+        )
     if choices["credit"] == "weight" and not declaration.weighs:
         weighing = ", ".join(name for name, other in declared().items() if other.weighs)
         raise ValueError(f"{metric} cannot count items by credit='weight'; {weighing} can")

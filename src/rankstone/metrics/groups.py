@@ -35,6 +35,7 @@ ExposureScale = Annotated[
         "what all places together add up to, where patience decides: 1 / (1 - patience), 1 or 100",
         {"none": "", "sum": "times 1 - patience", "percent": "times 100 (1 - patience)"},
         quiet=("none",),
+        when=("exposure", "geometric"),
     ),
 ]
 _TARGETS = {"catalogue": "against the groups' shares of the catalogue", "equal": "against equal shares"}
@@ -121,6 +122,8 @@ def exposed(shown: Shown, each: Floats) -> Exposed:
 
 def scaled(shown: Shown, exposure: str, patience: float, scale: str) -> Floats:
     """How much exposure each row has, in the unit asked for."""
+    if scale != "none" and exposure != "geometric":
+        raise ValueError(f"exposure_scale={scale!r} goes with exposure='geometric', not with {exposure!r}")
     unit = {"none": 1.0, "sum": 1.0 - patience, "percent": 100.0 * (1.0 - patience)}[scale]
     return unit * weights(shown, exposure, patience)
 
