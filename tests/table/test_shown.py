@@ -181,7 +181,7 @@ def test_ids_of_other_kinds_are_an_error():
 
 
 def test_what_has_no_weights():
-    with pytest.raises(ValueError, match="coverage is a number of all lists together, .* averaging='weighted'"):
+    with pytest.raises(ValueError, match=r"coverage is a number of all lists together, .* averaging='weighted'"):
         rs.evaluate(run={"u1": ["a"]}, metrics="coverage", catalogue=["a"], weights={"u1": 2.0})
     films = rs.catalogue(["a"], group=["x"])
     with pytest.raises(ValueError, match="exposure_scale='sum' goes with exposure='geometric', not with 'log2'"):
