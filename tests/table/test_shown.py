@@ -186,3 +186,11 @@ def test_what_has_no_weights():
     films = rs.catalogue(["a"], group=["x"])
     with pytest.raises(ValueError, match="exposure_scale='sum' goes with exposure='geometric', not with 'log2'"):
         rs.evaluate(run={"u1": ["a"]}, metrics="exposure", catalogue=films, exposure_scale="sum")
+
+
+def test_items_that_share_a_place_keep_their_grades():
+    """b and c share place 2 (the whole part of 2.5), a has place 1; c is relevant, and nobody had it."""
+    run, had = {"u1": {"a": 3.0, "b": 1.0, "c": 1.0}}, {"u2": ["a", "b"]}
+    found = rs.evaluate({"u1": ["c"]}, run, "epc@2", history=had, ties="group_mean")
+    third = 1 / math.log2(3)
+    assert found["epc@2"] == pytest.approx(third / (1 + third + third))

@@ -57,6 +57,7 @@ class Shown(NumPyFunctions):
         queries: Ints | None = None,
         depth: int | None = None,
         base: tuple[Bools, int] | None = None,
+        place: Ints | None = None,
     ) -> None:
         self.ranked, self.known = ranked, known
         self.offsets, self.item, self._rank = offsets, item, rank
@@ -66,6 +67,7 @@ class Shown(NumPyFunctions):
         self.how, self.score = how, score
         self.depth = depth  # how far down the lists were read
         self.base = base  # which items count, and how many they are
+        self.place = place  # each row's rank in the alignment, where several share another; None: the same
         self._memo: dict[Any, Any] = {}  # what is known of these rows
         self._views: dict[Any, Shown] = {}
 
@@ -79,7 +81,7 @@ class Shown(NumPyFunctions):
         return cls(ranked, known, first.offsets, item, first.rank, known.codes.count, ids=ids, how=how, score=score)
 
     def _with(self, **changes: Any) -> Shown:
-        names = ("queries", "ids", "how", "score", "depth", "base")
+        names = ("queries", "ids", "how", "score", "depth", "base", "place")
         kept = {name: getattr(self, name) for name in names} | {
             "ranked": self.ranked, "known": self.known, "offsets": self.offsets, "item": self.item,
             "rank": self._rank, "universe": self.universe,
@@ -101,13 +103,14 @@ class Shown(NumPyFunctions):
 
     def of_rows(self, offsets: Ints, item: Ints) -> Shown:
         """Other items of the same queries, as what they had before, in no order."""
-        return self._with(offsets=offsets, item=item, rank=None, score=None, depth=None, base=None)
+        return self._with(offsets=offsets, item=item, rank=None, score=None, depth=None, base=None, place=None)
 
     def rows(self, keep: Bools) -> Shown:
         """The same with some rows only, each at its rank."""
         offsets = np.concatenate(([0], np.cumsum(keep)))[self.offsets]
         score = None if self.score is None else self.score[keep]
-        return self._with(offsets=offsets, item=self.item[keep], rank=self.rank[keep], score=score)
+        place = None if self.place is None else self.place[keep]
+        return self._with(offsets=offsets, item=self.item[keep], rank=self.rank[keep], score=score, place=place)
 
     def judged_by(self, rule: Relevance) -> Shown:
         """The same under another notion of relevance."""
@@ -118,7 +121,7 @@ class Shown(NumPyFunctions):
         score = self.score
         if ties not in SHARED or score is None or not len(self.item):
             return self
-        return self._view(("ties", ties), lambda: self._with(rank=self._shared(score, ties)))
+        return self._view(("ties", ties), lambda: self._with(rank=self._shared(score, ties), place=self.rank))
 
     def _shared(self, score: Floats, ties: str) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
@@ -150,6 +153,7 @@ class Shown(NumPyFunctions):
             item=self.item[rows],
             rank=None if self._rank is None else self._rank[rows],
             score=None if self.score is None else self.score[rows],
+            place=None if self.place is None else self.place[rows],
             queries=at if self.queries is None else self.queries[at],
         )
 
@@ -241,9 +245,9 @@ class Shown(NumPyFunctions):
 
     def _grades(self) -> Floats:
         ranked = self.ranked
-        out = np.full(len(self.item), np.nan)
-        deepest = 1 + max(int(ranked.rank_unchecked.max(initial=0)), int(self.rank.max(initial=0)))
-        ours, theirs = self.query * deepest + self.rank, ranked.query * deepest + ranked.rank_unchecked
+        out, place = np.full(len(self.item), np.nan), self.rank if self.place is None else self.place
+        deepest = 1 + max(int(ranked.rank_unchecked.max(initial=0)), int(place.max(initial=0)))
+        ours, theirs = self.query * deepest + place, ranked.query * deepest + ranked.rank_unchecked
         at = np.searchsorted(ours, theirs)
         there = at < len(ours)
         there[there] = ours[at[there]] == theirs[there]
