@@ -250,7 +250,8 @@ def _vectors(given: Any, ids: _Ids) -> tuple[Vectors | None, NDArray[np.bool_] |
         rows = np.array([np.zeros(width) if vector is None else vector for vector in known], dtype=np.float64)
         return rows.reshape(len(ids), -1), None if there.all() else there
     if is_sparse(given):
-        return _sized("embedding", given.tocsr(), ids) if given.shape[0] != len(ids) else given.tocsr(), None
+        _sized("embedding", range(given.shape[0]), ids)
+        return given.tocsr(), None
     if hasattr(given, "type"):  # a list column
         column = plain(given)
         there = ~column.is_null().to_numpy(zero_copy_only=False)
