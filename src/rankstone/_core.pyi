@@ -96,6 +96,36 @@ def first_lists(
     depth: int | None,
     names: Callable[[int], Any] | None = None,
 ) -> First: ...
+
+_Ints: TypeAlias = NDArray[np.int64]
+ItemRows: TypeAlias = tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]
+
+def item_columns(query: Column, item: Column, codes: NDArray[np.int64] | None, threads: int = 0) -> ItemRows:
+    """Which rows are one item of a query; items are numbered by query, then as they come.
+
+    codes: which subtopic each row is for. Answers with where each query's items start; of each item its first row, its
+    place among those of its query, the largest id first, from 0, and where its rows end in the next two; rows by item,
+    then by code; each row's subtopic, numbered from 0 among those of its query, in the order of the codes; and the
+    first of those rows that were left out, since an earlier one has their item and code, or -1.
+    """
+
+def fill_greedily(
+    queries: NDArray[np.int64],
+    items: NDArray[np.int64],
+    subtopic: NDArray[np.int64],
+    relevant: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    alpha: float,
+    weights: NDArray[np.float64],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Lists that have at each place the item that adds most, the lowest in `order` of those that add the same.
+
+    queries: where each query's judged items start. items: where each item's rows start, one a subtopic. An item adds
+    the worth of the subtopics that it is relevant for: 1, less the part alpha for each item above that has it too.
+    Answers with what each list earns by the weights of its places, and each item's place, 0 if it has none.
+    """
+
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],
