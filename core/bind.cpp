@@ -161,6 +161,20 @@ nb::object bind_unite(nb::handle names, nb::handle queries, nb::handle contents)
     }
 }
 
+nb::object bind_spread(nb::handle truth) {
+    try {
+        SpreadResult result = spread_dicts(truth.ptr());
+        if (!result.truth) return nb::none();
+        const nb::object flat = nb::steal(result.truth);
+        return nb::make_tuple(flat, to_numpy(result.order, result.items), to_numpy(result.rows.ends, result.items),
+                              to_numpy(result.rows.row, result.rows.count),
+                              to_numpy(result.rows.subtopic, result.rows.count),
+                              to_numpy(result.grade, result.rows.count));
+    } catch (const PythonError&) {
+        throw nb::python_error();
+    }
+}
+
 PyArrayObject* as_array(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
 Type numpy_kind(PyArrayObject* array, const char* name) {
@@ -784,6 +798,7 @@ NB_MODULE(_core, m) {
     });
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("unite_dicts", &bind_unite, "names"_a, "queries"_a, "contents"_a);
+    m.def("spread_dicts", &bind_spread, "truth"_a.none());
     m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
           "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), "how"_a);
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),

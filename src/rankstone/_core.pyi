@@ -15,6 +15,8 @@ from rankstone.inputs.source import Align
 Column: TypeAlias = Any
 """A NumPy array of one dimension, or anything with `__arrow_c_array__`."""
 
+_Ints: TypeAlias = NDArray[np.int64]
+
 class Alignment(NamedTuple):
     """Where the judged items stand. An item is placed if it is judged and the run returned it."""
 
@@ -49,6 +51,17 @@ def unite_dicts(
     contents: for each run, named by `names`, a list with a dict {item: score}, a list of items or None for each query.
     Answers with the different items of each query, one query after the other; how many each has; and for each row, by
     query, then by run, its item's place among those and its score, from a list's length down to 1 where it has none.
+    """
+
+def spread_dicts(
+    truth: Any,
+) -> tuple[dict[Any, dict[Any, float]], _Ints, _Ints, _Ints, _Ints, NDArray[np.float64]] | None:
+    """A truth by subtopic taken apart: {query: {item: its highest grade}}, and its rows.
+
+    It is {query: {item: {subtopic: grade}}}, or has lists of subtopics. Of each item its place among those of its
+    query, the largest id first (the order of the truth where ids cannot be compared), and where its rows end in the
+    next two; rows by item, then by subtopic, as `item_columns` has them; and the grades of the rows as they came. None
+    where something is of another type, not finite, or there twice.
     """
 
 def align_columns(
@@ -97,7 +110,6 @@ def first_lists(
     names: Callable[[int], Any] | None = None,
 ) -> First: ...
 
-_Ints: TypeAlias = NDArray[np.int64]
 ItemRows: TypeAlias = tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]
 
 def item_columns(query: Column, item: Column, codes: NDArray[np.int64] | None, threads: int = 0) -> ItemRows:

@@ -1,6 +1,7 @@
 """Rows by item and subtopic, and greedy lists of them: against plain Python, and arrays that do not go together."""
 
 import random
+from collections import OrderedDict
 
 import numpy as np
 import pyarrow as pa
@@ -87,6 +88,103 @@ def test_columns_that_do_not_go_together():
     ):
         with pytest.raises(error, match=problem):
             _core.item_columns(*given)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_dicts_are_taken_apart(seed):
+    rng = random.Random(seed)
+    pool = rng.choice((WORDS, WHOLE, [(1, "a"), (1, "b"), (0, "z")], [*WORDS, *WHOLE]))
+    names = ["s1", "s2", "s0", 7, (1, 2), None]
+
+    def judged():
+        some = rng.sample(names, rng.randint(0, len(names)))
+        shape = rng.choice((list, tuple, frozenset, dict))
+        return {name: rng.choice((1, 0, 0.5, -2)) for name in some} if shape is dict else shape(some)
+
+    truth = {
+        f"q{n}": {item: judged() for item in rng.sample(pool, rng.randint(0, len(pool)))}
+        for n in range(rng.choice((0, 1, 40)))
+    }
+    flat, order, ends, row, subtopic, grade = _core.spread_dicts(truth)
+    codes, given, rows = {}, [], [[], [], []]
+    for query, content in truth.items():
+        for item, one in content.items():
+            for name in one:
+                given.append(float(one[name]) if isinstance(one, dict) else 1.0)
+                for column, value in zip(rows, (query, item, codes.setdefault(name, len(codes))), strict=True):
+                    column.append(value)
+    highest = {
+        query: {
+            item: max(one.values(), default=0) if isinstance(one, dict) else bool(one) for item, one in each.items()
+        }
+        for query, each in truth.items()
+    }
+    assert flat == highest
+    assert list(flat) == list(truth)
+    assert all(list(flat[query]) == list(truth[query]) for query in truth)
+    assert grade.tolist() == given
+    sizes = [len(one) for content in truth.values() for one in content.values()]
+    assert np.diff(ends, prepend=0).tolist() == sizes
+    assert np.sort(row).tolist() == list(range(len(given)))
+    at = 0
+    for query, content in truth.items():
+        known = sorted({codes[name] for one in content.values() for name in one})
+        mixed = any(len({type(item) for item in each}) > 1 for each in truth.values())
+        ids = list(content) if mixed else sorted(content, reverse=True)
+        for item, one in content.items():
+            assert order[at] == ids.index(item)
+            mine = slice(ends[at] - len(one), ends[at])
+            assert subtopic[mine].tolist() == sorted(known.index(codes[name]) for name in one)
+            assert [known.index(rows[2][each]) for each in row[mine]] == subtopic[mine].tolist()
+            assert {(rows[0][each], rows[1][each]) for each in row[mine]} <= {(query, item)}
+            at += 1
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        None,
+        [],
+        {"q": []},
+        {"q": {"a": 1}},
+        {"q": {"a": "s1"}},
+        {"q": {"a": {"s1": True}}},
+        {"q": {"a": {"s1": "1"}}},
+        {"q": {"a": {"s1": float("nan")}}},
+        {"q": {"a": {"s1": float("inf")}}},
+        {"q": {"a": {"s1": 10**400}}},
+        {"q": {"a": {"s1": 2**60 + 1}}},
+        {"q": {"a": {"s1": np.float64(1)}}},
+        {"q": {"a": ["s1", "s2", "s1"]}},
+        {"q": {"a": {"s1": 1}}, "r": {"a": 2}},
+        {"q": OrderedDict({"a": {"s1": 1}})},
+    ],
+)
+def test_dicts_that_are_not_plain(truth):
+    assert _core.spread_dicts(truth) is None
+
+
+def test_dicts_that_change_while_they_are_read():
+    class Subtopic:
+        def __hash__(self):
+            inside.clear()
+            return 1
+
+    inside = {"a": {"s1": 1}}
+    truth = {"q": inside}
+    inside["b"] = [Subtopic.__new__(Subtopic)]
+    inside["c"] = {"s1": 1}
+    with pytest.raises(RuntimeError, match="the truth changed while it was read"):
+        _core.spread_dicts(truth)
+    with pytest.raises(TypeError, match="unhashable"):
+        _core.spread_dicts({"q": {"a": [[]]}})
+
+    class Item(str):
+        def __lt__(self, other):
+            raise KeyError("no order")
+
+    with pytest.raises(KeyError, match="no order"):
+        _core.spread_dicts({"q": {Item("a"): ["s"], Item("b"): ["s"]}})
 
 
 def slow_list(items, order, alpha, weights):
