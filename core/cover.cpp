@@ -59,17 +59,20 @@ private:
             filled_.rank[item] = 0;
         }
         candidates_.clear();
-        rows_.clear();
-        size_t subtopics = 0;
+        rows_.resize(static_cast<size_t>(at(truth_.items, start + items) - at(truth_.items, start)));
+        size_t count = 0, subtopics = 0;
         for (int64_t item : arranged_) {
-            const size_t first = rows_.size();
-            for (int64_t row = at(truth_.items, item); row < at(truth_.items, item + 1); ++row)
-                if (truth_.relevant[static_cast<size_t>(row)]) {
-                    rows_.push_back({candidates_.size(), static_cast<size_t>(at(truth_.subtopic, row))});
-                    subtopics = std::max(subtopics, rows_.back().subtopic + 1);
-                }
-            if (rows_.size() > first) candidates_.push_back({item, first, rows_.size()});
+            const size_t first = count;
+            for (int64_t row = at(truth_.items, item); row < at(truth_.items, item + 1); ++row) {
+                const auto subtopic = static_cast<size_t>(at(truth_.subtopic, row));
+                const bool relevant = truth_.relevant[static_cast<size_t>(row)];
+                rows_[count] = {candidates_.size(), subtopic};  // which the next one takes if it does not count
+                count += relevant;
+                subtopics = std::max(subtopics, relevant * (subtopic + 1));
+            }
+            if (count > first) candidates_.push_back({item, first, count});
         }
+        rows_.resize(count);
         worth_.assign(subtopics, 1.0);
         left_.assign(candidates_.size(), 0.0);
     }
