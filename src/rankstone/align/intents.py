@@ -140,7 +140,8 @@ class RankedIntents(Ranked, Intents):
             longest = int(lengths(self.items).max(initial=0))
             weights = discount(NUMPY, np.arange(1.0, 1.0 + (longest if k is None else min(int(k), longest))))
             offsets, subtopic, _, order = self.rows
-            return _core.fill_greedily(self.items, offsets, subtopic, self._relevant_rows, order, alpha, weights)
+            one = 1  # thread: how many the caller allows is not known here
+            return _core.fill_greedily(self.items, offsets, subtopic, self._relevant_rows, order, alpha, weights, one)
 
         return self.remember(("greedy", alpha, discount, k), fill)
 
