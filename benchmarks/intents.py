@@ -43,7 +43,7 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     ]
     work = f"alpha_ndcg@20, {queries:,} queries x 20 items, {len(truth):,} judgements"
     for door, ours in (("Arrow strings", by_columns), ("dicts", by_dicts)):
-        yield from race(f"{work}, {door}", ours, peers, repeats)
+        yield from race(f"{work}, {door}", ours, peers, repeats, cpu=True)
 
 
 def drawn(queries: int) -> tuple[Truth, Run]:

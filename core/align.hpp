@@ -51,6 +51,23 @@ inline size_t find_level(const std::vector<double>& levels, double score) {
 
 bool any_nan(const double* scores, int64_t rows);
 
+// Not std::sort: that may leave its range when a user's own `<` contradicts itself. `merged` is for its own use.
+template <class Before>
+void merge_sort(std::span<int64_t> rows, std::vector<int64_t>& merged, Before before) {
+    merged.resize(rows.size());
+    for (size_t width = 1; width < rows.size(); width *= 2) {
+        for (size_t left = 0; left < rows.size(); left += 2 * width) {
+            const size_t middle = std::min(left + width, rows.size()), right = std::min(middle + width, rows.size());
+            size_t a = left, b = middle;
+            for (size_t out = left; out < right; ++out) {
+                const bool take_b = a == middle || (b < right && before(rows[b], rows[a]));
+                merged[out] = rows[take_b ? b++ : a++];
+            }
+        }
+        std::copy(merged.begin(), merged.end(), rows.begin());
+    }
+}
+
 // Ranks the placements of one query. Keeps its buffers from one query to the next.
 class Ranker {
 public:
@@ -146,30 +163,12 @@ private:
             return;
         }
         std::sort(first, last, [](const Placement& a, const Placement& b) { return a.row < b.row; });
-        if (by_item) merge_sort(rows, before);
+        if (by_item) merge_sort(rows, merged_, before);
         for (size_t i = 0; i < rows.size(); ++i) {
             Placement* placement =
                 std::lower_bound(first, last, rows[i], [](const Placement& h, int64_t row) { return h.row < row; });
             if (placement != last && placement->row == rows[i])
                 placement->rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
-        }
-    }
-
-    // Not std::sort: that may leave its range when a user's own `<` contradicts itself.
-    template <class Before>
-    void merge_sort(std::span<int64_t> rows, Before before) {
-        merged_.resize(rows.size());
-        for (size_t width = 1; width < rows.size(); width *= 2) {
-            for (size_t left = 0; left < rows.size(); left += 2 * width) {
-                const size_t middle = std::min(left + width, rows.size()),
-                             right = std::min(middle + width, rows.size());
-                size_t a = left, b = middle;
-                for (size_t out = left; out < right; ++out) {
-                    const bool take_b = a == middle || (b < right && before(rows[b], rows[a]));
-                    merged_[out] = rows[take_b ? b++ : a++];
-                }
-            }
-            std::copy(merged_.begin(), merged_.end(), rows.begin());
         }
     }
 

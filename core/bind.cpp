@@ -9,6 +9,7 @@
 
 #include "arrow.hpp"
 #include "columns.hpp"
+#include "cover.hpp"
 #include "dense.hpp"
 #include "dicts.hpp"
 #include "error.hpp"
@@ -155,6 +156,20 @@ nb::object bind_unite(nb::handle names, nb::handle queries, nb::handle contents)
         const nb::object items = nb::steal(result.items);
         return nb::make_tuple(items, to_numpy(result.counts, result.queries), to_numpy(result.item, result.rows),
                               to_numpy(result.score, result.rows));
+    } catch (const PythonError&) {
+        throw nb::python_error();
+    }
+}
+
+nb::object bind_spread(nb::handle truth) {
+    try {
+        SpreadResult result = spread_dicts(truth.ptr());
+        if (!result.truth) return nb::none();
+        const nb::object flat = nb::steal(result.truth);
+        return nb::make_tuple(flat, to_numpy(result.order, result.items), to_numpy(result.rows.ends, result.items),
+                              to_numpy(result.rows.row, result.rows.count),
+                              to_numpy(result.rows.subtopic, result.rows.count),
+                              to_numpy(result.grade, result.rows.count));
     } catch (const PythonError&) {
         throw nb::python_error();
     }
@@ -449,6 +464,60 @@ nb::object bind_first_lists(nb::handle offsets, nb::handle items, nb::handle sco
     }
 }
 
+// The array's memory, which `keep` holds: of this type and one dimension, copied if need be.
+template <class T>
+std::span<const T> read_span(std::vector<nb::object>& keep, nb::handle object, const char* name) {
+    if (!PyArray_Check(object.ptr()) || !PyArray_EquivTypenums(PyArray_TYPE(as_array(object)), numpy_type<T>) ||
+        PyArray_NDIM(as_array(object)) != 1)
+        throw nb::type_error((std::string(name) + ": not a NumPy array of the right type and one dimension").c_str());
+    keep.push_back(checked(PyArray_FROM_OF(object.ptr(), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED)));
+    PyArrayObject* array = as_array(keep.back());
+    return {static_cast<const T*>(PyArray_DATA(array)), static_cast<size_t>(PyArray_DIM(array, 0))};
+}
+
+nb::object bind_items(nb::handle query, nb::handle item, nb::handle codes, nb::handle threads) {
+    Inputs inputs;
+    const Column queries = inputs.ids(query, "truth queries"), items = inputs.ids(item, "truth items");
+    check_lengths(queries, items);
+    std::vector<nb::object> keep;
+    const int64_t* subtopics = nullptr;
+    if (!codes.is_none()) {
+        const std::span<const int64_t> given = read_span<int64_t>(keep, codes, "codes");
+        if (std::ssize(given) != items.length) throw nb::value_error("truth items and codes differ in length");
+        subtopics = given.data();
+    }
+    Items found =
+        open(read_threads(threads), [&](Team& team) { return item_columns(queries, items, subtopics, team); });
+    return nb::make_tuple(to_numpy(found.offsets, found.queries + 1), to_numpy(found.first, found.count),
+                          to_numpy(found.order, found.count), to_numpy(found.rows.ends, found.count),
+                          to_numpy(found.rows.row, found.rows.count), to_numpy(found.rows.subtopic, found.rows.count),
+                          found.repeated);
+}
+
+void check_offsets(std::span<const int64_t> offsets, size_t end, const char* name) {
+    bool right = !offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<int64_t>(end);
+    for (size_t i = 1; i < offsets.size(); ++i) right &= offsets[i - 1] <= offsets[i];
+    if (!right) throw nb::value_error((std::string(name) + ": not offsets into what follows").c_str());
+}
+
+nb::object bind_greedy(nb::handle queries, nb::handle items, nb::handle subtopic, nb::handle relevant, nb::handle order,
+                       double alpha, nb::handle weights, nb::handle threads) {
+    std::vector<nb::object> keep;
+    const Covered truth{read_span<int64_t>(keep, queries, "queries"), read_span<int64_t>(keep, items, "items"),
+                        read_span<int64_t>(keep, subtopic, "subtopic"), read_span<bool>(keep, relevant, "relevant"),
+                        read_span<int64_t>(keep, order, "order")};
+    const std::span<const double> places = read_span<double>(keep, weights, "weights");
+    check_offsets(truth.queries, truth.order.size(), "queries");
+    check_offsets(truth.items, truth.subtopic.size(), "items");
+    if (truth.items.size() != truth.order.size() + 1) throw nb::value_error("items and order differ in length");
+    if (truth.relevant.size() != truth.subtopic.size()) throw nb::value_error("subtopic and relevant differ in length");
+    for (int64_t number : truth.subtopic)
+        if (number < 0 || number >= std::ssize(truth.subtopic)) throw nb::value_error("subtopic: out of range");
+    Filled filled = open(read_threads(threads), [&](Team& team) { return fill_greedily(truth, alpha, places, team); });
+    return nb::make_tuple(to_numpy(filled.earned, std::ssize(truth.queries) - 1),
+                          to_numpy(filled.rank, std::ssize(truth.order)));
+}
+
 nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, nb::handle how) {
     const Options options = read_options(how);
     Inputs inputs;
@@ -729,6 +798,7 @@ NB_MODULE(_core, m) {
     });
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("unite_dicts", &bind_unite, "names"_a, "queries"_a, "contents"_a);
+    m.def("spread_dicts", &bind_spread, "truth"_a.none());
     m.def("align_columns", &bind_columns, "truth_query"_a.none(), "truth_item"_a.none(), "truth_grade"_a.none(),
           "run_query"_a.none(), "run_item"_a.none(), "run_score"_a.none(), "how"_a);
     m.def("align_lists", &bind_lists, "truth_offsets"_a.none(), "truth_items"_a.none(), "truth_grades"_a.none(),
@@ -738,6 +808,9 @@ NB_MODULE(_core, m) {
           "how"_a, "depth"_a.none());
     m.def("first_lists", &bind_first_lists, "offsets"_a.none(), "items"_a.none(), "scores"_a.none(),
           "run_rows"_a.none(), "how"_a, "depth"_a.none(), "names"_a.none() = nb::none());
+    m.def("item_columns", &bind_items, "query"_a.none(), "item"_a.none(), "codes"_a.none(), "threads"_a = 0);
+    m.def("fill_greedily", &bind_greedy, "queries"_a.none(), "items"_a.none(), "subtopic"_a.none(), "relevant"_a.none(),
+          "order"_a.none(), "alpha"_a, "weights"_a.none(), "threads"_a = 0);
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
     m.def("parse_trec", &bind_trec, "text"_a, "fields"_a, nb::kw_only(), "more"_a = false, "comments"_a = true,
           "blanks"_a = true, "utf8"_a = true, "threads"_a = 0);

@@ -122,7 +122,8 @@ decltype(auto) with_numbers(const Column& column, Use use) {
     }
 }
 
-// The two kinds of id. A value is what an id is compared by; a key adds what the hash table knows it by.
+// The two kinds of id. A value is what an id is compared by; a key adds what the hash table knows it by. Where the
+// fronts of two differ, they compare as the values do.
 struct IntKeys {
     using Value = int64_t;
     using Key = int64_t;
@@ -132,6 +133,7 @@ struct IntKeys {
     static constexpr bool tag_is_key = true;
     static bool same(Value a, Value b) { return a == b; }
     static int compare(Value a, Value b) { return (a > b) - (a < b); }
+    static uint64_t front(Value value) { return static_cast<uint64_t>(value) ^ 1ULL << 63; }
 
     template <class Use>
     static decltype(auto) with_values(const Column& column, Use use) {
@@ -162,6 +164,12 @@ struct TextKeys {
     static bool same(Value a, Value b) { return same_text(a, b); }
     // By unsigned bytes of UTF-8, which is the order of the code points.
     static int compare(Value a, Value b) { return a.compare(b); }
+    static uint64_t front(Value value) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < 8; ++i)
+            bytes = bytes << 8 | (i < value.size() ? static_cast<unsigned char>(value[i]) : 0);
+        return bytes;
+    }
 
     template <class Use>
     static decltype(auto) with_values(const Column& column, Use use) {

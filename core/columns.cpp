@@ -219,4 +219,13 @@ void first_columns(const Column& known, const Rows& run, const Options& options,
     result.first = first_segments(returned, options, depth, team);
 }
 
+Items item_columns(const Column& queries, const Column& items, const int64_t* codes, Team& team) {
+    Side side{items, {}, {}, {}};
+    with_kind(queries, queries, [&]<class Keys>(Keys) {
+        Numbering<Keys> numbering(queries, queries);
+        group(queries, false, queries.length >= std::numeric_limits<uint32_t>::max(), numbering, team, side);
+    });
+    return item_segments(side, codes, team);
+}
+
 }  // namespace rankstone

@@ -28,4 +28,7 @@ struct ShownResult {
 void first_columns(const Column& known, const Rows& run, const Options& options, int64_t depth, Team& team,
                    ShownResult& result);
 
+// Which rows are one item of a query. codes: a row's subtopic; null: there is but one.
+Items item_columns(const Column& queries, const Column& items, const int64_t* codes, Team& team);
+
 }  // namespace rankstone

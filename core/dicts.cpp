@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <string>
 
 #include "error.hpp"
@@ -124,6 +126,15 @@ bool holds(PyObject* a, PyObject* b, int relation) {
     if (answer < 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
     if (answer < 0) PyErr_Clear();
     return answer > 0;
+}
+
+// Negative, 0 or positive; nothing where they cannot be compared. The caller holds both.
+std::optional<int> compare_ids(PyObject* a, PyObject* b) {
+    if (is_text(a) && is_text(b)) return PyUnicode_Compare(a, b);
+    if (holds(a, b, Py_LT)) return -1;
+    if (holds(a, b, Py_GT)) return 1;
+    if (a == b || holds(a, b, Py_EQ)) return 0;
+    return std::nullopt;
 }
 
 [[noreturn]] void fail_changed(const char* what) { fail(PyExc_RuntimeError, "%s changed while it was read", what); }
@@ -392,10 +403,7 @@ private:
     }
 
     int compare(PyObject* a, PyObject* b) {
-        if (is_text(a) && is_text(b)) return PyUnicode_Compare(a, b);
-        if (holds(a, b, Py_LT)) return -1;
-        if (holds(a, b, Py_GT)) return 1;
-        if (a == b || holds(a, b, Py_EQ)) return 0;
+        if (const std::optional<int> answer = compare_ids(a, b)) return *answer;
         fail_data({.kind = "id", .side = "run", .is_type_error = true},
                   "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
                   "comparison",
@@ -601,7 +609,135 @@ private:
     Table table_;
 };
 
+// Takes a truth by subtopic apart: the highest grade of each item, and its rows.
+class Splitter {
+public:
+    Splitter() : flat_(PyDict_New()), codes_(PyDict_New()) {}
+
+    SpreadResult split(PyObject* truth) {
+        bool plain = true;
+        walk(truth, "the truth", [&](PyObject* query, PyObject* content) {
+            const Ref hold_query = borrow(query), hold_content = borrow(content);
+            plain = plain && PyDict_CheckExact(content) && add_query(query, content);
+        });
+        if (!plain) return {};
+        if (!comparable_) place_as_given();
+        result_.truth = flat_.release();
+        return std::move(result_);
+    }
+
+private:
+    bool add_query(PyObject* query, PyObject* content) {
+        const Ref highest(PyDict_New());
+        const int64_t first = result_.items, first_row = row_;
+        items_.clear();
+        cells_.clear();
+        bool plain = true;
+        walk(content, "the truth", [&](PyObject* item, PyObject* judged) {
+            const Ref hold_item = borrow(item), hold_judged = borrow(judged);
+            plain = plain && add_item(item, judged);
+            if (plain && PyDict_SetItem(highest.get(), item, Ref(PyFloat_FromDouble(highest_)).get()))
+                throw PythonError();
+        });
+        if (!plain || PyDict_GET_SIZE(highest.get()) != items_.size()) return false;
+        if (PyDict_SetItem(flat_.get(), query, highest.get())) throw PythonError();
+        spreader_.start(std::ssize(cells_));
+        for (const Cell& cell : cells_) spreader_.add(cell.item, cell.code, cell.row);
+        if (spreader_.finish() >= 0) return false;
+        result_.items += items_.size();
+        result_.rows.count = row_;
+        result_.order.grow(result_.items);
+        result_.rows.ends.grow(result_.items);
+        result_.rows.row.grow(row_);
+        result_.rows.subtopic.grow(row_);
+        spreader_.write(result_.rows, first_row, first, items_.size());
+        place(first);
+        sizes_.push_back(items_.size());
+        if (sizes_.size() % 1024 == 0 && PyErr_CheckSignals()) throw PythonError();
+        return true;
+    }
+
+    bool add_item(PyObject* item, PyObject* judged) {
+        const auto number = items_.size();
+        items_.push(item);
+        highest_ = 0;
+        bool first = true, plain = true;
+        const auto add = [&](PyObject* subtopic, double grade) {
+            highest_ = first ? grade : std::max(highest_, grade);
+            first = false;
+            cells_.push_back({number, code_of(subtopic), row_});
+            result_.grade.grow(row_ + 1);
+            result_.grade[row_++] = grade;
+        };
+        if (PyDict_CheckExact(judged)) {
+            walk(judged, "the truth", [&](PyObject* subtopic, PyObject* graded) {
+                const Ref hold = borrow(subtopic);
+                double grade = 0;
+                plain = plain && (PyFloat_CheckExact(graded) || PyLong_CheckExact(graded));
+                plain = plain && read_number_slowly(graded, grade) == Number::ok && std::isfinite(grade);
+                if (plain) add(subtopic, grade);
+            });
+            return plain;
+        }
+        if (!PyList_CheckExact(judged) && !PyTuple_CheckExact(judged) && !PyAnySet_CheckExact(judged)) return false;
+        const Ref listed(PySequence_Tuple(judged));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(listed.get()); ++i) add(PyTuple_GET_ITEM(listed.get(), i), 1.0);
+        return true;
+    }
+
+    // One number for each subtopic, in the order in which they come.
+    int64_t code_of(PyObject* subtopic) {
+        if (PyObject* known = PyDict_GetItemWithError(codes_.get(), subtopic)) return PyLong_AsLongLong(known);
+        if (PyErr_Occurred()) throw PythonError();
+        const Py_ssize_t next = PyDict_GET_SIZE(codes_.get());
+        if (PyDict_SetItem(codes_.get(), subtopic, Ref(PyLong_FromSsize_t(next)).get())) throw PythonError();
+        return next;
+    }
+
+    // The places of a query's items by id, the largest first.
+    void place(int64_t first) {
+        places_.resize(static_cast<size_t>(items_.size()));
+        std::iota(places_.begin(), places_.end(), 0);
+        if (comparable_)
+            merge_sort(places_, merged_, [&](int64_t a, int64_t b) {
+                const std::optional<int> compared = compare_ids(items_[a], items_[b]);
+                comparable_ = comparable_ && compared;
+                return compared.value_or(0) > 0;
+            });
+        for (size_t i = 0; i < places_.size(); ++i) result_.order[first + places_[i]] = static_cast<int64_t>(i);
+    }
+
+    // Ids of several types have no order but that of the truth.
+    void place_as_given() {
+        int64_t at = 0;
+        for (int64_t size : sizes_)
+            for (int64_t i = 0; i < size; ++i) result_.order[at++] = i;
+    }
+
+    struct Cell {
+        int64_t item, code, row;
+    };
+
+    Ref flat_, codes_;
+    SpreadResult result_;
+    int64_t row_ = 0;
+    bool comparable_ = true;
+    std::vector<int64_t> sizes_;  // items of each query
+
+    // Of the query at hand.
+    Refs items_;
+    std::vector<Cell> cells_;
+    double highest_ = 0;
+    Spreader spreader_;
+    std::vector<int64_t> places_, merged_;
+};
+
 }  // namespace
+
+SpreadResult spread_dicts(PyObject* truth) {
+    if (!PyDict_CheckExact(truth)) return {};
+    return Splitter().split(truth);
+}
 
 UnitedResult unite_dicts(PyObject* names, PyObject* queries, PyObject* contents) {
     return Uniter(names, queries, contents).unite();

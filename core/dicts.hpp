@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include "output.hpp"
+#include "spread.hpp"
 
 namespace rankstone {
 
@@ -32,5 +33,18 @@ struct UnitedResult {
 // each run a list with a dict {item: score}, a list of items or None for each query. The caller holds the GIL
 // throughout.
 UnitedResult unite_dicts(PyObject* names, PyObject* queries, PyObject* contents);
+
+struct SpreadResult {
+    PyObject* truth = nullptr;  // new reference: {query: {item: its highest grade}}; null: the truth is not plain
+    int64_t items = 0;
+    ItemRows rows;
+    Array<double> grade;   // a row's
+    Array<int64_t> order;  // an item: its place among those of its query, the largest id first, from 0
+};
+
+// Takes {query: {item: {subtopic: grade}}} apart, or the same with lists or sets of subtopics. Plain is what has dicts,
+// lists, tuples and sets, finite numbers that are ints or floats, and no subtopic twice. The caller holds the GIL
+// throughout.
+SpreadResult spread_dicts(PyObject* truth);
 
 }  // namespace rankstone

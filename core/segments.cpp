@@ -297,6 +297,91 @@ private:
     std::vector<char> repeated_;
 };
 
+// Finds which rows of a query are one item, with buffers that stay.
+template <class Keys>
+class Finder {
+public:
+    Finder(const Side& side, const int64_t* codes, Items& found) : side_(side), codes_(codes), found_(found) {}
+
+    // Writes a query's items and rows from its first position on. Returns a row that is there for the second time, or
+    // -1.
+    int64_t find(int64_t query) {
+        const Range& range = side_.ranges[static_cast<size_t>(query)];
+        const Table::View table = table_.start(range.size());
+        spreader_.start(range.size());
+        named_.clear();
+        Keys::with_keys(side_.items, [&](auto get) {
+            for_rows(side_.rows, range.first, range.size(), [&](int64_t, int64_t row) {
+                const typename Keys::Key key = get(row);
+                const auto next = std::ssize(named_);
+                const int64_t number = table.number(table.find_or_add(Keys::tag(key), next, [&](int64_t known) {
+                    return Keys::tag_is_key || Keys::same(named_[static_cast<size_t>(known)].value, Keys::value(key));
+                }));
+                if (number == next) {
+                    named_.push_back({Keys::front(Keys::value(key)), Keys::value(key), next});
+                    found_.first[range.first + next] = row;
+                }
+                spreader_.add(number, codes_ ? codes_[row] : 0, row);
+            });
+        });
+        const int64_t repeated = spreader_.finish();
+        spreader_.write(found_.rows, range.first, range.first, std::ssize(named_));
+        found_.offsets[query + 1] = std::ssize(named_);
+        found_.row_offsets[query + 1] = spreader_.size();
+        rank(found_.order.data() + range.first);
+        return repeated;
+    }
+
+private:
+    struct Named {
+        uint64_t front;
+        typename Keys::Value value;
+        int64_t number;
+
+        bool above(const Named& other) const {
+            return front != other.front ? front > other.front : Keys::compare(value, other.value) > 0;
+        }
+    };
+
+    // Writes each item's place, the largest id first. A few are compared each with each, which needs no branches.
+    void rank(int64_t* order) {
+        constexpr size_t few = 32;
+        if (named_.size() > few) {
+            std::sort(named_.begin(), named_.end(), [](const Named& a, const Named& b) { return a.above(b); });
+            for (size_t i = 0; i < named_.size(); ++i) order[named_[i].number] = static_cast<int64_t>(i);
+            return;
+        }
+        for (size_t i = 0; i < named_.size(); ++i) {
+            int64_t place = 0;
+            for (size_t j = 0; j < i; ++j) {
+                const bool above = named_[i].above(named_[j]);
+                order[j] += above;
+                place += !above;
+            }
+            order[i] = place;
+        }
+    }
+
+    const Side& side_;
+    const int64_t* codes_;
+    Items& found_;
+    Table table_;
+    Spreader spreader_;
+    std::vector<Named> named_;  // the items
+};
+
+// Cuts the queries into pieces, each with work for one thread: where they start, and the end.
+std::vector<int64_t> cut(const std::vector<Range>& ranges) {
+    std::vector<int64_t> pieces{0};
+    int64_t work = 0;
+    for (size_t query = 0; query < ranges.size(); ++query) {
+        work += 16 + ranges[query].size();
+        if (work >= Team::few_rows) pieces.push_back(static_cast<int64_t>(query) + 1), work = 0;
+    }
+    if (pieces.back() != std::ssize(ranges)) pieces.push_back(std::ssize(ranges));
+    return pieces;
+}
+
 }  // namespace
 
 void gather_numbers(const Column& column, const Permutation& rows, int64_t first, int64_t count, double* out) {
@@ -367,17 +452,13 @@ First first_segments(const Side& run, const Options& options, int64_t depth, Tea
     first.queries = queries;
     first.offsets.resize(queries + 1);
     Array<int64_t> starts(queries + 1);
-    std::vector<int64_t> pieces{0};  // queries, cut where there is work for one thread
-    int64_t room = 0, work = 0;
+    int64_t room = 0;
     for (int64_t query = 0; query < queries; ++query) {
         starts[query] = room;
-        const int64_t size = run.ranges[static_cast<size_t>(query)].size();
-        room += std::min(size, depth);
-        work += 16 + size;
-        if (work >= Team::few_rows) pieces.push_back(query + 1), work = 0;
+        room += std::min(run.ranges[static_cast<size_t>(query)].size(), depth);
     }
     starts[queries] = room;
-    if (pieces.back() != queries) pieces.push_back(queries);
+    const std::vector<int64_t> pieces = cut(run.ranges);
     first.rows.resize(room);
     std::vector<int64_t> dropped(pieces.size());
     with_kind(run.items, run.items, [&]<class Keys>(Keys) {
@@ -402,6 +483,48 @@ First first_segments(const Side& run, const Options& options, int64_t depth, Tea
     }
     first.count = first.offsets[queries];
     return first;
+}
+
+Items item_segments(const Side& side, const int64_t* codes, Team& team) {
+    const int64_t queries = std::ssize(side.ranges), rows = side.items.length;
+    Items found;
+    found.queries = queries;
+    found.offsets.resize(queries + 1);
+    found.row_offsets.resize(queries + 1);
+    for (Array<int64_t>* each : {&found.first, &found.order, &found.rows.ends, &found.rows.row, &found.rows.subtopic})
+        each->resize(rows);
+    const std::vector<int64_t> pieces = cut(side.ranges);
+    std::vector<int64_t> repeated(pieces.size(), -1);
+    with_kind(side.items, side.items, [&]<class Keys>(Keys) {
+        team.each(std::ssize(pieces) - 1, rows, [&](int64_t piece) {
+            Finder<Keys> finder(side, codes, found);
+            const auto at = static_cast<size_t>(piece);
+            for (int64_t query = pieces[at]; query < pieces[at + 1]; ++query) {
+                const int64_t row = finder.find(query);
+                if (repeated[at] < 0) repeated[at] = row;
+                team.check();
+            }
+        });
+    });
+    for (int64_t row : repeated)
+        if (found.repeated < 0) found.repeated = row;
+    found.offsets[0] = found.row_offsets[0] = 0;
+    for (int64_t query = 0; query < queries; ++query) {  // fewer items than rows leave gaps
+        const int64_t from = side.ranges[static_cast<size_t>(query)].first;
+        const auto close = [&](Array<int64_t>& offsets, std::initializer_list<Array<int64_t>*> arrays) {
+            const int64_t to = offsets[query], count = offsets[query + 1];
+            if (from != to)
+                for (Array<int64_t>* each : arrays) std::copy_n(each->data() + from, count, each->data() + to);
+            offsets[query + 1] += to;
+        };
+        close(found.offsets, {&found.first, &found.order, &found.rows.ends});
+        for (int64_t item = found.offsets[query]; item < found.offsets[query + 1]; ++item)
+            found.rows.ends[item] += found.row_offsets[query] - from;
+        close(found.row_offsets, {&found.rows.row, &found.rows.subtopic});
+    }
+    found.count = found.offsets[queries];
+    found.rows.count = found.row_offsets[queries];
+    return found;
 }
 
 }  // namespace rankstone

@@ -7,6 +7,7 @@
 #include "column.hpp"
 #include "output.hpp"
 #include "parallel.hpp"
+#include "spread.hpp"
 
 namespace rankstone {
 
@@ -55,6 +56,18 @@ struct First {
 };
 
 First first_segments(const Side& run, const Options& options, int64_t depth, Team& team);
+
+// Which rows are one item of a query. Items are numbered by query, then as they come.
+struct Items {
+    int64_t queries = 0, count = 0, repeated = -1;  // a row whose item and subtopic an earlier one has, if any
+    Array<int64_t> offsets, row_offsets;            // where each query's items and rows start
+    Array<int64_t> first;                           // an item: its first row
+    Array<int64_t> order;  // an item: its place among those of its query, the largest id first, from 0
+    ItemRows rows;         // but for those that are there again
+};
+
+// codes: a row's subtopic; null: there is but one.
+Items item_segments(const Side& side, const int64_t* codes, Team& team);
 
 // Reads numbers as doubles, from positions first, first + 1, ... An integer that has no exact double becomes NaN.
 void gather_numbers(const Column& column, const Permutation& rows, int64_t first, int64_t count, double* out);

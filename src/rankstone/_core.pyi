@@ -15,6 +15,8 @@ from rankstone.inputs.source import Align
 Column: TypeAlias = Any
 """A NumPy array of one dimension, or anything with `__arrow_c_array__`."""
 
+_Ints: TypeAlias = NDArray[np.int64]
+
 class Alignment(NamedTuple):
     """Where the judged items stand. An item is placed if it is judged and the run returned it."""
 
@@ -49,6 +51,17 @@ def unite_dicts(
     contents: for each run, named by `names`, a list with a dict {item: score}, a list of items or None for each query.
     Answers with the different items of each query, one query after the other; how many each has; and for each row, by
     query, then by run, its item's place among those and its score, from a list's length down to 1 where it has none.
+    """
+
+def spread_dicts(
+    truth: Any,
+) -> tuple[dict[Any, dict[Any, float]], _Ints, _Ints, _Ints, _Ints, NDArray[np.float64]] | None:
+    """A truth by subtopic taken apart: {query: {item: its highest grade}}, and its rows.
+
+    It is {query: {item: {subtopic: grade}}}, or has lists of subtopics. Of each item its place among those of its
+    query, the largest id first (the order of the truth where ids cannot be compared), and where its rows end in the
+    next two; rows by item, then by subtopic, as `item_columns` has them; and the grades of the rows as they came. None
+    where something is of another type, not finite, or there twice.
     """
 
 def align_columns(
@@ -96,6 +109,35 @@ def first_lists(
     depth: int | None,
     names: Callable[[int], Any] | None = None,
 ) -> First: ...
+
+ItemRows: TypeAlias = tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]
+
+def item_columns(query: Column, item: Column, codes: NDArray[np.int64] | None, threads: int = 0) -> ItemRows:
+    """Which rows are one item of a query; items are numbered by query, then as they come.
+
+    codes: which subtopic each row is for. Answers with where each query's items start; of each item its first row, its
+    place among those of its query, the largest id first, from 0, and where its rows end in the next two; rows by item,
+    then by code; each row's subtopic, numbered from 0 among those of its query, in the order of the codes; and the
+    first of those rows that were left out, since an earlier one has their item and code, or -1.
+    """
+
+def fill_greedily(
+    queries: NDArray[np.int64],
+    items: NDArray[np.int64],
+    subtopic: NDArray[np.int64],
+    relevant: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    alpha: float,
+    weights: NDArray[np.float64],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Lists that have at each place the item that adds most, the lowest in `order` of those that add the same.
+
+    queries: where each query's judged items start. items: where each item's rows start, one a subtopic. An item adds
+    the worth of the subtopics that it is relevant for: 1, less the part alpha for each item above that has it too.
+    Answers with what each list earns by the weights of its places, and each item's place, 0 if it has none.
+    """
+
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],

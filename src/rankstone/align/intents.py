@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
-
 import numpy as np
 
+from rankstone import _core
 from rankstone.align.ranked import NUMPY, Bools, Floats, Ints, Ranked, lengths
 from rankstone.align.ranking import NO_SUBTOPICS, Depth, Discount, Intents
 from rankstone.errors import QueryError
 from rankstone.inputs.notes import Subtopics, ranges
 
-_AT_ONCE = 1 << 16  # cells of a table of queries, items and subtopics
 _SEARCHED = 1 << 22  # numbers in a table of sets of items, of which the best list of a query is found
 
 
@@ -116,13 +113,11 @@ class RankedIntents(Ranked, Intents):
 
     def ideal_sum(self, alpha: float, discount: Discount, k: Depth, exact: bool) -> Floats:
         def earned() -> Floats:
+            if not exact:
+                return self._greedy(alpha, discount, k)[0]
             out = np.zeros(len(self))
-            if exact:
-                for query in np.flatnonzero(self.subtopics).tolist():
-                    out[query] = self._best(query, alpha, discount, k)[0]
-            else:
-                for queries, sums, _ in self._greedy(np.arange(len(self)), alpha, discount, k):
-                    out[queries] = sums
+            for query in np.flatnonzero(self.subtopics).tolist():
+                out[query] = self._best(query, alpha, discount, k)[0]
             return out
 
         return self.remember(("ideal_sum", alpha, discount, k, exact), earned)
@@ -134,52 +129,21 @@ class RankedIntents(Ranked, Intents):
     def _ideal_list(self, query: int, alpha: float, discount: Discount, k: Depth, exact: bool) -> Ints:
         if exact:
             return self._best(query, alpha, discount, k)[1]
-        found, ends, _, _ = self._candidates
-        for _, _, chosen in self._greedy(np.array([query]), alpha, discount, k):
-            return found[ends[query] + chosen[0][chosen[0] >= 0]] - self.items[query]
-        return np.zeros(0, dtype=np.int64)
+        rank = self._greedy(alpha, discount, k)[1][self.items[query] : self.items[query + 1]]
+        found = np.flatnonzero(rank)
+        return found[np.argsort(rank[found])]
 
-    @property
-    def _candidates(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Judged items that are relevant for a subtopic, each query's with the largest id first: where they stand among
-        all judged items, and offsets; and of each relevant row of the truth, its item's place among these and query."""
+    def _greedy(self, alpha: float, discount: Discount, k: Depth) -> tuple[Floats, Ints]:
+        """What each query's greedy list earns, and the place of each judged item in it, 0 if it has none."""
 
-        def find() -> tuple[Ints, Ints, Ints, Ints]:
-            query = np.repeat(np.arange(len(self)), lengths(self.items))
-            item = np.repeat(np.arange(len(query)), lengths(self.rows.offsets))[self._relevant_rows]
-            arranged = np.empty(len(query), dtype=np.int64)
-            arranged[self.items[query] + self.rows.order] = np.arange(len(query))
-            relevant = np.zeros(len(query), dtype=bool)
-            relevant[item] = True
-            found = arranged[relevant[arranged]]
-            ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(relevant[arranged])))[self.items]
-            place = np.empty(len(query), dtype=np.int64)
-            place[found] = np.arange(len(found)) - ends[query[found]]
-            return found, ends, place[item], query[item]
+        def fill() -> tuple[Floats, Ints]:
+            longest = int(lengths(self.items).max(initial=0))
+            weights = discount(NUMPY, np.arange(1.0, 1.0 + (longest if k is None else min(int(k), longest))))
+            offsets, subtopic, _, order = self.rows
+            one = 1  # thread: how many the caller allows is not known here
+            return _core.fill_greedily(self.items, offsets, subtopic, self._relevant_rows, order, alpha, weights, one)
 
-        return self.remember("candidates", find)
-
-    def _greedy(self, queries: Ints, alpha: float, discount: Discount, k: Depth) -> Iterator[_Lists]:
-        """The greedy lists, some queries at a time: a table of their items for each subtopic."""
-        _, ends, place, query = self._candidates
-        sizes = lengths(ends)
-        some = queries[sizes[queries] > 0]
-        some = some[np.argsort(sizes[some], kind="stable")]
-        number = self.rows.subtopic[self._relevant_rows]
-        starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(query, minlength=len(self)))))
-        while len(some):
-            deep = 1 + int(number.max())
-            count = max(1, int(np.searchsorted(sizes[some] * deep * np.arange(1, len(some) + 1), _AT_ONCE)))
-            these, some = some[:count], some[count:]
-            rows, bounds = ranges(starts, these)
-            width, deep = int(sizes[these[-1]]), 1 + int(number[rows].max())
-            table = np.zeros((deep, len(these), width))
-            table[number[rows], np.repeat(np.arange(len(these)), lengths(bounds)), place[rows]] = 1.0
-            left = np.where(np.arange(width) < sizes[these][:, None], 0.0, -np.inf)
-            steps = width if k is None else min(int(k), width)
-            weights = discount(NUMPY, np.arange(1.0, steps + 1.0))
-            sums, chosen = _filled(table, left, alpha, weights)
-            yield these, sums, chosen
+        return self.remember(("greedy", alpha, discount, k), fill)
 
     def _best(self, query: int, alpha: float, discount: Discount, k: Depth) -> tuple[float, Ints]:
         """The best of all lists of a query, the first in the order of the truth of those that earn the same.
@@ -187,12 +151,12 @@ class RankedIntents(Ranked, Intents):
         What an item adds depends on which items stand above it, not on their order, and items of the same subtopics
         are alike: so lists are searched by how many items of each kind they hold.
         """
-        found, ends, place, of = self._candidates
-        items = found[ends[query] : ends[query + 1]]
-        rows = np.flatnonzero(of == query)
-        covers = np.zeros((len(items), 1 + int(self.rows.subtopic[self._relevant_rows][rows].max(initial=0))))
-        covers[place[rows], self.rows.subtopic[self._relevant_rows][rows]] = 1.0
-        covers, items = covers[np.argsort(items)], np.sort(items) - self.items[query]
+        rows, ends = ranges(self.rows.offsets, np.arange(self.items[query], self.items[query + 1]))
+        relevant = self._relevant_rows[rows]
+        number = self.rows.subtopic[rows][relevant]
+        items, place = np.unique(np.repeat(np.arange(len(ends) - 1), lengths(ends))[relevant], return_inverse=True)
+        covers = np.zeros((len(items), 1 + int(number.max(initial=0))))
+        covers[place.reshape(-1), number] = 1.0
         kinds, kind = np.unique(covers, axis=0, return_inverse=True)
         kind = kind.reshape(-1)
         have = np.bincount(kind)
@@ -227,35 +191,3 @@ class RankedIntents(Ranked, Intents):
             free[chosen[-1]] = False
             state = int(leads[state, kind[chosen[-1]]])
         return float(best[0]), items[chosen]
-
-
-_Lists: TypeAlias = "tuple[Ints, Floats, Ints]"  # queries, what their lists earn, and which items are in them
-
-
-def _filled(table: Floats, left: Floats, alpha: float, weights: Floats) -> tuple[Floats, Ints]:
-    """What greedy lists earn, and the columns that they are made of; -1 where there is none left.
-
-    table: by subtopic, query and item, 1 where the item covers it. Added up subtopic by subtopic, so that equal gains
-    are equal floats wherever they are computed so.
-    """
-    size = table.shape[1]
-    each = np.arange(size)
-    worth = np.ones(table.shape[:2])
-    sums, chosen = np.zeros(size), np.full((size, len(weights)), -1)
-    rest = np.cumsum(weights[::-1])[::-1]
-    gains, part = np.empty(left.shape), np.empty(left.shape)
-    for step, weight in enumerate(weights.tolist()):
-        np.copyto(gains, left)
-        for covers, value in zip(table, worth, strict=True):
-            np.multiply(covers, value[:, None], out=part)
-            gains += part
-        best = gains.argmax(axis=1)
-        gain = gains[each, best]
-        if (np.maximum(gain, 0.0) * rest[step] <= sums * 1e-18).all():  # nothing further down can be seen in the sum
-            break
-        found = gain > -np.inf
-        sums[found] += gain[found] * weight
-        chosen[found, step] = best[found]
-        left[each, best] = -np.inf
-        worth *= 1.0 - alpha * table[:, each, best]
-    return sums, chosen

@@ -12,7 +12,7 @@ from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Places, as_column, distinct, numbers, plain, plain_ids, take
 from rankstone.inputs.keys import consecutive
-from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics, numbered
+from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
@@ -142,50 +142,26 @@ def one_each(truth: Columns, how: Align) -> Columns:
     if how.truth_duplicates == "count":
         raise ValueError("truth_duplicates='count' does not go with subtopics or weights; choose error or first")
     query, item, grade = truth.query, truth.item, truth.grade
-    rows = np.arange(len(query), dtype=np.float64)
-    # The core itself says which rows are of one item: the truth meets its own rows, with row numbers for grades.
-    plain_rules = Align(duplicates="count", truth_duplicates="first", threads=how.threads)
-    found = _core.align_columns(query, item, rows, query, item, None, plain_rules)
-    together = bool((np.diff(found.queries) == np.diff(found.placed_offsets)[:-1]).all())  # are the rows of each query
-    if not together:  # then a row cannot be told by its place, but by a score
-        found = _core.align_columns(query, item, rows, query, item, -rows, plain_rules)
-    grades = np.ones(len(rows)) if grade is None else _floats(grade)
+    codes = None if subtopic is None else _codes(subtopic)
+    _, kept, places, ends, row, number, again = _core.item_columns(query, item, codes, how.threads)
+    grades = np.ones(len(query)) if grade is None else _floats(grade)
     if not np.isfinite(grades).all():
-        _core.align_columns(query, item, grade, query[:0], item[:0], None, plain_rules)  # it says which
-    kept = found.truth_grades.astype(np.int64)  # the first row of each judged item
-    number = np.empty(len(rows), dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    row, of = np.arange(len(rows)), number[found.grade.astype(np.int64)]
-    codes = np.zeros(len(rows), dtype=np.int64) if subtopic is None else _codes(subtopic)
-    if not together:
-        row = (-found.score).astype(np.int64)
-        codes = codes[row]
-    pair = of * (codes.max(initial=0) + 1) + codes
-    if (pair[1:] <= pair[:-1]).any():  # else they are in order, and each is there once
-        order = np.argsort(pair, kind="stable")
-        again = np.diff(pair[order], prepend=-1) == 0
-        if again.any() and how.truth_duplicates == "error":
-            _refuse_row(truth, int(row[order[np.argmax(again)]]), "appears twice in the truth", subtopic, "twice")
-        order = order[~again]
-        row, of, codes = row[order], of[order], codes[order]
-    starts = np.flatnonzero(np.diff(of, prepend=-1))
+        first = Align(truth_duplicates="first", threads=how.threads)
+        _core.align_columns(query, item, grade, query[:0], item[:0], None, first)  # it says which
+    if again >= 0 and how.truth_duplicates == "error":
+        _refuse_row(truth, again, "appears twice in the truth", subtopic, "twice")
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), ends))
     weight = None if truth.weight is None else np.asarray(truth.weight)[kept]
     if weight is not None:
-        unlike = np.asarray(truth.weight)[row] != weight[of]
+        unlike = np.asarray(truth.weight)[row] != np.repeat(weight, np.diff(offsets))
         if unlike.any():
             _refuse_row(truth, int(row[np.argmax(unlike)]), "has two weights in the truth", None, "number")
     changes: dict[str, Any] = {"weight": weight, "subtopic": None, "iteration": None, "distinct": True}
     one, other = take(query, kept), take(item, kept)
     if subtopic is not None:
         grades = grades[row]
-        changes["grade"] = None if grade is None else np.maximum.reduceat(grades, starts) if len(row) else grades
-        by_id = _core.align_columns(one, other, None, one, other, np.zeros(len(kept)), Align(threads=how.threads))
-        places = np.empty(len(kept), dtype=np.int64)
-        at = np.repeat(by_id.placed_offsets[:-1], np.diff(by_id.placed_offsets))
-        places[at + by_id.place - 1] = by_id.rank - 1
-        offsets = np.append(starts, len(row))
-        queries = offsets[found.truth_offsets]
-        changes["rows"] = Subtopics(offsets, numbered(queries, codes), grades, places)
+        changes["grade"] = None if grade is None else np.maximum.reduceat(grades, offsets[:-1]) if len(row) else grades
+        changes["rows"] = Subtopics(offsets, number, grades, places)
         if len(row) > len(kept):
             changes["remarks"] = (*truth.remarks, SEVERAL)
     elif grade is not None:

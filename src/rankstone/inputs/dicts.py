@@ -15,7 +15,7 @@ from rankstone.errors import DataError, DataTypeError
 from rankstone.inputs.arrow import as_column
 from rankstone.inputs.columns import first_rows
 from rankstone.inputs.lists import Lists
-from rankstone.inputs.notes import SEVERAL, Ints, Notes, Subtopics, numbered
+from rankstone.inputs.notes import SEVERAL, Notes, Subtopics
 from rankstone.inputs.source import Align, Aligned, First, ranked_from
 
 if TYPE_CHECKING:
@@ -165,49 +165,16 @@ def by_item(truth: Mapping[Id, Any]) -> Iterator[tuple[Id, Id, Mapping[Any, floa
 
 def one_each(truth: Mapping[Id, Any]) -> tuple[dict[Id, dict[Id, float]], Subtopics]:
     """The highest grade of each judged item, 0 where it has none, and its rows."""
-    flat: dict[Id, dict[Id, float]] = {}
-    names: list[Any] = []
-    values: list[Any] = []
-    sizes, counts = [0], [0]  # rows of each item, and items of each query
-    try:
-        for query, content in truth.items():
-            highest = flat[query] = {}
-            for item, judged in content.items():
-                grades = judged.values() if isinstance(judged, Mapping) else [1.0] * len(judged)
-                names += judged
-                values += grades
-                sizes.append(len(judged))
-                highest[item] = float(max(grades, default=0.0))
-            counts.append(len(highest))
-        plain = set(map(type, values)) <= {int, float}
-    except (AttributeError, TypeError, ValueError):
-        plain = False
-    if not plain:
-        values = [grade for _, _, grades in by_item(truth) for grade in grades.values()]  # which says what is wrong
-    known: dict[Any, int] = {}
-    codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
-    offsets, grade = np.cumsum(sizes, dtype=np.int64), np.array(values, dtype=np.float64)
-    row = np.repeat(np.arange(len(sizes) - 1) * (len(known) + 1), sizes[1:]) + codes
-    if (row[1:] <= row[:-1]).any():
-        order = np.argsort(row, kind="stable")
-        codes, grade, row = codes[order], grade[order], row[order]
-    if not np.isfinite(grade).all() or (np.diff(row) == 0).any():
-        for _ in by_item(truth):  # which says what is wrong
-            pass
-    queries = offsets[np.cumsum(counts, dtype=np.int64)]
-    return flat, Subtopics(offsets, numbered(queries, codes), grade, _by_id(flat))
-
-
-def _by_id(truth: dict[Id, dict[Id, float]]) -> Ints:
-    """The place of each item among those of its query, the largest id first."""
-    level = {query: dict.fromkeys(items, 0.0) for query, items in truth.items()}
-    try:
-        found = _core.align_dicts(truth, level, Align())
-    except TypeError:  # ids of several types: there is no order but that of the truth
-        found = _core.align_dicts(truth, level, Align(order="input"))
-    out = np.empty(len(found.place), dtype=np.int64)
-    out[np.repeat(found.placed_offsets[:-1], np.diff(found.placed_offsets)) + found.place - 1] = found.rank - 1
-    return out
+    found = _core.spread_dicts(truth)
+    if found is None:
+        plain: dict[Id, dict[Id, dict[Any, float]]] = {query: {} for query in truth}
+        for query, item, grades in by_item(truth):  # which says what is wrong, if something is
+            plain[query][item] = {subtopic: float(grade) for subtopic, grade in grades.items()}
+        found = _core.spread_dicts(plain)
+        if found is None:
+            raise RuntimeError("the truth changed while it was read")
+    flat, order, ends, row, number, grade = found
+    return flat, Subtopics(np.concatenate((np.zeros(1, dtype=np.int64), ends)), number, grade[row], order)
 
 
 # -- shapes --------------------------------------------------------------------------------------------------

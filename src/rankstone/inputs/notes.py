@@ -64,19 +64,3 @@ def ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
     sizes = offsets[segments + 1] - offsets[segments]
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
     return np.arange(ends[-1]) + np.repeat(offsets[segments] - ends[:-1], sizes), ends
-
-
-def numbered(queries: Ints, codes: Ints) -> Ints:
-    """Subtopics by their numbers among those of their query, from 0, in the order of the codes; queries: offsets."""
-    if len(codes) == 0:
-        return codes
-    sizes, width = np.diff(queries), int(codes.max()) + 1
-    pair = np.repeat(np.arange(len(sizes)) * width, sizes) + codes
-    if len(sizes) * width < 8 * len(pair) + 1000:  # a table is quicker than to sort
-        known = np.zeros(len(sizes) * width, dtype=np.int64)
-        known[pair] = 1
-        number = (np.cumsum(known) - 1)[pair]
-    else:
-        number = np.unique(pair, return_inverse=True)[1].reshape(-1)
-    some = sizes > 0  # a query may have no row
-    return number - np.repeat(np.minimum.reduceat(number, queries[:-1][some]), sizes[some])
