@@ -137,7 +137,7 @@ CALLS = {
     ("Elliot", "aclt"): ("tail", {"unit": "count"}),
     ("RecBole", "coverage"): ("coverage", {"digits": 10}),
     ("RecBole", "gini"): ("gini", {"digits": 10}),
-    ("RecBole", "entropy"): ("entropy", {"log": "e", "divisor": "rows*items", "digits": 10}),
+    ("RecBole", "entropy"): ("entropy", {"divisor": "rows*items", "digits": 10}),
     ("RecBole", "popularity"): ("popularity", {"digits": 10}),
     ("RecBole", "tail"): lambda case: ("tail", {"tail_at": case["params"]["tail_ratio"], "digits": 10}),
     ("RecBole", "tail2"): lambda case: (
@@ -153,10 +153,15 @@ CALLS = {
 }
 
 
+# What the library's own documentation, or plain sense, speaks against: a preset of its own.
+DEFECTS = {("Evidently", "diversity"), ("Evidently", "personalization"), ("Evidently", "serendipity")}
+
+
 def answer(case):
     found = CALLS[case["tool"], case["metric"]]
     name, choices = found(case) if callable(found) else found
-    found = measured(case, name, case["tool"].lower(), **choices)
+    defects = (case["tool"], case["metric"]) in DEFECTS
+    found = measured(case, name, f"{case['tool'].lower()}{'+defects' * defects}", **choices)
     return {**found, "per_query": [*found["per_query"].values()]} if case["tool"] == "jurity" else found
 
 

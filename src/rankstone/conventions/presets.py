@@ -87,6 +87,29 @@ _BY_INTENT = (
 _PYNDEVAL: dict[str, Any] = {"ties": "item_asc", "missing": "skip", "nnrbp_undefined": "nan"}
 _UNSTABLE = "equal scores: whatever an unstable sort makes of them"
 
+_EVIDENTLY: dict[str, Any] = {
+    **_ARRAYS,
+    "threshold": ">0",
+    "ties": "group_mean",
+    "extra": "skip",
+    "no_relevant": "skip",
+    "precision_divisor": "min(k,retrieved)",
+    "negative": "signed",
+    "f1_averaging": "parts",
+    "f1_undefined": "nan",
+    **_by_metric(("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"),
+    "coverage_items": "history",
+    "coverage_outside": "skip",
+    "gini_items": "shown",
+    "gini_divisor": "n-1",
+    "gini_undefined": 0,
+    "popularity_popularity": "interactions",
+    "popularity_cold": "skip",
+    "novelty_cold": "skip",
+    "ild_undefined": 0,
+    "serendipity_form": "history",
+}
+
 PRESETS: Mapping[str, Preset] = {
     "rankstone": {
         "summary": "trec_eval's definitions; every judged query counts, and 0 where a query has no relevant item",
@@ -362,37 +385,23 @@ PRESETS: Mapping[str, Preset] = {
     "evidently": {
         "summary": "Evidently: tied items share the whole part of their mean rank, F1 is of mean precision and recall",
         "library": "evidently 0.7.23",
-        "choices": {
-            **_ARRAYS,
-            "threshold": ">0",
-            "ties": "group_mean",
-            "extra": "skip",
-            "no_relevant": "skip",
-            "precision_divisor": "min(k,retrieved)",
-            "negative": "signed",
-            "f1_averaging": "parts",
-            "f1_undefined": "nan",
-            **_by_metric(
-                ("coverage", "gini", "novelty", "popularity", "ild", "personalisation", "serendipity"), ties="input"
-            ),
-            "coverage_items": "history",
-            "coverage_outside": "skip",
-            "gini_items": "shown",
-            "gini_divisor": "n-1",
-            "gini_undefined": 0,
-            "popularity_popularity": "interactions",
-            "popularity_cold": "skip",
-            "novelty_cold": "skip",
-            "ild_divisor": "shown",
-            "ild_undefined": 0,
-            "personalisation_list_length": "k",
-            "serendipity_form": "relevant",
-        },
+        "choices": _EVIDENTLY,
         "notes": (
             "no_feedback_users=True: no_relevant=0, extra='zero'",
             "min_rel_score: threshold= and gain='binary'",
             "values by position; the result's own rank column is one too high for NDCG and MRR",
         ),
+        "not_reproduced": ("MAP, which depends on the order of the rows", "an error if k is above the longest list"),
+    },
+    "evidently+defects": {
+        "summary": "Evidently with its own sums: diversity over items, not pairs, and lists taken to hold k items",
+        "library": "evidently 0.7.23",
+        "choices": {
+            **_EVIDENTLY,
+            "ild_divisor": "shown",
+            "personalisation_list_length": "k",
+            "serendipity_form": "relevant",
+        },
         "not_reproduced": ("MAP, which depends on the order of the rows", "an error if k is above the longest list"),
     },
     # -- recommendations -------------------------------------------------------------------------------------
@@ -442,6 +451,9 @@ PRESETS: Mapping[str, Preset] = {
             "NDCG(divide_by_achievable=True): ideal='judged'",
             "MAP(divide_by_k=True): ap_divisor='k'",
             "Precision(r_precision=True): precision_divisor='min(k,relevant)'",
+            "CatalogCoverage(normalize=True): coverage_unit='share'; items outside of the catalogue count, so that it "
+            "can pass 1: coverage_outside='skip' leaves them out",
+            "SufficientReco: filled with empty_list='skip'; CoveredUsers: filled with at_least=1",
         ),
         "not_reproduced": ("an item twice in a list or in the truth, which the join multiplies",),
     },
@@ -475,6 +487,8 @@ PRESETS: Mapping[str, Preset] = {
         "notes": (
             "map: ap_divisor='relevant'",
             "ndcg_at_k(score_type='raw'): gain='linear'; 'exp': gain='exp2'",
+            "items without history count in coverage, so that it can pass 1, and add 0 to novelty: "
+            "coverage_outside='skip', novelty_cold='one' are otherwise",
         ),
         "not_reproduced": ("an item twice in a list or in the truth, which the join multiplies",),
     },
@@ -597,8 +611,12 @@ PRESETS: Mapping[str, Preset] = {
             "tail_tail_rule": "items",
             "tail_tail_at": 0.1,
             "tail_tail_ties": "item",
+            "entropy_log": "e",
         },
-        "notes": ("metric_decimal_place: digits",),
+        "notes": (
+            "metric_decimal_place: digits",
+            "ShannonEntropy is divided by the number of items shown, too: entropy_divisor='rows*items'",
+        ),
     },
     "recmetrics": {
         "summary": "recmetrics: precision and recall of each user with 4 decimals; mark is ap",
