@@ -88,14 +88,8 @@ def find_door(
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
     files = any(map(is_file, (truth, run, exclude)))
-    remarks: tuple[str, ...] = ()
-    if exclude is not None:
-        seen: Any = _seen(exclude, columns)
-        returned = pair[1]
-        if files and not isinstance(returned, Mapping):
-            seen, returned = same_ids(seen, returned)
-        returned, note = without(returned, seen)
-        pair, remarks = (pair[0], returned), (note,)
+    returned, remarks = _new(pair[1], exclude, columns, files)
+    pair = pair[0], returned
     if parent is not None:
         judged, returned, note = by_document(pair[0], pair[1], parent)
         pair, remarks = (judged, returned), (*remarks, note)
@@ -117,14 +111,7 @@ def _alone(
             raise TypeError(f"{name}= goes with a truth")
     if is_matrix(run):
         return Alone(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
-    side: Any = opened(run, "run", columns)
-    remarks: tuple[str, ...] = ()
-    if exclude is not None:
-        seen: Any = _seen(exclude, columns)
-        if any(map(is_path, (run, exclude))) and not isinstance(side, Mapping):
-            seen, side = same_ids(seen, side)
-        side, note = without(side, seen)
-        remarks = (note,)
+    side, remarks = _new(opened(run, "run", columns), exclude, columns, any(map(is_file, (run, exclude))))
     if isinstance(side, Mapping):
         return Alone(Dicts({}, side, remarks=remarks))
     if isinstance(side, Columns):
@@ -136,6 +123,17 @@ def _alone(
     raise TypeError(
         f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)"
     )
+
+
+def _new(run: Any, exclude: Any, columns: Roles | None, files: bool) -> tuple[Any, tuple[str, ...]]:
+    """A run without what was seen before, and what to say of it."""
+    if exclude is None:
+        return run, ()
+    seen: Any = _seen(exclude, columns)
+    if files and not isinstance(run, Mapping):
+        seen, run = same_ids(seen, run)
+    run, note = without(run, seen)
+    return run, (note,)
 
 
 def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run | None) -> Beside:
