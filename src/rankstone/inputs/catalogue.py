@@ -21,7 +21,8 @@ from rankstone.inputs.arrow import (
     plain,
     plain_ids,
 )
-from rankstone.inputs.files import is_path
+from rankstone.inputs.files import is_path, read_table
+from rankstone.inputs.lines import ending_of
 from rankstone.inputs.matrices import is_sparse
 from rankstone.inputs.roles import find, need, refuse_unknown
 
@@ -120,19 +121,9 @@ def catalogue(
 
 def _read(path: str) -> Any:
     """A table of a file, by its ending."""
-    import pyarrow.csv
-    import pyarrow.json
-    import pyarrow.parquet
-
-    ending = path.lower().removesuffix(".gz").rpartition(".")[2]
-    if ending in ("parquet", "pq"):
-        return pyarrow.parquet.read_table(path)
-    if ending in ("jsonl", "ndjson", "json"):
-        return pyarrow.json.read_json(path)
-    if ending in ("csv", "tsv", "txt"):
-        sign = "," if ending == "csv" else "\t"
-        return pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=sign))
-    raise ValueError(f"{path}: a catalogue is a .parquet, .csv, .tsv or .jsonl file with an item column")
+    if ending_of(path) not in ("parquet", "pq", "jsonl", "ndjson", "json", "csv", "tsv", "txt"):
+        raise ValueError(f"{path}: a catalogue is a .parquet, .csv, .tsv or .jsonl file with an item column")
+    return read_table(path)[0]
 
 
 class _Ids:

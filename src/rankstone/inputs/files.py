@@ -136,18 +136,21 @@ def read_table(path: Path) -> tuple[Table, int]:
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
     ending = ending_of(text.name)
+
+    def by_tabs(data: Any) -> Table:
+        return csv.read_csv(data, parse_options=csv.ParseOptions(delimiter="\t"))
+
     read: dict[str, Callable[[Any], Table]] = {
+        **dict.fromkeys(("tsv", "txt"), by_tabs),
+        **dict.fromkeys(("jsonl", "ndjson", "json"), json.read_json),
         "csv": csv.read_csv,
-        "tsv": lambda data: csv.read_csv(data, parse_options=csv.ParseOptions(delimiter="\t")),
-        "jsonl": json.read_json,
-        "ndjson": json.read_json,
     }
     if text.data[: len(MAGIC)] == MAGIC:
         ending, read = "parquet", {"parquet": parquet.read_table}
     if ending not in read:
         raise FileError(text.name, "this is read from files that end in csv, tsv, jsonl, ndjson or parquet")
     try:
-        return read[ending](pyarrow.BufferReader(text.view())), 2 if ending in ("csv", "tsv") else 1
+        return read[ending](pyarrow.BufferReader(text.view())), 2 if ending in ("csv", "tsv", "txt") else 1
     except pyarrow.ArrowInvalid as error:
         raise FileError(text.name, str(error)) from None
 

@@ -29,9 +29,6 @@ class Beside:
     history: Columns | None = None  # what queries had before
     reference: Source | None = None  # other lists of the same queries
 
-    def __bool__(self) -> bool:
-        return any(known is not None for known in (self.catalogue, self.history, self.reference))
-
 
 class Known:
     """Items by number: those of the catalogue first, then others of the history, then others that were shown."""

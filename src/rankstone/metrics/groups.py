@@ -282,7 +282,6 @@ def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
     """
     found = exposed(shown, np.ones(len(shown.item)))
     many = len(found.names)
-    shares = np.zeros((len(shown), many))
     length = shown.shown[shown.query[found.row]]
     below = length - shown.rank[found.row]  # rows of the list under each
     key = shown.query[found.row] * many + found.code

@@ -342,7 +342,6 @@ LuckyForm = Annotated[
     beware="No two libraries mean the same: choose a form, and name it.",
     choices={"undefined": "skip"},
     bounds=(-math.inf, math.inf),
-    all_queries=lambda _: "",
 )
 def serendipity(
     shown: Shown,
