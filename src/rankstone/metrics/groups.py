@@ -12,7 +12,7 @@ from rankstone.align.ranked import Floats, Ints
 from rankstone.align.ranking import Depth, Ratio
 from rankstone.align.shown import Shown
 from rankstone.metrics.registry import ByName, Parameter, metric
-from rankstone.metrics.shown import Exposure, Patience, weights
+from rankstone.metrics.shown import Exposure, Patience, exposure_at, relative, weights
 
 __all__ = [
     "awrf", "ee_d", "ee_l", "ee_r", "exposure", "exposure_difference", "exposure_ratio", "group_pairs", "iaa", "ndkl",
@@ -370,7 +370,7 @@ def awrf(
     p, q = amount / total[query], wanted[code]
     middle = (p + q) / 2
     # A group that the list does not show has p = 0, and adds q log 2 / 2.
-    ours = p * np.log(p / middle) + np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0) / middle), 0.0)
+    ours = relative(p, middle) + relative(q, middle)
     absent = 1.0 - np.bincount(query, q, minlength=len(shown))
     divergence = (np.bincount(query, ours, minlength=len(shown)) + absent * math.log(2)) / 2
     return Ratio(np.where(total > 0, 1.0 - divergence, 0.0), (total > 0).astype(np.float64))
@@ -407,7 +407,7 @@ def ndkl(
         mine = np.bincount(found.row[found.code == code], minlength=len(shown.item)).astype(np.float64)
         p = shown.running(mine) / shown.rank + smoothing
         q = shown.spread(shown.sum(mine) / np.maximum(shown.shown, 1.0)) + smoothing
-        terms += np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0)), 0.0)
+        terms += relative(p, q)
     return Ratio(shown.sum(each * terms), shown.sum(each))
 
 
@@ -431,13 +431,9 @@ def _expected(
     if target_length is None:
         places = shown.sum(weights(shown, exposure, patience))
     else:
-        ranks = np.arange(1, target_length + 1)
-        places = shown.per_query(weights(_Ranks(ranks), exposure, patience).sum())  # type: ignore[arg-type]
+        ranks = np.arange(1.0, target_length + 1.0)
+        places = shown.per_query(exposure_at(ranks, exposure, patience).sum())
     return found, mean, share * places.mean() if len(places) else share, places
-
-
-class _Ranks(NamedTuple):
-    rank: Ints
 
 
 def _ideal_exposure(shown: Shown, each: Floats) -> Floats:

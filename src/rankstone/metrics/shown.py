@@ -207,7 +207,11 @@ def all_lists(parameters: ByName) -> str:
 
 def weights(shown: Shown, exposure: str, patience: float) -> Floats:
     """How much exposure each row has."""
-    rank = shown.rank.astype(np.float64)
+    return exposure_at(shown.rank.astype(np.float64), exposure, patience)
+
+
+def exposure_at(rank: Floats, exposure: str, patience: float) -> Floats:
+    """How much exposure some places have."""
     if exposure == "geometric":
         return patience ** (rank - 1)
     if exposure == "log2":
@@ -220,6 +224,11 @@ def weights(shown: Shown, exposure: str, patience: float) -> Floats:
 def logarithm(x: Values, base: int | str) -> Values:
     """To base 2, or natural."""
     return np.log2(x) if base == 2 else np.log(x)
+
+
+def relative(p: Floats, q: Floats, log: int | str = "e") -> Floats:
+    """The terms of the divergence of one distribution from another, Kullback and Leibler's."""
+    return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)
 
 
 def total_of(shown: Shown, by: Popularity, total: str | float) -> float:

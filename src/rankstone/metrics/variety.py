@@ -12,7 +12,7 @@ from rankstone.align.ranking import Depth, Ratio
 from rankstone.align.shown import Shown
 from rankstone.inputs.keys import among, distinct, pair
 from rankstone.metrics.registry import Parameter, metric
-from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, logarithm, one_less, weights
+from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, one_less, relative, weights
 
 __all__ = ["calibration", "categories", "ild", "overlap", "personalisation", "serendipity"]
 
@@ -478,10 +478,10 @@ def calibration(
     p, q = both
     query = keys // max(many, 1)
     if form == "kl":
-        terms = _relative(p, (1 - alpha) * q + alpha * p, log)
+        terms = relative(p, (1 - alpha) * q + alpha * p, log)
     else:
         a, b = (1 - alpha) * p + alpha * q, (1 - alpha) * q + alpha * p
-        terms = (_relative(a, (a + b) / 2, log) + _relative(b, (a + b) / 2, log)) / 2
+        terms = (relative(a, (a + b) / 2, log) + relative(b, (a + b) / 2, log)) / 2
     value = np.bincount(query, terms, minlength=len(shown))
     known = (np.bincount(theirs // max(many, 1), minlength=len(shown)) > 0) & (shown.shown > 0)
     return Ratio(np.where(known, value, 0.0), known.astype(np.float64))
@@ -498,7 +498,3 @@ def _spread(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
     values: Floats = np.bincount(at, share, minlength=len(keys)).astype(np.float64)
     total = np.bincount(keys // max(many, 1), values, minlength=len(shown))
     return keys, values / total[keys // max(many, 1)] if len(keys) else values
-
-
-def _relative(p: Floats, q: Floats, log: int | str) -> Floats:
-    return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)
