@@ -163,11 +163,14 @@ def parser() -> argparse.ArgumentParser:
     titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
     top = argparse.ArgumentParser(
         prog="rankstone",
+        usage="%(prog)s [-h] [--version] COMMAND ...",
+        add_help=False,
         description="Measures ranked lists: search results, recommendations, output of models.",
         epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: not decided.",
         formatter_class=_OneLineEach,
     )
-    top.add_argument("--version", action="version", version=f"rankstone {__version__}")
+    top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines
+    top.add_argument("--version", action="version", version=f"rankstone {__version__}", help=argparse.SUPPRESS)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more")
 
     command = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
