@@ -14,6 +14,7 @@
 #include "dicts.hpp"
 #include "error.hpp"
 #include "lists.hpp"
+#include "program.hpp"
 #include "stream.hpp"
 #include "text.hpp"
 
@@ -697,6 +698,99 @@ private:
     bool broken_ = false;
 };
 
+// Metrics' functions written down, ready to be run over any alignment.
+class BoundProgram {
+public:
+    BoundProgram(nb::handle steps, nb::handle spaces, nb::handle constants, int registers, int columns, int tables,
+                 int answers, int faults)
+        : program_{{}, {{}}, {}, registers, columns, tables, answers, faults} {
+        for (nb::handle step : steps) {
+            const auto part = [&](size_t at) { return nb::cast<int>(step[at]); };
+            program_.steps.push_back(
+                {op_named(nb::cast<const char*>(step[0])), part(1), part(2), part(3), part(4), part(5)});
+        }
+        for (nb::handle space : spaces) {
+            const nb::object most = space[1];
+            Space made{nb::cast<int>(space[0])};
+            if (!most.is_none()) made.most = nb::cast<int64_t>(most);
+            program_.spaces.push_back(made);
+        }
+        for (nb::handle constant : constants) program_.constants.push_back(nb::cast<int>(constant));
+        program_.check();
+    }
+
+    nb::tuple run(int64_t queries, nb::handle columns, nb::handle constants, nb::handle tables, nb::handle threads) {
+        Data data;
+        data.queries = queries;
+        std::vector<int64_t> lengths;
+        std::vector<nb::object> held;
+        for (nb::handle column : columns) data.columns.push_back(read(column, lengths, held));
+        for (nb::handle constant : constants) data.constants.push_back(nb::cast<double>(constant));
+        for (nb::handle table : tables) {
+            std::vector<int64_t> length;
+            const Given given = read(table, length, held);
+            if (given.type != Given::float64 || !length[0]) throw nb::value_error("a table of floats has an entry");
+            data.tables.emplace_back(static_cast<const double*>(given.values), static_cast<size_t>(length[0]));
+        }
+        check(data, lengths);
+        Answers found = open(read_threads(threads), [&](Team& team) { return run_program(program_, data, team); });
+        nb::list values, refusals;
+        for (Array<double>& each : found.values) values.append(to_numpy(each, queries));
+        for (const Refusal& each : found.refusals) refusals.append(nb::make_tuple(each.query, each.value));
+        return nb::make_tuple(std::move(values), std::move(refusals));
+    }
+
+private:
+    static Given read(nb::handle object, std::vector<int64_t>& lengths, std::vector<nb::object>& held) {
+        if (object.is_none()) return lengths.push_back(0), Given{};
+        if (!PyArray_Check(object.ptr())) throw nb::type_error("a program runs over arrays");
+        held.push_back(checked(PyArray_FROM_OF(object.ptr(), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED)));
+        PyArrayObject* array = as_array(held.back());
+        lengths.push_back(PyArray_SIZE(array));
+        const int type = PyArray_TYPE(array);
+        const bool whole = PyArray_DESCR(array)->kind == 'i' && PyArray_ITEMSIZE(array) == 8;
+        if (!whole && type != NPY_DOUBLE && type != NPY_BOOL)
+            throw nb::type_error("a program runs over int64, float64 and bool");
+        return {whole ? Given::int64 : type == NPY_DOUBLE ? Given::float64 : Given::boolean, PyArray_DATA(array)};
+    }
+
+    // Every column must reach as far as the program reads it.
+    void check(const Data& data, const std::vector<int64_t>& lengths) const {
+        const auto demand = [](bool holds) {
+            if (!holds) throw nb::value_error("the data is not of the size that the program was made for");
+        };
+        demand(std::ssize(data.columns) == program_.columns && std::ssize(data.tables) == program_.tables &&
+               data.constants.size() == program_.constants.size() && data.queries >= 0);
+        std::vector<int64_t> sizes{data.queries};
+        for (size_t i = 1; i < program_.spaces.size(); ++i) {
+            const auto at = static_cast<size_t>(program_.spaces[i].offsets);
+            demand(data.columns[at].type == Given::int64 && lengths[at] == data.queries + 1);
+            const auto* offsets = static_cast<const int64_t*>(data.columns[at].values);
+            demand(offsets[0] == 0 && std::is_sorted(offsets, offsets + lengths[at]));
+            sizes.push_back(offsets[data.queries]);
+        }
+        for (const Step& step : program_.steps) {
+            if (step.op != Op::column) continue;
+            for (int at : {step.a, step.b})
+                demand(at < 0 || data.columns[static_cast<size_t>(at)].type == Given::none ||
+                       lengths[static_cast<size_t>(at)] >= sizes[static_cast<size_t>(step.space)]);
+        }
+    }
+
+    Program program_;
+};
+
+double bind_total(nb::handle values, nb::handle keep) {
+    const auto read = [](nb::handle object) {
+        return checked(PyArray_FROM_OTF(object.ptr(), NPY_DOUBLE, NPY_ARRAY_CARRAY_RO));
+    };
+    const nb::object all = read(values), some = keep.is_none() ? nb::none() : read(keep);
+    const int64_t count = PyArray_SIZE(as_array(all));
+    if (!some.is_none() && PyArray_SIZE(as_array(some)) != count) throw nb::value_error("keep is of another size");
+    return total(static_cast<const double*>(PyArray_DATA(as_array(all))),
+                 some.is_none() ? nullptr : static_cast<const double*>(PyArray_DATA(as_array(some))), count);
+}
+
 // A column of strings, which lives for as long as anybody reads it, and speaks Arrow.
 class BoundStrings {
 public:
@@ -782,6 +876,7 @@ nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comment
 NB_MODULE(_core, m) {
     using namespace rankstone;
     if (_import_array() < 0) throw nb::python_error();
+    nb::set_leak_warnings(false);  // programs are kept until the process ends
     alignment_type = PyStructSequence_NewType(&description);
     if (!alignment_type) throw nb::python_error();
     m.attr("Alignment") = nb::handle(reinterpret_cast<PyObject*>(alignment_type));
@@ -814,6 +909,11 @@ NB_MODULE(_core, m) {
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
     m.def("parse_trec", &bind_trec, "text"_a, "fields"_a, nb::kw_only(), "more"_a = false, "comments"_a = true,
           "blanks"_a = true, "utf8"_a = true, "threads"_a = 0);
+    m.def("total", &bind_total, "values"_a, "keep"_a.none() = nb::none());
+    nb::class_<BoundProgram>(m, "Program")
+        .def(nb::init<nb::handle, nb::handle, nb::handle, int, int, int, int, int>(), "steps"_a, "spaces"_a,
+             "constants"_a, "registers"_a, "columns"_a, "tables"_a, "answers"_a, "faults"_a)
+        .def("run", &BoundProgram::run, "queries"_a, "columns"_a, "constants"_a, "tables"_a, "threads"_a = 0);
     nb::class_<BoundStrings>(m, "Strings")
         .def("__len__", &BoundStrings::size)
         .def("__getitem__", &BoundStrings::at, "row"_a)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import rankstone as rs
-from rankstone.align.query import Expression, Fault, Items, Query, Tree
+from rankstone.align.expression import Expression
+from rankstone.align.query import Fault, Items, Query, Tree
 from rankstone.align.ranking import Depth, Discount
 from rankstone.align.ties import COUNTED
 from rankstone.answers.definition import definition_of

@@ -1,4 +1,4 @@
-"""The native core. It finds where each judged item stands in its query's run, and nothing else.
+"""The native core. It finds where each judged item stands in its query's run, and runs metrics' programs over that.
 
 Every door answers with an `Alignment` of new arrays; its placed items are sorted by query, then by rank. Bad data is a
 `rankstone.errors.DataError`, which names the query and the item, or a ValueError or TypeError.
@@ -144,6 +144,37 @@ def align_dense(
     mask: NDArray[np.bool_] | None,
     how: Align,
 ) -> Alignment: ...
+def total(values: NDArray[np.float64], keep: NDArray[np.float64] | None = None) -> float:
+    """The sum of some values, or of those where `keep` is not 0; the same for the same values, whoever asks."""
+
+class Program:
+    """Metrics' functions written down: steps that the core runs over a few queries at a time.
+
+    A step is (name, space, register to write, three operands); `core/program.hpp` says what each does. A space is
+    (the column that says where each query's items start, how many of them are looked at; None: all); space 0 is that of
+    the queries. constants: registers that hold one number each.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[tuple[Any, ...]],
+        spaces: Sequence[tuple[int, int | None]],
+        constants: Sequence[int],
+        registers: int,
+        columns: int,
+        tables: int,
+        answers: int,
+        faults: int,
+    ) -> None: ...
+    def run(
+        self,
+        queries: int,
+        columns: Sequence[NDArray[Any] | None],
+        constants: Sequence[float],
+        tables: Sequence[NDArray[np.float64]],
+        threads: int = 0,
+    ) -> tuple[list[NDArray[np.float64]], list[tuple[int, float]]]:
+        """Answers, one a query each; and for each fault the first query where it is found, -1 for none, and a value."""
 
 class Strings:
     """A column of ids that were read from a file, each as bytes."""

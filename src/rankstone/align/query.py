@@ -9,21 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
+from rankstone.align.expression import PLAIN, TESTS, Expression, Kind, Operand, kind_of
 from rankstone.align.ranked import sums_of_discounts
 from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Relevance, Values, Views, Worth
 from rankstone.align.ties import SHARED
 from rankstone.errors import NoExpectedValue
 
 T = TypeVar("T")
-Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one an item, one a query, one for all queries
-Operand: TypeAlias = "Expression | float | bool | str"  # a text stands for a number that somebody else will fill in
-
 HUGE = 1.7976931348623157e308  # the largest float
 _INVERSE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
-_KINDS: tuple[Kind, ...] = ("number", "query", "item", "mean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,100 +40,6 @@ class Items:
         return self.what == "pooled" or (self.of is not None and self.of.whole)
 
 
-class Expression:
-    """A number, a condition or nothing, of each item or each query; adds, multiplies and compares as arrays do.
-
-    Nothing (SQL's null) is what arrays call NaN; where `infinite`, it stands for a number beyond all others.
-    """
-
-    __slots__ = ("args", "infinite", "items", "kind", "name", "nullable", "op", "tree")
-    __array_ufunc__ = None  # a NumPy number on the left leaves it to us
-
-    def __init__(self, tree: Tree, op: str, args: tuple[Any, ...], kind: Kind, items: Items | None) -> None:
-        self.tree, self.op, self.args, self.kind, self.items = tree, op, args, kind, items
-        self.nullable = self.infinite = False
-        self.name = ""  # what to call it, where it gets a column of its own
-
-    @property
-    def number(self) -> float | None:
-        """The number that it is, whatever the data."""
-        return self.args[0] if self.op == "number" else None
-
-    @property
-    def parts(self) -> list[Expression]:
-        """The expressions that it is made of."""
-        return [arg for arg in self.args if isinstance(arg, Expression)]
-
-    def __bool__(self) -> bool:
-        raise TypeError("what a database computes is not known here; use ranking.where, minimum and maximum")
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __neg__(self) -> Expression:
-        return self.tree.make("negative", self)
-
-    def __add__(self, other: Operand) -> Expression:
-        return self.tree.make("+", self, other)
-
-    def __radd__(self, other: Operand) -> Expression:
-        return self.tree.make("+", other, self)
-
-    def __sub__(self, other: Operand) -> Expression:
-        return self.tree.make("-", self, other)
-
-    def __rsub__(self, other: Operand) -> Expression:
-        return self.tree.make("-", other, self)
-
-    def __mul__(self, other: Operand) -> Expression:
-        return self.tree.make("*", self, other)
-
-    def __rmul__(self, other: Operand) -> Expression:
-        return self.tree.make("*", other, self)
-
-    def __truediv__(self, other: Operand) -> Expression:
-        return self.tree.make("/", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expression:
-        return self.tree.make("/", other, self)
-
-    def __pow__(self, other: Operand) -> Expression:
-        return self.tree.make("sqrt", self) if other == 0.5 else self.tree.make("power", self, other)
-
-    def __rpow__(self, other: Operand) -> Expression:
-        return self.tree.make("power", other, self)
-
-    def __lt__(self, other: Operand) -> Expression:
-        return self.tree.compare("<", self, other)
-
-    def __le__(self, other: Operand) -> Expression:
-        return self.tree.compare("<=", self, other)
-
-    def __gt__(self, other: Operand) -> Expression:
-        return self.tree.compare(">", self, other)
-
-    def __ge__(self, other: Operand) -> Expression:
-        return self.tree.compare(">=", self, other)
-
-    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
-        return self.tree.compare("=", self, cast("Operand", other))
-
-    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
-        return self.tree.compare("<>", self, cast("Operand", other))
-
-    def __and__(self, other: Operand) -> Expression:
-        return self.tree.both(self, other)
-
-    def __or__(self, other: Operand) -> Expression:
-        return self.tree.either(self, other)
-
-    __rand__ = __and__
-    __ror__ = __or__
-
-    def __invert__(self) -> Expression:
-        return self.tree.negated(self)
-
-
 @dataclass(frozen=True, eq=False)
 class Fault:
     """Data that cannot be measured: what holds of it, and what to say; {} in it is a value."""
@@ -144,33 +47,6 @@ class Fault:
     condition: Expression
     problem: str
     value: Expression | None = None
-
-
-_PLAIN: dict[str, Callable[..., float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "negative": lambda a: -a,
-    "power": lambda a, b: a**b,
-    "least": min,
-    "greatest": max,
-    "log2": math.log2,
-    "ln": math.log,
-    "sqrt": math.sqrt,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "exp": math.exp,
-}
-_TESTS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-}
 
 
 @dataclass(eq=False)
@@ -222,7 +98,7 @@ class Tree:
         args = tuple(map(self.of, operands))
         numbers = [arg.number for arg in args]
         if None not in numbers:
-            return self.of(_PLAIN[op](*numbers))
+            return self.of(PLAIN[op](*numbers))
         first, last = numbers[0], numbers[-1]
         if (op == "+" and first == 0) or (op == "*" and first == 1):
             return args[1]
@@ -241,7 +117,8 @@ class Tree:
         return self._op(op, args)
 
     def _op(self, op: str, args: tuple[Expression, ...]) -> Expression:
-        made = self.node(op, *args, kind=self._kind(args), items=self._items(args))
+        kind, items = kind_of(args)
+        made = self.node(op, *args, kind=kind, items=items)
         made.nullable = any(arg.nullable for arg in args)
         made.infinite = op not in ("/", "or_else", "where") and any(arg.infinite for arg in args)
         return made
@@ -253,18 +130,6 @@ class Tree:
         both = self._op(op, (a, b)) if not (b.nullable or b.infinite) else self._extreme(op, b, a)
         other = b if a.infinite and op == "least" else math.inf if a.infinite else math.nan
         return self.where(self.known_(a), both, other)
-
-    def _kind(self, args: tuple[Expression, ...]) -> Kind:
-        kinds = {arg.kind for arg in args}
-        if {"item", "query"} <= kinds:
-            raise TypeError("a value of a query beside one of its items: write ranking.spread(value)")
-        return max(kinds, key=_KINDS.index)
-
-    def _items(self, args: tuple[Expression, ...]) -> Items | None:
-        found = {arg.items for arg in args if arg.kind == "item"}
-        if len(found) > 1:
-            raise TypeError("values of the items of two lists: sum them up first")
-        return next(iter(found), None)
 
     def or_else(self, value: Expression, other: Operand) -> Expression:
         """A value, or another where there is none."""
@@ -279,7 +144,7 @@ class Tree:
         if isinstance(right, float) and right == -math.inf:
             return self.of(sign in (">", ">=", "<>"))
         if a.number is not None and b.number is not None:
-            return self.of(_TESTS[sign](a.number, b.number))
+            return self.of(TESTS[sign](a.number, b.number))
         if a is b:
             return self.known_(a) if sign == "=" else self.negated(self.known_(a))
         if isinstance(right, float) and right == math.inf:  # what is not flagged so has no infinity but by overflow
@@ -407,8 +272,8 @@ def at_rank(value: Expression, rank: int) -> float | None:
         inside = at_rank(value.args[2], rank) if value.args[2].number is not None else None
         steps = {"down to": rank, "before": rank - 1}.get(value.args[0])
         return None if inside is None or steps is None else inside * steps
-    parts = [at_rank(arg, rank) for arg in value.args] if value.op in _PLAIN else [None]
-    return None if None in parts else _PLAIN[value.op](*parts)
+    parts = [at_rank(arg, rank) for arg in value.args] if value.op in PLAIN else [None]
+    return None if None in parts else PLAIN[value.op](*parts)
 
 
 def outermost(values: Iterable[Expression], wanted: Callable[[Expression], bool]) -> list[Expression]:
@@ -782,13 +647,6 @@ class Query(Views):
         return run._aggregate("sum", weights, name="discounts_of_places")
 
     # -- the rest --------------------------------------------------------------------------------------------
-
-    def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Expression:
-        values, known = self.tree.of(0.0), self.tree.of(False)
-        for grade, worth in table:
-            values, known = self.where(grades == grade, worth, values), known | (grades == grade)
-        self.refuse_items(~known, "the gain table has no entry for grade {:g}", grades)
-        return values
 
     def by_count(self, of: Callable[[Functions, Values], Values]) -> Expression:
         return self.tree.of(of(self, self.relevant))

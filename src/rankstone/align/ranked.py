@@ -148,6 +148,15 @@ class Ranked(NumPyFunctions, Views):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """Its arrays: a view that has the same differs only in how it is looked at."""
+        return (
+            self.retrieved, self.present, self.truth_offsets, self.truth_grades, self._ideal_grades,
+            self.placed_offsets, self.rank_unchecked, self.grade, self.score, self.place, self.above, self.tied,
+            self.notes, self._judged, self.unjudged, self.misses,
+        )  # fmt: skip
+
     # -- views ---------------------------------------------------------------------------------------------
 
     def judged_by(self, rule: Relevance) -> Ranked:
@@ -462,7 +471,7 @@ class Ranked(NumPyFunctions, Views):
 
     def _covers(self, k: Depth) -> bool:
         """Do the first k places hold all that was placed."""
-        return k is None or (not isinstance(k, np.ndarray) and k >= self._deepest)
+        return k is None or (not isinstance(k, np.ndarray) and k >= self.deepest)
 
     def _inside(self, k: Depth) -> Bools:
         return self.rank_unchecked <= self.spread(k)
@@ -536,7 +545,7 @@ class Ranked(NumPyFunctions, Views):
     def discounted(self, gains: Floats, discount: Discount, k: Depth = None) -> Floats:
         if self.expected and self.above is not None and self.tied is not None:
             table = np.concatenate(([0.0], np.cumsum(self._table(discount)[1:])))
-            limit = self._deepest if k is None else self.spread(k)
+            limit = self.deepest if k is None else self.spread(k)
             low, high = np.minimum(self.above, limit), np.minimum(self.above + self.tied, limit)
             return self._sum(gains * (table[high] - table[low]) / self.tied)
         return self._sum_inside(self.weighed(gains, discount), k)
@@ -547,13 +556,13 @@ class Ranked(NumPyFunctions, Views):
 
     def _table(self, discount: Discount) -> Floats:
         """discount(rank) by rank; entry 0 is unused."""
-        return discounts_up_to(discount, 1 << self._deepest.bit_length())[: self._deepest + 1]
+        return discounts_up_to(discount, 1 << self.deepest.bit_length())[: self.deepest + 1]
 
     def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Floats:
         return sums_of_discounts(discount, self.per_query(self.retrieved if depth is None else depth), smooth)
 
     @property
-    def _deepest(self) -> int:
+    def deepest(self) -> int:
         """No placed item can lie deeper than this."""
 
         def deepest() -> int:

@@ -202,9 +202,14 @@ class Ranking(Functions, ABC):
         smooth: the discount falls ever more evenly, as 1/rank does; then a depth of billions takes no time.
         """
 
-    @abstractmethod
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
         """What a table says of each grade; one it does not have is refused."""
+        values: Values = 0.0
+        known: Values = False
+        for grade, worth in table:
+            values, known = self.where(grades == grade, worth, values), known | (grades == grade)
+        self.refuse_items(~known, "the gain table has no entry for grade {:g}", grades)
+        return values
 
     @abstractmethod
     def by_count(self, of: Callable[[Functions, Values], Values]) -> Values:

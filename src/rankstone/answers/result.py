@@ -19,21 +19,10 @@ from rankstone.answers.table import Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.inputs.source import Align, Aligned
-from rankstone.measure.sums import (
-    Measured,
-    Outcome,
-    Shares,
-    finish_of,
-    mean_from,
-    measure,
-    outcome_of,
-    range_of,
-    shares_of,
-    span,
-    sums_of,
-)
+from rankstone.measure.programs import measure
+from rankstone.measure.sums import Outcome, Shares, finish_of, mean_from, outcome_of, range_of, shares_of, span, sums_of
 from rankstone.measure.unjudged import bounds_of
-from rankstone.measure.values import view_for, without_pairs
+from rankstone.measure.values import without_pairs
 from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
 from rankstone.version import __version__
 
@@ -502,8 +491,7 @@ class Result(Means):
         """What each query adds to the two sums of a mean, in the order of `queries`."""
         outcome = self._outcomes[self._label(metric)]
         _refuse_pooled(outcome.plan)
-        found = self._measured(outcome)
-        return Shares(outcome.plan, outcome.ratio.finish, *shares_of(outcome.plan, found, self._weights))
+        return Shares(outcome.plan, outcome.finish, *shares_of(outcome.plan, outcome.found, self._weights))
 
     def ratio(self, metric: str | Metric) -> Ratio:
         """What each query earned and could have earned."""
@@ -598,7 +586,7 @@ class Result(Means):
             if found is None:
                 out[label] = (outcome.mean, outcome.mean, np.zeros(len(form), dtype=bool))
                 continue
-            ends = (mean_from(outcome.plan, sums.rounded(), outcome.ratio.finish) for sums in found.ends)
+            ends = (mean_from(outcome.plan, sums.rounded(), outcome.finish) for sums in found.ends)
             out[label] = (*span([outcome.mean, *ends]), found.moved)
         return out
 
@@ -606,16 +594,12 @@ class Result(Means):
         """What a metric reads of the lists."""
         return self._aligned[plan.align].form(plan.metric.declaration.reads)
 
-    def _measured(self, outcome: Outcome) -> Measured:
-        view = view_for(outcome.plan, self._form(outcome.plan))
-        return Measured(view, outcome.ratio, outcome.values, outcome.counted)
-
     def _mean_of(self, label: str, inside: Bools) -> float:
         outcome = self._outcomes[label]
         if not outcome.plan.is_pooled:
             return self.shares(label).only(inside).mean()
         found = measure(outcome.plan, self._form(outcome.plan).only(inside))
-        return mean_from(outcome.plan, sums_of(outcome.plan, found, None).rounded(), outcome.ratio.finish)
+        return mean_from(outcome.plan, sums_of(outcome.plan, found, None).rounded(), outcome.finish)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""

@@ -13,7 +13,7 @@ from rankstone.answers.result import Result
 from rankstone.answers.sample import interval_of
 from rankstone.conventions.plan import make_plans
 from rankstone.errors import DataError
-from rankstone.measure.sums import measure
+from rankstone.measure.programs import measure
 from rankstone.metrics.registry import Metric, Value, parse_one
 
 if TYPE_CHECKING:

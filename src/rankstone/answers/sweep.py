@@ -16,7 +16,8 @@ from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
-from rankstone.measure.sums import Outcome, measured, outcome_of
+from rankstone.measure.programs import measured
+from rankstone.measure.sums import Outcome, outcome_of
 from rankstone.measure.values import ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 

@@ -27,9 +27,10 @@ from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
+from rankstone.measure.programs import Measured, measure
 from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
-from rankstone.measure.sums import ExactSum, Measured, Sums, finish_of, mean_from, measure, outcome_of, sums_of
+from rankstone.measure.sums import ExactSum, Sums, finish_of, mean_from, outcome_of, sums_of
 from rankstone.measure.values import weights_of
 
 if TYPE_CHECKING:

@@ -28,9 +28,10 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.source import Align, Source
 from rankstone.measure.accumulate import Piece, by_query, joined, known_of
 from rankstone.measure.beside import given_beside, movable_beside
+from rankstone.measure.programs import measure
 from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of
-from rankstone.measure.sums import LEFT_OUT, ExactSum, Sums, finish_of, mean_from, measure, shares_of, sums_of
+from rankstone.measure.sums import LEFT_OUT, ExactSum, Sums, finish_of, mean_from, shares_of, sums_of
 from rankstone.measure.times import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
 
 if TYPE_CHECKING:

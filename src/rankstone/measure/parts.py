@@ -16,8 +16,9 @@ from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
 from rankstone.measure.accumulate import Piece
 from rankstone.measure.match import SOME, Queries, refuse
+from rankstone.measure.programs import Measured, measure
 from rankstone.measure.sources import align_all, firsts_of
-from rankstone.measure.sums import UNKNOWN, Measured, Sums, mean_from, measure, range_of, sums_of, total
+from rankstone.measure.sums import UNKNOWN, Sums, mean_from, range_of, sums_of, total
 from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
 

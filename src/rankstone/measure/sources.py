@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
-from rankstone.measure.sums import measure, outcome_of
+from rankstone.measure.programs import Measured, measure_all
+from rankstone.measure.sums import outcome_of
 from rankstone.measure.unjudged import refuse_bounds
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import ByName
@@ -47,18 +48,31 @@ def evaluate_source(
     refuse_strangers(plans[0], first)
     warn_unjudged(source, plans[0].align, first)
     weighing = None if weights is None else weights_of(weights, first)
-    outcomes = {}
     for plan in plans:
-        found = aligned[plan.align]
-        refuse(plan, found)
-        try:
-            form = found.form(plan.metric.declaration.reads)
-            outcomes[plan.label] = outcome_of(plan, measure(plan, form), weighing)
-        except QueryError as error:
-            raise found.named(error, plan.label) from None
+        refuse(plan, aligned[plan.align])
+    outcomes = {}
+    for plan, measured in zip(plans, _measured(plans, aligned, threads), strict=True):
+        if isinstance(measured, QueryError):
+            raise aligned[plan.align].named(measured, plan.label) from None
+        if isinstance(measured, Exception):
+            raise measured
+        outcomes[plan.label] = outcome_of(plan, measured, weighing)
     if known is not None:
         first.remarks += tuple(known.notes)
     return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
+
+
+def _measured(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], threads: int) -> list[Measured | Exception]:
+    """Each metric, or what is wrong with the data for it; those that read the same at once."""
+    alike: dict[int, list[int]] = {}
+    forms = [aligned[plan.align].form(plan.metric.declaration.reads) for plan in plans]
+    for at, form in enumerate(forms):
+        alike.setdefault(id(form), []).append(at)
+    found: dict[int, Measured | Exception] = {}
+    for numbers in alike.values():
+        several = measure_all([plans[at] for at in numbers], forms[numbers[0]], threads)
+        found.update(zip(numbers, several, strict=True))
+    return [found[at] for at in range(len(plans))]
 
 
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:

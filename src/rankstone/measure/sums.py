@@ -14,6 +14,7 @@ from rankstone.align.ranking import Finish, Ratio, V, Values
 from rankstone.align.shown import Shown
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.dicts import Dicts
+from rankstone.measure.programs import Measured, measure, measured
 from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
 
 if TYPE_CHECKING:
@@ -28,24 +29,28 @@ _SCALE = 1126  # every float is a whole number of 2 ** -1126
 _HUGE = 2.0**900
 
 
-class Measured(NamedTuple):
-    """One metric's values, the ranking and the ratios they come from, and which of them count (None: all)."""
-
-    ranked: Ranked
-    ratio: Ratio
-    values: Floats  # one a query; NaN where the query does not enter the mean
-    counted: Bools | None
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
     """One metric's part of a result."""
 
     plan: Plan
-    ratio: Ratio
-    values: Floats
-    counted: Bools | None
+    found: Measured
     mean: float
+
+    @property
+    def values(self) -> Floats:
+        """One a query; NaN where the query does not enter the mean."""
+        return self.found.values
+
+    @property
+    def ratio(self) -> Ratio:
+        """What each query earned over what it could have earned."""
+        return self.found.ratio
+
+    @property
+    def finish(self) -> Finish | None:
+        """What is applied after the division."""
+        return self.found.finish
 
 
 class Sums(NamedTuple):
@@ -64,21 +69,10 @@ class Sums(NamedTuple):
         return Sums(float(self.top), float(self.bottom), self.queries)
 
 
-def measure(plan: Plan, aligned: Ranked) -> Measured:
-    """One metric of an alignment."""
-    ranked = view_for(plan, aligned)
-    return measured(plan, ranked, ratio_of(plan, ranked))
-
-
-def measured(plan: Plan, ranked: Ranked, ratio: Ratio) -> Measured:
-    """The values of what was earned, by the choices that come after the metric."""
-    return Measured(ranked, ratio, *values_of(plan, ranked, ratio, counted_of(plan, ranked)))
-
-
 def outcome_of(plan: Plan, found: Measured, weights: Floats | None, add: Add | None = None) -> Outcome:
     """One metric's values and mean."""
     sums = sums_of(plan, found, weights, add or _total).rounded()
-    return Outcome(plan, found.ratio, found.values, found.counted, mean_from(plan, sums, found.ratio.finish))
+    return Outcome(plan, found, mean_from(plan, sums, found.finish))
 
 
 @np.errstate(over="ignore")  # `mean_from` looks for it
@@ -109,18 +103,18 @@ def as_one(plan: Plan, ranking: V, join: Callable[[Plan, V], V]) -> Ratio | None
 
 def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Values | None]:
     """What each query adds to the two sums of the mean; None: 1 to the second."""
-    ranking, ratio, values, counted = found
+    ranking, values, counted = found.ranked, found.values, found.counted
     averaging, where = plan.choices["averaging"], ranking.where
     if plan.choices["nan_in_mean"] == "zero":
         values = where(values == values, values, 0.0)
     if averaging in ("micro", "one_list"):  # of which the second only where it is the same
-        return ratio.numerator, ratio.denominator
+        return found.ratio.numerator, found.ratio.denominator
     if averaging == "weighted":
         if weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query")
         return weights * values, weights
-    if averaging == "parts" and ratio.parts is not None:  # of precision and of recall
-        top, bottom = (values_of(plan, ranking, part, counted)[0] for part in ratio.parts)
+    if averaging == "parts" and found.ratio.parts is not None:  # of precision and of recall
+        top, bottom = (values_of(plan, ranking, part, counted)[0] for part in found.ratio.parts)
         return top, bottom
     if averaging == "geometric":
         return ranking.log(ranking.maximum(values, LOWEST_GEOMETRIC)), None
@@ -203,7 +197,7 @@ def finish_of(plan: Plan, known: Known | None = None) -> Finish | None:
             ranked, anything() if known is None else known, source.first(plan.alignment, None), list, plan.alignment
         )
         return apply(plan, view_for(plan, shown)).finish
-    return measure(plan, ranked).ratio.finish
+    return measure(plan, ranked).finish
 
 
 def one_list(plan: Plan, ranked: Ranked) -> Ranked:

@@ -16,7 +16,8 @@ import numpy as np
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked, lengths
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
-from rankstone.measure.sums import Measured, mean_from, measure, sums_of
+from rankstone.measure.programs import Measured, measure
+from rankstone.measure.sums import mean_from, sums_of
 from rankstone.metrics.registry import Growth
 
 _AT_ONCE = 1 << 21  # items of all assignments that are measured together

@@ -16,7 +16,9 @@ from rankstone.answers.result import Account, Result, TieRange
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
 from rankstone.measure.parts import Part
+from rankstone.measure.programs import Measured
 from rankstone.measure.sums import span
+from rankstone.measure.values import view_for
 from rankstone.metrics.registry import Metric
 from rankstone.spark import work
 from rankstone.spark.functions import Table
@@ -150,7 +152,7 @@ class _Outcome:
     """One metric's part of a result; all but the mean is fetched when asked for."""
 
     def __init__(self, result: SparkResult, at: int, plan: Plan, mean: float, finish: Any) -> None:
-        self._result, self._at, self.plan, self.mean, self._finish = result, at, plan, mean, finish
+        self._result, self._at, self.plan, self.mean, self.finish = result, at, plan, mean, finish
 
     def _column(self, name: str) -> pa.ChunkedArray:
         return self._result._collected.column(f"{name} {self._at}")
@@ -166,4 +168,10 @@ class _Outcome:
 
     @cached_property
     def ratio(self) -> Ratio:
-        return Ratio(self._column("numerator").to_numpy(), self._column("denominator").to_numpy(), self._finish)
+        return Ratio(self._column("numerator").to_numpy(), self._column("denominator").to_numpy(), self.finish)
+
+    @property
+    def found(self) -> Measured:
+        """What was measured, as if it had been here."""
+        view = view_for(self.plan, self._result._form(self.plan))
+        return Measured(view, self.ratio, self.values, self.counted)

@@ -188,8 +188,8 @@ def values(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBa
         if weighing is not None:
             columns["weight"] = weighing
         for at, measured in enumerate(found):
-            _, ratio, found_values, counted = measured.found
-            columns[f"value {at}"] = pa.array(found_values, mask=None if counted is None else ~counted)
+            ratio, counted = measured.found.ratio, measured.found.counted
+            columns[f"value {at}"] = pa.array(measured.found.values, mask=None if counted is None else ~counted)
             columns[f"numerator {at}"] = np.asarray(ratio.numerator, dtype=np.float64)
             columns[f"denominator {at}"] = np.asarray(ratio.denominator, dtype=np.float64)
         yield pa.record_batch(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rankstone.align.query import Expression
+from rankstone.align.expression import Expression
 from rankstone.sql.dialects import Dialect
 
 _SIGNS = {"or": 1, "and": 2, "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6}

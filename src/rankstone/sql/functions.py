@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rankstone.align.query import Expression as Value
+from rankstone.align.expression import Expression as Value
 from rankstone.align.query import Tree
 from rankstone.align.ranked import Bools, Floats, Ints
 from rankstone.conventions.convention import Convention
@@ -25,7 +25,8 @@ from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import GradeLists, ListPair, Lists, lists
 from rankstone.measure.accumulate import by_query
 from rankstone.measure.match import refuse_ungraded
-from rankstone.measure.sums import Measured, Sums, mean_from, measure, shares_of
+from rankstone.measure.programs import Measured, measure
+from rankstone.measure.sums import Sums, mean_from, shares_of
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.sql.writer import Calls, Expression, Text
 
@@ -151,7 +152,7 @@ def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention
         plan = _planned(ROWS[name], convention, options)
         at = np.arange(len(actual))
         pair = ListPair(lists(at, grades=actual, offsets=groups), lists(at, scores=predicted, offsets=groups))
-        _, _, found, _ = measure(plan, pair.align(replace(plan.alignment, zeros=True)).ranked)
+        found = measure(plan, pair.align(replace(plan.alignment, zeros=True)).ranked).values
     except QueryError:
         raise ValueError(f"{name}: all labels of a group are the same") from None
     if plan.choices["no_queries"] == 0:
@@ -228,7 +229,7 @@ on_declare.append(mean_of.cache_clear)
 def _mean_of(plan: Plan) -> Mean:
     tree = Tree()
     top, bottom = (tree.node(part, kind="query") for part in ("top", "bottom"))
-    finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).ratio.finish
+    finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).finish
     divides = plan.choices["averaging"] in ("micro", "one_list")
     below = tree.or_else(tree.total(bottom), 0.0) if divides else tree.count(top)
     try:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple, cast
 
-from rankstone.align.query import Expression, Query, Tree, at_rank
+from rankstone.align.expression import Expression
+from rankstone.align.query import Query, Tree, at_rank
 from rankstone.align.ranking import Depth, Discount
 from rankstone.conventions.plan import Feeding, Plan, refuse_unknown
 from rankstone.measure.match import refuse_ungraded

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rankstone.align.query import Expression, Items, Tree, outermost
+from rankstone.align.expression import Expression
+from rankstone.align.query import Items, Tree, outermost
 from rankstone.align.ties import BY_INPUT
 from rankstone.sql.dialects import Dialect
 from rankstone.sql.expressions import Expressions

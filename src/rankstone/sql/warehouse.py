@@ -7,14 +7,16 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from rankstone.align.query import HUGE, Expression, Fault, Query, Tree, outermost
+from rankstone.align.expression import Expression
+from rankstone.align.query import HUGE, Fault, Query, Tree, outermost
 from rankstone.align.ranking import Ratio
 from rankstone.align.ties import BY_INPUT, COUNTED
 from rankstone.answers.definition import definition_of
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.measure.match import refuse_ungraded
-from rankstone.measure.sums import Measured, Sums, as_one, mean_from, parts_of
+from rankstone.measure.programs import Measured
+from rankstone.measure.sums import Sums, as_one, mean_from, parts_of
 from rankstone.measure.values import counted_of, extreme_for, ratio_of, values_of, view_for
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement
