@@ -4,6 +4,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <array>
 #include <limits>
 #include <string_view>
 
@@ -740,6 +741,8 @@ public:
         return nb::make_tuple(std::move(values), std::move(refusals));
     }
 
+    const Program& program() const { return program_; }
+
 private:
     static Given read(nb::handle object, std::vector<int64_t>& lengths, std::vector<nb::object>& held) {
         if (object.is_none()) return lengths.push_back(0), Given{};
@@ -778,6 +781,124 @@ private:
     }
 
     Program program_;
+};
+
+// A truth and a run that were measured, and what is told of them when somebody asks.
+struct Swift {
+    nb::object queries, extra;
+    Output output;
+    Plain truth;
+    nb::list sums;
+
+    nb::object alignment() {
+        if (!queries) throw nb::value_error("the alignment was handed over before");
+        return to_alignment(std::move(queries), std::move(extra), output);
+    }
+};
+
+// One way to align dicts, and one program for what comes of it: the numbers of a small call, without an array.
+class Kept {
+public:
+    // fields: of an alignment, one for each column of the program. short_lists: the tables reach no further.
+    // sums: for each metric the answers that are added up above and below (-1: how many queries there are), and the
+    // one that says which queries count (-1: all).
+    Kept(const BoundProgram& program, nb::handle how, nb::handle fields, nb::handle constants, nb::handle tables,
+         nb::handle sums, int64_t short_lists)
+        : runner_(program.program()), options_(read_options(how)), short_lists_(short_lists) {
+        const Program& made = runner_.program();
+        for (nb::handle field : fields) fields_.push_back(field_named(nb::cast<const char*>(field)));
+        for (nb::handle constant : constants) data_.constants.push_back(nb::cast<double>(constant));
+        for (nb::handle table : tables) {
+            const nb::object read = checked(PyArray_FROM_OTF(table.ptr(), NPY_DOUBLE, NPY_ARRAY_CARRAY_RO));
+            const auto* first = static_cast<const double*>(PyArray_DATA(as_array(read)));
+            tables_.emplace_back(first, first + PyArray_SIZE(as_array(read)));
+            if (tables_.back().empty()) throw nb::value_error("a table of floats has an entry");
+        }
+        for (const std::vector<double>& table : tables_) data_.tables.emplace_back(table);
+        for (nb::handle sum : sums) {
+            Sum one{};
+            for (size_t i = 0; i < 3; ++i)
+                if ((one[i] = nb::cast<int>(sum[i])) >= made.answers) throw nb::value_error("no such answer");
+            sums_.push_back(one);
+        }
+        data_.columns.resize(fields_.size());
+        if (std::ssize(fields_) != made.columns || std::ssize(tables_) != made.tables ||
+            data_.constants.size() != made.constants.size())
+            throw nb::value_error("the data is not of the size that the program was made for");
+    }
+
+    // None where something is out of the ordinary: whoever asks goes the long way then, where it is said. That nothing
+    // returned was judged is, unless there is but one list.
+    nb::object measure(nb::handle truth, nb::handle run, bool one_list) {
+        try {
+            const std::optional<Plain> judged = plain_side(truth.ptr());
+            if (!judged || !plain_side(run.ptr())) return nb::none();
+            DictResult aligned = align_dicts(truth.ptr(), run.ptr(), options_);
+            Swift swift{nb::steal(aligned.queries), nb::steal(aligned.extra), std::move(aligned.output), *judged, {}};
+            if (!(one_list || swift.output.placements) || !add_up(swift)) return nb::none();
+            return nb::cast(std::move(swift));
+        } catch (const PythonError&) {
+            throw nb::python_error();
+        }
+    }
+
+private:
+    using Field = Given (*)(const Output&);
+    using Sum = std::array<int, 3>;
+
+    static Field field_named(std::string_view name) {
+        static constexpr std::pair<const char*, Field> known[] = {
+            {"retrieved", [](const Output& o) { return Given{Given::int64, o.retrieved.data()}; }},
+            {"present", [](const Output& o) { return Given{Given::boolean, o.present.data()}; }},
+            {"truth_offsets", [](const Output& o) { return Given{Given::int64, o.truth_offsets.data()}; }},
+            {"truth_grades", [](const Output& o) { return Given{Given::float64, o.truth_grades.data()}; }},
+            {"ideal_grades", [](const Output& o) { return Given{Given::float64, o.ideal_grades.data()}; }},
+            {"placed_offsets", [](const Output& o) { return Given{Given::int64, o.placed_offsets.data()}; }},
+            {"rank_unchecked", [](const Output& o) { return Given{Given::int64, o.rank.data()}; }},
+            {"grade", [](const Output& o) { return Given{Given::float64, o.grade.data()}; }},
+            {"score", [](const Output& o) { return Given{Given::float64, o.score.data()}; }},
+            {"place", [](const Output& o) { return Given{Given::int64, o.place.data()}; }},
+            {"above", [](const Output& o) { return o.any_tied ? Given{Given::int64, o.above.data()} : Given{}; }},
+            {"tied", [](const Output& o) { return o.any_tied ? Given{Given::int64, o.tied.data()} : Given{}; }},
+        };
+        for (const auto& [field, get] : known)
+            if (name == field) return get;
+        throw nb::value_error("no such field of an alignment");
+    }
+
+    bool add_up(Swift& swift) {
+        const Output& output = swift.output;
+        if (output.queries == 0) return false;
+        int64_t longest = 0;
+        for (int64_t query = 0; query < output.queries; ++query) {
+            const int64_t judged = output.truth_offsets.data()[query + 1] - output.truth_offsets.data()[query];
+            longest = std::max({longest, output.retrieved.data()[query], judged});
+        }
+        if (longest > short_lists_) return false;
+        data_.queries = output.queries;
+        for (size_t i = 0; i < fields_.size(); ++i) data_.columns[i] = fields_[i](output);
+        const Answers& found = runner_.run(data_);
+        for (const Refusal& refusal : found.refusals)
+            if (refusal.query >= 0) return false;
+        for (const Sum& sum : sums_) {
+            const auto values = [&](int at) { return at < 0 ? nullptr : found.values[static_cast<size_t>(at)].data(); };
+            const double* keep = values(sum[2]);
+            int64_t count = found.queries;
+            if (keep) count -= std::count(keep, keep + found.queries, 0.0);
+            nb::object below = nb::int_(count);
+            if (sum[1] >= 0) below = nb::float_(total(values(sum[1]), keep, found.queries));
+            swift.sums.append(nb::make_tuple(total(values(sum[0]), keep, found.queries), below, count));
+        }
+        return true;
+    }
+
+    Runner runner_;
+    Options options_;
+    int64_t short_lists_;
+    std::vector<Field> fields_;
+    std::vector<std::vector<double>> tables_;
+    std::vector<Sum> sums_;
+    Data data_;
 };
 
 double bind_total(nb::handle values, nb::handle keep) {
@@ -914,6 +1035,17 @@ NB_MODULE(_core, m) {
         .def(nb::init<nb::handle, nb::handle, nb::handle, int, int, int, int, int>(), "steps"_a, "spaces"_a,
              "constants"_a, "registers"_a, "columns"_a, "tables"_a, "answers"_a, "faults"_a)
         .def("run", &BoundProgram::run, "queries"_a, "columns"_a, "constants"_a, "tables"_a, "threads"_a = 0);
+    m.def("is_plain", [](nb::handle side) { return plain_side(side.ptr()).has_value(); }, "side"_a.none());
+    nb::class_<Swift>(m, "Swift")
+        .def_ro("sums", &Swift::sums)
+        .def_prop_ro("graded", [](const Swift& swift) { return swift.truth.graded; })
+        .def_prop_ro("ordered", [](const Swift& swift) { return swift.truth.ordered; })
+        .def_prop_ro("placed", [](const Swift& swift) { return swift.output.placements; })
+        .def("alignment", &Swift::alignment);
+    nb::class_<Kept>(m, "Kept")
+        .def(nb::init<const BoundProgram&, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, int64_t>(),
+             "program"_a, "how"_a, "fields"_a, "constants"_a, "tables"_a, "sums"_a, "short_lists"_a)
+        .def("measure", &Kept::measure, "truth"_a.none(), "run"_a.none(), "one_list"_a = false);
     nb::class_<BoundStrings>(m, "Strings")
         .def("__len__", &BoundStrings::size)
         .def("__getitem__", &BoundStrings::at, "row"_a)

@@ -734,6 +734,35 @@ private:
 
 }  // namespace
 
+std::optional<Plain> plain_side(PyObject* side) {
+    if (!PyDict_CheckExact(side)) return std::nullopt;
+    const auto is_id = [](PyObject* item) { return is_text(item) || PyLong_CheckExact(item); };
+    Plain plain;
+    Py_ssize_t position = 0;
+    PyObject *query, *content;
+    while (PyDict_Next(side, &position, &query, &content)) {
+        bool known = true;
+        if (PyDict_CheckExact(content)) {
+            Py_ssize_t first = 0;
+            PyObject *item, *value;
+            if (PyDict_Next(content, &first, &item, &value)) known = is_id(item) && PyNumber_Check(value);
+            plain.graded = true, plain.ordered = false;
+        } else if (PyList_CheckExact(content) || PyTuple_CheckExact(content)) {
+            if (PySequence_Fast_GET_SIZE(content)) known = is_id(PySequence_Fast_GET_ITEM(content, 0));
+        } else if (PyAnySet_CheckExact(content)) {
+            const Ref items(PyObject_GetIter(content));
+            PyObject* item = PyIter_Next(items.get());
+            if (!item && PyErr_Occurred()) throw PythonError();
+            if (item) known = is_id(Ref(item).get());
+            plain.ordered = false;
+        } else {
+            known = false;
+        }
+        if (!known) return std::nullopt;
+    }
+    return plain;
+}
+
 SpreadResult spread_dicts(PyObject* truth) {
     if (!PyDict_CheckExact(truth)) return {};
     return Splitter().split(truth);

@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include <optional>
+
 #include "output.hpp"
 #include "spread.hpp"
 
@@ -17,6 +19,16 @@ struct DictResult {
     PyObject* extra = nullptr;
     Output output;
 };
+
+// What is walked as it is: a dict of dicts of numbers, lists, tuples and sets, whose first ids are texts or whole
+// numbers.
+struct Plain {
+    bool graded = false;  // some of them are dicts
+    bool ordered = true;  // all of them are lists or tuples
+};
+
+// Nothing if it is not. Runs no code of the user's.
+std::optional<Plain> plain_side(PyObject* side);
 
 // The caller holds the GIL throughout.
 DictResult align_dicts(PyObject* truth, PyObject* run, const Options& options);

@@ -100,21 +100,22 @@ void each(Op op, const double* a, const double* b, const double* c, double* to, 
     }
 }
 
+}  // namespace
+
 // Runs a program over one stretch of queries after the other, with buffers that stay.
 class Machine {
 public:
-    Machine(const Program& program, const Data& data, Answers& answers)
-        : program_(program),
-          data_(data),
-          answers_(answers),
-          at_(static_cast<size_t>(program.registers)),
-          spans_(program.spaces.size()),
-          refusals_(static_cast<size_t>(program.faults)) {}
+    explicit Machine(const Program& program)
+        : program_(program), at_(static_cast<size_t>(program.registers)), spans_(program.spaces.size()) {}
 
-    void run(int64_t first, int64_t last) {
+    // Writes the answers of some queries, and the first refusal of each kind.
+    void run(const Data& data, int64_t first, int64_t last, Answers& answers, std::vector<Refusal>& refusals) {
+        data_ = &data;
+        answers_ = &answers;
+        refusals_ = &refusals;
+        refusals.assign(static_cast<size_t>(program_.faults), {});
         for (int64_t query = first; query < last;) query = run_some(query, last);
     }
-    const std::vector<Refusal>& refusals() const { return refusals_; }
 
 private:
     // The items of the queries at hand: where each query's start and end, counted from the first, and in the columns.
@@ -170,7 +171,7 @@ private:
         room_ = std::max(most, 2 * room_);
         buffers_.resize(static_cast<size_t>(room_) * at_.size());
         for (size_t i = 0; i < program_.constants.size(); ++i)
-            std::fill_n(write(program_.constants[i]), room_, data_.constants[i]);
+            std::fill_n(write(program_.constants[i]), room_, data_->constants[i]);
     }
 
     double* write(int to) {
@@ -179,7 +180,7 @@ private:
         return buffer;
     }
     const double* read(int from) const { return from < 0 ? nullptr : at_[static_cast<size_t>(from)]; }
-    const Given& column(int at) const { return data_.columns[static_cast<size_t>(at)]; }
+    const Given& column(int at) const { return data_->columns[static_cast<size_t>(at)]; }
 
     // Calls use(query, first, end) for the items of each query at hand.
     template <class Use>
@@ -245,7 +246,7 @@ private:
                 return refuse(step, span, count);
             case Op::answer: {
                 const double* from = read(step.a);
-                std::copy_n(from, queries_, answers_.values[static_cast<size_t>(step.b)].data() + first_);
+                std::copy_n(from, queries_, answers_->values[static_cast<size_t>(step.b)].data() + first_);
                 return;
             }
             default: {
@@ -292,7 +293,7 @@ private:
     void look_up(const Step& step, int64_t count) {
         const double* from = read(step.a);
         double* to = write(step.to);
-        const std::span<const double> table = data_.tables[static_cast<size_t>(step.b)];
+        const std::span<const double> table = data_->tables[static_cast<size_t>(step.b)];
         const auto last = static_cast<double>(table.size() - 1);
         for (int64_t i = 0; i < count; ++i) {
             const double at = from[i] > 0 ? (from[i] < last ? from[i] : last) : 0.0;
@@ -349,7 +350,7 @@ private:
     }
 
     void refuse(const Step& step, const Span& span, int64_t count) {
-        Refusal& refusal = refusals_[static_cast<size_t>(step.b)];
+        Refusal& refusal = (*refusals_)[static_cast<size_t>(step.b)];
         if (refusal.query >= 0) return;
         const double* holds = read(step.a);
         int64_t at = 0;
@@ -361,14 +362,16 @@ private:
     }
 
     const Program& program_;
-    const Data& data_;
-    Answers& answers_;
+    const Data* data_ = nullptr;
+    Answers* answers_ = nullptr;
+    std::vector<Refusal>* refusals_ = nullptr;
     int64_t first_ = 0, queries_ = 0, room_ = 0;
     std::vector<const double*> at_;  // where each register's values are: in its buffer, or in place
     std::vector<double> buffers_;
     std::vector<Span> spans_;
-    std::vector<Refusal> refusals_;
 };
+
+namespace {
 
 constexpr int64_t stretch = 128;
 
@@ -455,16 +458,28 @@ Answers run_program(const Program& program, const Data& data, Team& team) {
     std::mutex mutex;
     team.each(std::ssize(pieces) - 1, all, [&](int64_t piece) {
         const auto at = static_cast<size_t>(piece);
-        Machine machine(program, data, answers);
-        machine.run(pieces[at], pieces[at + 1]);
+        std::vector<Refusal> refusals;
+        Machine(program).run(data, pieces[at], pieces[at + 1], answers, refusals);
         const std::lock_guard lock(mutex);
         for (size_t fault = 0; fault < answers.refusals.size(); ++fault) {
-            const Refusal& found = machine.refusals()[fault];
+            const Refusal& found = refusals[fault];
             Refusal& first = answers.refusals[fault];
             if (found.query >= 0 && (first.query < 0 || found.query < first.query)) first = found;
         }
     });
     return answers;
+}
+
+Runner::Runner(Program program) : program_(std::move(program)), machine_(std::make_unique<Machine>(program_)) {
+    answers_.values.resize(static_cast<size_t>(program_.answers));
+}
+Runner::~Runner() = default;
+
+const Answers& Runner::run(const Data& data) {
+    answers_.queries = data.queries;
+    for (Array<double>& values : answers_.values) values.grow(data.queries);
+    machine_->run(data, 0, data.queries, answers_, answers_.refusals);
+    return answers_;
 }
 
 double total(const double* values, const double* keep, int64_t count) { return total_of(values, keep, count); }

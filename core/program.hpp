@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -108,6 +109,23 @@ struct Answers {
 };
 
 Answers run_program(const Program& program, const Data& data, Team& team);
+
+class Machine;
+
+// The same for one thread and little data, with buffers that stay from one run to the next.
+class Runner {
+public:
+    explicit Runner(Program program);
+    Runner(const Runner&) = delete;
+    ~Runner();
+    const Answers& run(const Data& data);
+    const Program& program() const { return program_; }
+
+private:
+    Program program_;
+    std::unique_ptr<Machine> machine_;
+    Answers answers_;
+};
 
 // The sum of some values, the same whoever asks: of those where `keep` is not 0, or of all. In pairs of stretches, as
 // a plain sum loses a digit in ten million.

@@ -49,7 +49,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.inputs.files import read_run, read_truth
     from rankstone.inputs.lists import lists
     from rankstone.measure.accumulate import Accumulator
-    from rankstone.measure.evaluate import evaluate
+    from rankstone.measure.evaluate import Evaluator, evaluate
     from rankstone.measure.online import Online
     from rankstone.measure.stream import Stream
 
@@ -65,6 +65,7 @@ _LATER = {
     "Estimates": "feedback.logged",
     "Estimator": "feedback.estimators",
     "Logged": "feedback.form",
+    "Evaluator": "measure.evaluate",
     "Found": "fusing.found",
     "Fused": "fusing.fused",
     "Online": "measure.online",
@@ -107,7 +108,8 @@ def __getattr__(name: str) -> _typing.Any:
 
     if name in _DOORS:
         return import_module(f"{__name__}.{name}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:
@@ -123,6 +125,7 @@ __all__ = [
     "Definition",
     "Estimates",
     "Estimator",
+    "Evaluator",
     "Found",
     "Fused",
     "Logged",

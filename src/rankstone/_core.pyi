@@ -176,6 +176,40 @@ class Program:
     ) -> tuple[list[NDArray[np.float64]], list[tuple[int, float]]]:
         """Answers, one a query each; and for each fault the first query where it is found, -1 for none, and a value."""
 
+def is_plain(side: object) -> bool:
+    """Is it a dict of dicts of numbers, lists, tuples and sets, whose first ids are texts or whole numbers."""
+
+class Swift:
+    """A truth and a run that were measured by `Kept`."""
+
+    sums: list[tuple[float, float, int]]  # of each metric: above, below, and how many queries count
+    graded: bool  # has the truth grades
+    ordered: bool  # is it all lists or tuples
+    placed: int  # items that were judged and returned
+    def alignment(self) -> Alignment:
+        """As `align_dicts` would have answered; once."""
+
+class Kept:
+    """One way to align dicts, and one program for what comes of it.
+
+    fields: of `Ranked`, one for each column of the program. sums: of each metric the answers that are added up above
+    and below (-1: how many queries count), and the one that says which queries count (-1: all). short_lists: how long
+    lists and truths may be.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        how: Align,
+        fields: Sequence[str],
+        constants: Sequence[float],
+        tables: Sequence[NDArray[np.float64]],
+        sums: Sequence[tuple[int, int, int]],
+        short_lists: int,
+    ) -> None: ...
+    def measure(self, truth: Any, run: Any, one_list: bool = False) -> Swift | None:
+        """None where something is out of the ordinary, and perhaps has to be said."""
+
 class Strings:
     """A column of ids that were read from a file, each as bytes."""
 

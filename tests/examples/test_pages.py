@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import rankstone as rs
+from rankstone.fusing import methods as _methods  # noqa: F401  all of them are declared before one is copied
 from rankstone.fusing import registry as fusions
 from rankstone.metrics import registry
 

@@ -51,7 +51,10 @@ class Table:
 
     def over(self, view: Ranked, reach: float) -> Floats:
         """Its entries, down to the deepest place that is looked up; reach: the deepest that any metric looks at."""
-        depth = min(reach, SHORT) if reach < SHORT else max(SHORT, min(reach, _deepest(self.lists, view)))
+        return self.entries(reach if reach < SHORT else max(SHORT, min(reach, _deepest(self.lists, view))))
+
+    def entries(self, depth: float) -> Floats:
+        """Its entries, as deep as this at least."""
         return _entries(self.discount, self.summed, 1 << (int(depth) - 1).bit_length())
 
 
@@ -171,6 +174,11 @@ class Facts(NamedTuple):
     misses: bool  # some placed items count as if they were not relevant
     unjudged: bool  # what nobody judged counts as graded 0
     rule: Relevance
+
+    @classmethod
+    def plain(cls, rule: Relevance) -> Facts:
+        """Of dicts, just as they were aligned."""
+        return cls(False, False, False, False, False, False, rule)
 
     @classmethod
     def of(cls, ranked: Ranked) -> Facts:
@@ -309,7 +317,9 @@ class Traced(Ranking):
 
     @property
     def judged(self) -> Expression:
-        return self._of_query("judged")
+        if self.unjudged:  # the ranking itself knows less of the truth
+            return self._of_query("judged")
+        return self.steps.node("length", kind="query", items=_GIVEN)
 
     @property
     def _truth(self) -> Traced:

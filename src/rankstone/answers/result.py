@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -394,6 +394,9 @@ def _other_truth(ours: Sequence[Any], theirs: Sequence[Any], names: tuple[str, s
     return "the truths differ: the same queries, but with other grades"
 
 
+Later: TypeAlias = Callable[[], tuple[dict[str, Outcome], Mapping[Align, Aligned]]]
+
+
 class Result(Means):
     """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
 
@@ -411,25 +414,63 @@ class Result(Means):
         self._outcomes = outcomes
         self._bounded = bounded
         self._aligned = aligned
-        self._first = next(iter(aligned.values()))
         self._remarks = self._first.remarks
         self.convention = convention
         self.choices = dict(choices)
         self._weights = weights
 
+    @classmethod
+    def of(cls, means: dict[str, float], later: Later, convention: Convention, choices: ByName) -> Result:
+        """Means, and what makes all the rest when it is first asked for."""
+        made = object.__new__(cls)
+        made.__dict__ = {"_means": means, "_later": later, "convention": convention, "choices": dict(choices)}
+        return made
+
+    _later: Later | None = None
+    _weights: Floats | None = None
+
+    def _made(self, name: str) -> Any:
+        """What was left for later."""
+        assert self._later is not None
+        outcomes, aligned = self._later()
+        self.__dict__.update(_outcomes=outcomes, _aligned=aligned, _later=None)
+        return self.__dict__[name]
+
+    @cached_property
+    def _outcomes(self) -> dict[str, Outcome]:
+        found: dict[str, Outcome] = self._made("_outcomes")
+        return found
+
+    @cached_property
+    def _aligned(self) -> Mapping[Align, Aligned]:
+        found: Mapping[Align, Aligned] = self._made("_aligned")
+        return found
+
+    @cached_property
+    def _first(self) -> Aligned:
+        return next(iter(self._aligned.values()))
+
+    @cached_property
+    def _means(self) -> dict[str, float]:
+        return {label: outcome.mean for label, outcome in self._outcomes.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it, as what makes the rest cannot be saved."""
+        return {"_outcomes": self._outcomes, "_aligned": self._aligned, **self.__dict__}
+
     # -- means -----------------------------------------------------------------------------------------------
 
     def __getitem__(self, metric: str | Metric) -> float:
-        return self._outcomes[self._label(metric)].mean
+        return self._means[self._label(metric)]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._outcomes)
+        return iter(self._means)
 
     def __len__(self) -> int:
-        return len(self._outcomes)
+        return len(self._means)
 
     def _label(self, metric: str | Metric) -> str:
-        return str(metric) if metric in self._outcomes else super()._label(metric)
+        return str(metric) if metric in self._means else super()._label(metric)
 
     # -- queries ---------------------------------------------------------------------------------------------
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, repeat
+from itertools import chain
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone import _core
+from rankstone._core import Alignment
 from rankstone.errors import DataError, DataTypeError
 from rankstone.inputs.arrow import as_column
 from rankstone.inputs.columns import first_rows
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _WALKED = {dict, list, tuple, set, frozenset}  # what the core walks by itself
 _LISTED = (list, tuple, set, frozenset)
-_IDS = {str, int}  # what ids mostly are
 _SHAPES = {"truth": "{item: grade} or a list of items", "run": "{item: score} or a list of items, best first"}
 
 
@@ -44,15 +44,8 @@ class Dicts:
         found = _core.align_dicts(self.truth, self.run, how)
         if len(found.rank) == 0:
             refuse_mixed(self.truth, self.run)
-        queries, extra = found.queries, found.extra
-        if how.extra_queries:
-            queries = [*queries, *extra]
         notes = Notes(None, self.rows) if "subtopic" in how.notes and self.rows is not None else None
-        ranked = ranked_from(found, ordered_truth=ordered_lists(self.truth), notes=notes)
-        graded = not self.truth or any(isinstance(items, dict) for items in self.truth.values())
-        return Aligned(
-            ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=self.remarks, graded=graded
-        )
+        return aligned_from(found, ordered_lists(self.truth), has_grades(self.truth), notes, self.remarks, how)
 
     def first(self, how: Align, depth: int | None) -> First:
         run = listed(self.run, "run")
@@ -80,6 +73,22 @@ class OneList(Dicts):
 
     def ids(self) -> None:
         return None
+
+
+def aligned_from(
+    found: Alignment, ordered: bool, graded: bool, notes: Notes | None, remarks: tuple[str, ...], how: Align
+) -> Aligned:
+    """The core's answer, with the ids that it has."""
+    queries, extra = found.queries, found.extra
+    if how.extra_queries:
+        queries = [*queries, *extra]
+    ranked = ranked_from(found, ordered_truth=ordered, notes=notes)
+    return Aligned(ranked, lambda: queries, lambda: extra, len(extra), found.dropped, remarks=remarks, graded=graded)
+
+
+def has_grades(truth: Mapping[Id, Items]) -> bool:
+    """Has it grades, and not just relevant items; none at all says nothing."""
+    return not truth or any(isinstance(items, dict) for items in truth.values())
 
 
 def ordered_lists(side: Mapping[Id, Items]) -> bool:
@@ -183,10 +192,8 @@ def one_each(truth: Mapping[Id, Any]) -> tuple[dict[Id, dict[Id, float]], Subtop
 def plain_dict(side: Mapping[Id, Items], what: str) -> dict[Id, Any]:
     """The same as dicts, lists, tuples and sets of ids; not copied if it is that already."""
     _refuse_several(side, what)
-    if type(side) is dict and set(map(type, side.values())) <= _WALKED:
-        firsts = map(next, map(iter, side.values()), repeat(""))
-        if set(map(type, firsts)) <= _IDS:
-            return side
+    if isinstance(side, dict) and _core.is_plain(side):
+        return side
     return {query: _plain_list(items, query, what) for query, items in side.items()}
 
 

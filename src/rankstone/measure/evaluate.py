@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import DEFAULT_METRICS
+from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.inputs.open import open_source
 from rankstone.measure.beside import given_beside
+from rankstone.measure.kept import kept_for
 from rankstone.measure.sources import evaluate_source
+from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,6 +74,14 @@ def evaluate(
     """
     if truth is None and run is None:
         raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: evaluate(run=run, ...)")
+    plain = columns is None and mask is None and lengths is None and groups is None and query is None
+    alone = catalogue is None and history is None and reference is None and parent is None and overlap is None
+    entire = weights is exclude is unjudged is None and type(threads) is int and threads >= 0
+    if type(truth) is dict and type(run) is dict and plain and alone and entire:
+        kept = kept_for(metrics, convention, choices)
+        found = None if kept is None else kept.evaluate(truth, run)
+        if found is not None:
+            return found
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     if unjudged not in (None, "bounds"):
@@ -117,3 +127,44 @@ def evaluate(
         parent=parent, overlap=overlap,
     )  # fmt: skip
     return evaluate_source(source, metrics, convention, weights, threads, choices, unjudged is not None, beside)
+
+
+class Evaluator:
+    """Metrics with every choice made, kept for many calls.
+
+    As `evaluate`, called with a truth and a run; what can be settled before is settled once. `evaluate` keeps as much
+    for itself, so this saves a few microseconds a call: worth it in a loop over small lists.
+
+    >>> evaluator = rs.Evaluator(["ndcg@10", "ap"])
+    >>> evaluator({"u1": {"i1": 1, "i2": 1}}, {"u1": {"i1": 10.0, "i3": 8.0, "i2": 6.0}})["ap"]
+    0.8333333333333333
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics = DEFAULT_METRICS,
+        *,
+        convention: str | Convention = "rankstone",
+        threads: int = 0,
+        **choices: Unpack[Keywords],
+    ) -> None:
+        asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
+        self._asked, self._convention, self._threads, self._choices = asked, convention, threads, choices
+        self.metrics = tuple(plan.label for plan in make_plans(asked, convention, choices))
+        self._kept = kept_for(asked, convention, choices) if type(threads) is int and threads >= 0 else None
+
+    def __call__(
+        self, truth: Truth, run: Run, *, weights: Weights | None = None, columns: Roles | None = None
+    ) -> Result:
+        """Measure a run against a truth, in any shape that `evaluate` takes."""
+        if weights is None and columns is None and self._kept is not None:
+            found = self._kept.evaluate(truth, run)
+            if found is not None:
+                return found
+        return evaluate(
+            truth, run, self._asked, convention=self._convention, weights=weights, columns=columns,
+            threads=self._threads, **self._choices,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Evaluator of {', '.join(self.metrics)}"

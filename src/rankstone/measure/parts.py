@@ -18,7 +18,7 @@ from rankstone.measure.accumulate import Piece
 from rankstone.measure.match import SOME, Queries, refuse
 from rankstone.measure.programs import Measured, measure
 from rankstone.measure.sources import align_all, firsts_of
-from rankstone.measure.sums import UNKNOWN, Sums, mean_from, range_of, sums_of, total
+from rankstone.measure.sums import UNKNOWN, Sums, added_up, mean_from, range_of, sums_of
 from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
 
@@ -179,7 +179,7 @@ class Part:
     def means(self, plan: Plan) -> list[float]:
         """A metric's mean as ordered, and with ties at their two extremes."""
         finish = self.finish.get(plan.label)
-        return [mean_from(plan, total(sums), finish) for sums in self.sums.get(plan.label, [[], [], []])]
+        return [mean_from(plan, added_up(sums), finish) for sums in self.sums.get(plan.label, [[], [], []])]
 
 
 def part_of(queries: Iterable[tuple[Source, Weights]], job: Job) -> Part:

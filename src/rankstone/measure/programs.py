@@ -94,7 +94,7 @@ def measured(plan: Plan, ranked: Ranked, ratio: Ratio) -> Measured:
 # -- what is traced ------------------------------------------------------------------------------------------
 
 
-class _Trace(NamedTuple):
+class Trace(NamedTuple):
     """What a metric and its choices say of a ranking that is only spoken of."""
 
     ratio: Ratio
@@ -103,7 +103,7 @@ class _Trace(NamedTuple):
     faults: slice  # of the program's
 
 
-def _traced(plan: Plan, facts: Facts, steps: Steps) -> _Trace | None:
+def trace(plan: Plan, facts: Facts, steps: Steps) -> Trace | None:
     """None for a function that asks for more than can be spoken of, or whose choices do not go with the data."""
     before = len(steps.faults)
     try:
@@ -112,7 +112,7 @@ def _traced(plan: Plan, facts: Facts, steps: Steps) -> _Trace | None:
         values, counted = values_of(plan, ranking, ratio, counted_of(plan, ranking))
         told = None if counted is None else steps.of(counted)
         some = None if told is None or told.number == 1 else told
-        return _Trace(ratio, steps.of(values), some, slice(before, len(steps.faults)))
+        return Trace(ratio, steps.of(values), some, slice(before, len(steps.faults)))
     except Exception:  # whatever it is: over arrays it works, or says what is the matter
         del steps.faults[before:]
         return None
@@ -131,7 +131,7 @@ class _Compiled:
     def __init__(self, plans: Sequence[Plan], facts: Sequence[Facts]) -> None:
         self.steps = Steps()
         self.plans = plans  # as long as this is known by them, they must live
-        self.traces = [_traced(plan, fact, self.steps) for plan, fact in zip(plans, facts, strict=True)]
+        self.traces = [trace(plan, fact, self.steps) for plan, fact in zip(plans, facts, strict=True)]
         known = [trace for trace in self.traces if trace is not None]
         self.program = self._program([trace.values for trace in known] + [trace.counted for trace in known])
         self._ratios: dict[int, Program] = {}

@@ -12,6 +12,7 @@ from rankstone.errors import QueryError
 from rankstone.inputs.dicts import OneList
 from rankstone.inputs.matrices import Dense
 from rankstone.inputs.source import Align, Aligned, First, Source
+from rankstone.measure.kept import kept_for
 from rankstone.measure.sources import evaluate_source
 from rankstone.metrics.registry import Metric, Value
 
@@ -44,7 +45,8 @@ def _measured(
     `ranked` holds the predictions and `truth` the actual values.
     """
     name = metric.name
-    if metric.declaration.reads == "shown":
+    declaration = metric.declaration
+    if declaration.reads == "shown":
         raise TypeError(f"{name} is of what lists show: rs.evaluate(run={{query: items}}, metrics={name!r}, ...)")
     if labels is not None:
         if ranked is not None:
@@ -55,7 +57,7 @@ def _measured(
         raise TypeError(f"{name}: scores need labels beside them")
     if truth is None:
         raise TypeError(f"{name}: give the relevant items too: rs.{name}(items, truth=relevant)")
-    if metric.declaration.kind == "ratings" and not isinstance(ranked, Mapping):
+    if declaration.kind == "ratings" and not isinstance(ranked, Mapping):
         predicted, actual = _numbers(f"{name}: predictions", ranked), _numbers(f"{name}: actual values", truth)
         if predicted.shape != actual.shape:
             raise ValueError(f"{name}: {predicted.size} predictions but {actual.size} actual values")
@@ -63,15 +65,25 @@ def _measured(
         return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
     judged, returned = _items(truth, "truth"), _items(ranked, "list")
     for what, side in (("truth", judged), ("list", returned)):
-        if (number := next((item for item in side if isinstance(item, float)), None)) is not None:
+        kinds = {*map(type, side)}
+        if not kinds <= _IDS and any(issubclass(kind, float) for kind in kinds):
+            number = next(item for item in side if isinstance(item, float))
             hint = f"for scores and grades write {name}(scores=..., labels=...)"
             raise TypeError(f"{name}: {number!r} in the {what} is no item; {hint}")
+    kept = kept_for(metric, convention, choices)
+    found = None if kept is None else kept.mean(judged, returned)
+    if found is not None:
+        return found
     source = OneList(0, judged, returned)
     return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
 
 
+_IDS = {str, int}  # what ids mostly are
+_LISTS = {list, dict, tuple, set}  # what items mostly are in
+
+
 def _items(items: Any, what: str) -> Any:
-    if isinstance(items, (Mapping, Set, list, tuple)):
+    if type(items) in _LISTS or isinstance(items, (Mapping, Set, list, tuple)):
         return items
     if isinstance(items, np.ndarray):
         return items.tolist()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
+from rankstone._core import total
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Finish, Ratio, V, Values
 from rankstone.align.shown import Shown
@@ -71,16 +72,11 @@ class Sums(NamedTuple):
 
 def outcome_of(plan: Plan, found: Measured, weights: Floats | None, add: Add | None = None) -> Outcome:
     """One metric's values and mean."""
-    sums = sums_of(plan, found, weights, add or _total).rounded()
+    sums = sums_of(plan, found, weights, add or total).rounded()
     return Outcome(plan, found, mean_from(plan, sums, found.finish))
 
 
-@np.errstate(over="ignore")  # `mean_from` looks for it
-def _total(values: Floats) -> float:
-    return float(np.add.reduce(values))
-
-
-def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = _total) -> Sums:
+def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = total) -> Sums:
     """The sums for the kind of mean that was chosen, each made by `add`."""
     ranked, counted = found.ranked, found.counted
     keep: Any = slice(None) if counted is None else counted
@@ -148,7 +144,7 @@ class Shares:
     def mean(self) -> float:
         """The mean of these queries."""
         top, bottom = self.top[self.kept], self.bottom[self.kept]
-        return mean_from(self.plan, Sums(_total(top), _total(bottom), len(top)), self.finish)
+        return mean_from(self.plan, Sums(total(top), total(bottom), len(top)), self.finish)
 
     def influence(self) -> Floats:
         """Values whose mean is the mean, one a query that counts; of a geometric mean its logarithm.
@@ -162,13 +158,13 @@ class Shares:
             return top
         if averaging == "sum":
             return top * n
-        if averaging != "parts" and not _total(bottom):
+        if averaging != "parts" and not total(bottom):
             return np.full(len(top), self.mean())
         if averaging != "parts" and self.finish is None:
             from rankstone.statistics import influence  # a quick start: SciPy takes long
 
             return influence(top, bottom)
-        means = _total(top) / n, _total(bottom) / n
+        means = total(top) / n, total(bottom) / n
 
         def mean(top: float, bottom: float) -> float:
             return float(mean_from(self.plan, Sums(top * n, bottom * n, n), self.finish))
@@ -271,32 +267,35 @@ class _Here:
 _HERE = _Here()
 
 
-def mean_from(plan: Plan, sums: Sums, finish: Finish | None, to: Deciding = _HERE) -> Any:
+def mean_from(plan: Plan, sums: Sums | tuple[float, float, int], finish: Finish | None, to: Deciding = _HERE) -> Any:
     """The mean that the sums make."""
-    averaging, digits = plan.choices["averaging"], plan.choices["digits"]
+    choices = plan.choices
+    averaging, digits = choices["averaging"], choices["digits"]
     top, bottom, queries = sums
     if to is _HERE and (math.isinf(top) or math.isinf(bottom)):  # of values that are finite
         raise ValueError(f"{plan.metric}: the values of the queries are too large to add up as floats")
-
-    def mean() -> Any:
-        if averaging in ("micro", "one_list"):
-            return _divided(plan, top, bottom, finish, to)
-        if averaging == "parts":
-            whole = plan.metric.declaration.whole
-            assert whole is not None  # or the plan had been refused
-            return _divided(plan, *whole(top / queries, bottom / queries, plan.arguments), finish, to)
-        if averaging == "geometric":
-            return to.exp(top / bottom)
-        return top if averaging == "sum" else top / bottom
-
     if averaging == "one_list":
-        found = mean()
+        found = _averaged(plan, sums, finish, to)
     else:
         none = (queries if averaging in ("micro", "parts") else bottom) == 0
-        if plan.choices["no_queries"] == "error":
+        if choices["no_queries"] == "error":
             to.refuse(none, f"{plan.metric}: there is no query to average over")
-        found = to.choose(none, lambda: _number(plan.choices["no_queries"]), mean)
+        found = to.choose(none, lambda: _number(choices["no_queries"]), lambda: _averaged(plan, sums, finish, to))
     return found if digits is None else to.round(found, digits)
+
+
+def _averaged(plan: Plan, sums: Sums | tuple[float, float, int], finish: Finish | None, to: Deciding) -> Any:
+    averaging = plan.choices["averaging"]
+    top, bottom, queries = sums
+    if averaging == "macro" or averaging == "weighted":
+        return top / bottom
+    if averaging in ("micro", "one_list"):
+        return _divided(plan, top, bottom, finish, to)
+    if averaging == "parts":
+        whole = plan.metric.declaration.whole
+        assert whole is not None  # or the plan had been refused
+        return _divided(plan, *whole(top / queries, bottom / queries, plan.arguments), finish, to)
+    return to.exp(top / bottom) if averaging == "geometric" else top
 
 
 def _divided(plan: Plan, earned: Any, possible: Any, finish: Finish | None, to: Deciding) -> Any:
@@ -317,7 +316,7 @@ def _number(choice: object) -> float:
     return math.nan if isinstance(choice, str) else float(cast("float", choice))
 
 
-def total(sums: Sequence[Sums]) -> Sums:
+def added_up(sums: Sequence[Sums]) -> Sums:
     """The sums of all shares, whatever order they came in."""
     tops, bottoms, queries = zip(*sums, strict=True)
     return Sums(math.fsum(tops), math.fsum(bottoms), sum(queries))

@@ -49,7 +49,7 @@ class SparkResult(Result):
             plan.label: _Outcome(self, at, plan, means[plan.label][0], whole.finish.get(plan.label))
             for at, plan in enumerate(plans)
         }
-        self._means = {label: (*span(found), whole.moved.get(label, 0)) for label, found in means.items()}
+        self._spans = {label: (*span(found), whole.moved.get(label, 0)) for label, found in means.items()}
         self._whole = whole
 
     @property
@@ -107,7 +107,7 @@ class SparkResult(Result):
     @cached_property
     def ties(self) -> dict[str, TieRange]:
         """By metric: the lowest and highest mean that another order of the tied items would give."""
-        return {label: TieRange(*found) for label, found in self._means.items()}
+        return {label: TieRange(*found) for label, found in self._spans.items()}
 
     def by(self, groups: Mapping[Id, Id] | Sequence[Id]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""

@@ -1,0 +1,153 @@
+"""Plans that are kept: small calls go through the core at once, without an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rankstone import _core
+from rankstone.align.ties import COUNTED
+from rankstone.align.traced import SHORT, Facts, Program, Steps, Traced
+from rankstone.answers.result import Result
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import Plan, alignments, make_plans
+from rankstone.inputs.dicts import aligned_from, refuse_mixed
+from rankstone.inputs.source import Align
+from rankstone.measure.match import refuse_ungraded
+from rankstone.measure.programs import Measured, measure_all, trace
+from rankstone.measure.sums import Outcome, mean_from, outcome_of, parts_of
+from rankstone.metrics.registry import ByName, is_built_in, on_declare
+
+if TYPE_CHECKING:
+    from rankstone.typing import Items, Metrics
+
+_ENDLESS = 1 << 60
+_ORDINARY = {
+    "known": ("truth",),
+    "nonpositive_score": ("count",),
+    "missing": ("zero", "skip"),
+    "extra": ("skip",),
+    "empty_list": ("count", "skip", "nan"),
+    "averaging": ("macro", "micro", "geometric", "sum", "parts"),
+}  # choices by which a query is measured by itself, and nothing can be wrong with the queries there are
+
+
+class Kept:
+    """Some metrics with every choice made, ready for dicts."""
+
+    def __init__(self, plans: Sequence[Plan], convention: Convention, choices: ByName) -> None:
+        self.plans, self.convention, self.choices = plans, convention, choices
+        self._made = _made(plans)
+        self._graded = any(map(_needs_grades, plans))
+
+    def evaluate(self, truth: object, run: object) -> Result | None:
+        """The result; None where somebody has to look closer."""
+        made = self._made
+        swift = None if made is None else made.core.measure(truth, run)
+        if made is None or swift is None or (self._graded and not swift.graded):
+            return None
+
+        def later() -> tuple[dict[str, Outcome], dict[Align, Any]]:
+            """What was not asked for at once."""
+            aligned = aligned_from(swift.alignment(), swift.ordered, swift.graded, None, (), made.how)
+            found = measure_all(self.plans, aligned.ranked)
+            outcomes = {
+                plan.label: outcome_of(plan, one, None)
+                for plan, one in zip(self.plans, found, strict=True)
+                if not isinstance(one, Exception)  # or it had been found before
+            }
+            return outcomes, {self.plans[0].align: aligned}
+
+        means = {
+            plan.label: mean_from(plan, sums, finish)
+            for plan, sums, finish in zip(self.plans, swift.sums, made.finishes, strict=True)
+        }
+        return Result.of(means, later, self.convention, self.choices)
+
+    def mean(self, truth: Items, run: Items) -> float | None:
+        """The first metric of one list; None where somebody has to look closer."""
+        made, judged, returned = self._made, {0: truth}, {0: run}
+        swift = None if made is None else made.core.measure(judged, returned, True)
+        if made is None or swift is None or (self._graded and not swift.graded):
+            return None
+        if not swift.placed:
+            refuse_mixed(judged, returned)
+        found: float = mean_from(self.plans[0], swift.sums[0], made.finishes[0])
+        return found
+
+
+def _needs_grades(plan: Plan) -> bool:
+    try:
+        refuse_ungraded(plan, graded=False)
+    except ValueError:
+        return True
+    return False
+
+
+class _Made(NamedTuple):
+    core: _core.Kept
+    how: Align
+    finishes: list[Any]
+
+
+def _made(plans: Sequence[Plan]) -> _Made | None:
+    """The core's part, if the metrics are of a kind that it can carry through."""
+    ways = alignments(plans, 1)
+    ordinary = all(
+        plan.choices["ties"] in COUNTED
+        and not plan.notes
+        and plan.metric.declaration.reads == "ranking"
+        and is_built_in(plan.metric.declaration)
+        and all(plan.choices[name] in allowed for name, allowed in _ORDINARY.items())
+        for plan in plans
+    )
+    return _written(plans, *ways.values()) if ordinary and len(ways) == 1 else None
+
+
+def _written(plans: Sequence[Plan], how: Align) -> _Made | None:
+    """All sums of all means as one program; None if one of them cannot be spoken of without the data."""
+    steps, sums, finishes = Steps(), [], []
+    for plan in plans:
+        facts = Facts.plain(plan.relevance)
+        spoken = trace(plan, facts, steps)
+        if spoken is None:
+            return None
+        found: Any = Traced(steps, facts), spoken.ratio, spoken.values, spoken.counted
+        top, bottom = parts_of(plan, Measured(*found), None)
+        each = None if bottom is None or bottom.number == 1 else bottom
+        sums.append((top, each, spoken.counted))
+        finishes.append(spoken.ratio.finish)
+    wanted = dict.fromkeys(part for several in sums for part in several if part is not None)
+    program = Program(list(wanted), steps.faults, steps.reach)
+    if (
+        any(part.kind == "number" for part in wanted)
+        or any(number.number is None for number in program.numbers)
+        or any(lists is not None and lists.of is not None for lists, _ in program.columns)
+    ):
+        return None
+    at: dict[Any, int] = {None: -1, **program.at}
+    core = _core.Kept(
+        program.core, how, [name for _, name in program.columns], [number.args[0] for number in program.numbers],
+        [table.entries(min(reach, SHORT)) for table, reach in program.tables.items()],
+        [(at[top], at[each], at[counted]) for top, each, counted in sums],
+        SHORT if any(reach > SHORT for reach in program.tables.values()) else _ENDLESS,
+    )  # fmt: skip
+    return _Made(core, how, finishes)
+
+
+@lru_cache(maxsize=512)
+def _kept(metrics: Any, convention: Any, choices: tuple[tuple[str, Any], ...]) -> Kept:
+    return Kept(make_plans(metrics, convention, dict(choices)), find_convention(convention), dict(choices))
+
+
+on_declare.append(_kept.cache_clear)
+
+
+def kept_for(metrics: Metrics, convention: str | Convention, choices: ByName) -> Kept | None:
+    """The plan that is kept for these; None where they cannot be known again."""
+    asked: Any = tuple(metrics) if type(metrics) is list else metrics
+    try:
+        return _kept(asked, convention, tuple(choices.items()))
+    except TypeError:  # something that cannot be hashed; what is wrong, if something is, is said elsewhere
+        return None
