@@ -880,15 +880,20 @@ private:
         const Answers& found = runner_.run(data_);
         for (const Refusal& refusal : found.refusals)
             if (refusal.query >= 0) return false;
+        struct Total {
+            double above, below;
+            int64_t count;
+        };
+        std::vector<Total> totals;  // before any object is made, which can run code that comes here again
         for (const Sum& sum : sums_) {
             const auto values = [&](int at) { return at < 0 ? nullptr : found.values[static_cast<size_t>(at)].data(); };
             const double* keep = values(sum[2]);
             int64_t count = found.queries;
             if (keep) count -= std::count(keep, keep + found.queries, 0.0);
-            nb::object below = nb::int_(count);
-            if (sum[1] >= 0) below = nb::float_(total(values(sum[1]), keep, found.queries));
-            swift.sums.append(nb::make_tuple(total(values(sum[0]), keep, found.queries), below, count));
+            const double below = sum[1] < 0 ? static_cast<double>(count) : total(values(sum[1]), keep, found.queries);
+            totals.push_back({total(values(sum[0]), keep, found.queries), below, count});
         }
+        for (const Total& each : totals) swift.sums.append(nb::make_tuple(each.above, each.below, each.count));
         return true;
     }
 

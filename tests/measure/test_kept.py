@@ -135,3 +135,33 @@ def test_a_plan_is_kept():
     assert is_swift(rs.evaluate(TRUTH, RUN, "ap", convention="hivemall"))
     assert not is_swift(rs.evaluate(TRUTH, RUN, "ap", weights={"u1": 1, "u2": 2}))
     assert not is_swift(rs.evaluate(TRUTH, RUN, "kendall"))
+
+
+GRADES = st.lists(st.sampled_from((0, 1, 2, 3.5, -1)), min_size=1, max_size=8)
+
+
+@given(data=st.data(), name=st.sampled_from(("ndcg", "ap", "rr", "auc", "err", "bpref", "kendall", "rmse")))
+def test_lists_of_labels_as_arrays_of_them(data, name):
+    labels = data.draw(GRADES)
+    scores = data.draw(st.sampled_from((None, [data.draw(st.sampled_from((0.5, 1.5, -2))) for _ in labels])))
+    chosen = {"ties": data.draw(st.sampled_from(ORDERS))}
+
+    def measured(kind):
+        try:
+            return rs.metrics[name](labels=kind(labels), scores=None if scores is None else kind(scores), **chosen)
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+
+    assert repr(measured(list)) == repr(measured(np.array))
+
+
+def test_labels_that_are_none():
+    for labels in ([1, float("nan")], [1, float("inf")]):
+        with pytest.raises(ValueError, match="ndcg: labels: (nan|inf) at position 2"):
+            rs.ndcg(labels=labels)
+    with pytest.raises(ValueError, match="2 labels but 1 scores"):
+        rs.ndcg(labels=[1, 2], scores=[1])
+    with pytest.raises(ValueError, match="column 1: score is nan"):
+        rs.ndcg(labels=[1, 2], scores=[1.0, float("nan")])
+    with pytest.raises((TypeError, ValueError), match="could not convert"):
+        rs.ndcg(labels=[1, "x"])

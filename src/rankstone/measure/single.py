@@ -51,6 +51,8 @@ def _measured(
     if labels is not None:
         if ranked is not None:
             raise TypeError(f"{name}: give items or labels, not both")
+        if truth is None and (found := _of_labels(metric, labels, scores, convention, choices)) is not None:
+            return found
         source: Source = _Labels(name, labels, scores, truth)
         return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
     if scores is not None:
@@ -76,6 +78,23 @@ def _measured(
         return found
     source = OneList(0, judged, returned)
     return float(evaluate_source(source, [metric], convention, None, 1, choices)[metric])
+
+
+def _of_labels(metric: Metric, labels: Any, scores: Any, convention: Any, choices: Any) -> float | None:
+    """Short lists of grades as items by their places; None for others, and where something is wrong with them."""
+    if type(labels) is not list or not labels or not (scores is None or type(scores) is list):
+        return None
+    kept = kept_for(metric, convention, choices)
+    if kept is None or (scores is not None and len(scores) != len(labels)):
+        return None
+    places = range(len(labels))
+    try:
+        return kept.mean(
+            dict(zip(places, labels, strict=True)),
+            list(places) if scores is None else dict(zip(places, scores, strict=True)),
+        )
+    except (TypeError, ValueError):  # which is said in other words
+        return None
 
 
 _IDS = {str, int}  # what ids mostly are
