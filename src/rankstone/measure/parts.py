@@ -16,7 +16,7 @@ from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
 from rankstone.measure.accumulate import Piece
 from rankstone.measure.match import SOME, Queries, refuse
-from rankstone.measure.programs import Measured, measure
+from rankstone.measure.programs import Measured, measure_each
 from rankstone.measure.sources import align_all, firsts_of
 from rankstone.measure.sums import UNKNOWN, Sums, added_up, mean_from, range_of, sums_of
 from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
@@ -90,15 +90,13 @@ def measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[
     aligned = align_all(source, alignments(job.plans, job.threads))
     first = aligned[job.plans[0].align]
     weighing = None if weights is None else weights_of(weights, first)
-    out = []
     for plan in job.plans:
-        found = aligned[plan.align]
-        refuse(plan, found)
+        refuse(plan, aligned[plan.align])
         if plan.choices["ties"] in BY_INPUT and not job.ordered:
-            _refuse_equal(plan, found)
-        with found.naming(plan.label):
-            out.append(Share(plan, found.ranked, measure(plan, found.ranked)))
-    return first, out, weighing
+            _refuse_equal(plan, aligned[plan.align])
+    found = measure_each(job.plans, aligned, job.threads)
+    shares = [Share(plan, aligned[plan.align].ranked, one) for plan, one in zip(job.plans, found, strict=True)]
+    return first, shares, weighing
 
 
 def piece_of(source: Source, weights: Weights, job: Job) -> Piece:

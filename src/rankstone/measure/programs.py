@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ from rankstone.align.ranking import Finish, Ratio
 from rankstone.align.shown import Shown
 from rankstone.align.traced import Facts, Program, Steps, Traced
 from rankstone.conventions.plan import Plan
+from rankstone.errors import QueryError
+from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.values import counted_of, ratio_of, values_of, view_for
 from rankstone.metrics.registry import is_built_in, on_declare
 
@@ -71,6 +73,27 @@ def measure_all(plans: Sequence[Plan], aligned: Ranked, threads: int = 1) -> lis
         for at, one in zip(numbers, compiled.run(seen, threads), strict=True):
             found[at] = one
     return found
+
+
+def measure_each(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], threads: int = 1) -> list[Measured]:
+    """Each metric of what it reads, those that read the same at once; an error names the query."""
+    forms = [aligned[plan.align].form(plan.metric.declaration.reads) for plan in plans]
+    alike: dict[int, list[int]] = {}
+    for at, form in enumerate(forms):
+        alike.setdefault(id(form), []).append(at)
+    found: dict[int, Measured | Exception] = {}
+    for numbers in alike.values():
+        several = measure_all([plans[at] for at in numbers], forms[numbers[0]], threads)
+        found.update(zip(numbers, several, strict=True))
+    out = []
+    for at, plan in enumerate(plans):
+        one = found[at]
+        if isinstance(one, QueryError):
+            raise aligned[plan.align].named(one, plan.label)
+        if isinstance(one, Exception):
+            raise one
+        out.append(one)
+    return out
 
 
 def measure_over_arrays(plan: Plan, aligned: Ranked) -> Measured:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,10 +12,9 @@ from rankstone.align.ties import SHARED
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
-from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
-from rankstone.measure.programs import Measured, measure_all
+from rankstone.measure.programs import measure_each
 from rankstone.measure.sums import outcome_of
 from rankstone.measure.unjudged import refuse_bounds
 from rankstone.measure.values import weights_of
@@ -50,29 +49,11 @@ def evaluate_source(
     weighing = None if weights is None else weights_of(weights, first)
     for plan in plans:
         refuse(plan, aligned[plan.align])
-    outcomes = {}
-    for plan, measured in zip(plans, _measured(plans, aligned, threads), strict=True):
-        if isinstance(measured, QueryError):
-            raise aligned[plan.align].named(measured, plan.label) from None
-        if isinstance(measured, Exception):
-            raise measured
-        outcomes[plan.label] = outcome_of(plan, measured, weighing)
+    found = measure_each(plans, aligned, threads)
+    outcomes = {plan.label: outcome_of(plan, one, weighing) for plan, one in zip(plans, found, strict=True)}
     if known is not None:
         first.remarks += tuple(known.notes)
     return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
-
-
-def _measured(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], threads: int) -> list[Measured | Exception]:
-    """Each metric, or what is wrong with the data for it; those that read the same at once."""
-    alike: dict[int, list[int]] = {}
-    forms = [aligned[plan.align].form(plan.metric.declaration.reads) for plan in plans]
-    for at, form in enumerate(forms):
-        alike.setdefault(id(form), []).append(at)
-    found: dict[int, Measured | Exception] = {}
-    for numbers in alike.values():
-        several = measure_all([plans[at] for at in numbers], forms[numbers[0]], threads)
-        found.update(zip(numbers, several, strict=True))
-    return [found[at] for at in range(len(plans))]
 
 
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
