@@ -157,7 +157,7 @@ def test_lists_of_labels_as_arrays_of_them(data, name):
 
 def test_labels_that_are_none():
     for labels in ([1, float("nan")], [1, float("inf")]):
-        with pytest.raises(ValueError, match="ndcg: labels: (nan|inf) at position 2"):
+        with pytest.raises(ValueError, match=r"ndcg: labels: (nan|inf) at position 2"):
             rs.ndcg(labels=labels)
     with pytest.raises(ValueError, match="2 labels but 1 scores"):
         rs.ndcg(labels=[1, 2], scores=[1])

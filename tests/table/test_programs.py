@@ -187,6 +187,16 @@ def test_one_that_answers_otherwise_tomorrow(own):
     steepness = 1.0
 
 
+def test_one_that_looks_deeper_than_it_said(own):
+    @own
+    def by_surprise(ranking, *, k=None):
+        best = ranking.ideal(k=1)
+        return rs.Ratio(best.sum(best.grade) + best.sum(best.grade, 1) + best.highest(-best.grade), ranking.one)
+
+    truth = {"q": {"a": 3, "b": 2, "c": 1}}
+    assert rs.evaluate(truth, RUN, "by_surprise")["by_surprise"] == (3 + 2 + 1) + 3 - 1
+
+
 def test_one_whose_finish_is_the_rankings(own):
     @own
     def by_root(ranking, *, k=None):

@@ -160,6 +160,8 @@ class Steps:
     def refuse(self, condition: Operand, problem: str, value: Expression | None = None, named: bool = True) -> None:
         """Stop where a condition holds."""
         test = self.of(condition)
+        if test.kind == "item":
+            self.look(test.items, None)
         if test.number != 0:
             self.faults.append(Fault(test, problem, value, named))
 
@@ -222,7 +224,6 @@ class Traced(Ranking):
             lists = Lists(items, "truth_offsets")
         else:
             lists = Lists((items, worth, rule), "placed_offsets", best)
-        self.steps.look(lists, k)
         return view.replace(items=lists)
 
     # -- one an item -----------------------------------------------------------------------------------------
@@ -259,7 +260,7 @@ class Traced(Ranking):
 
     @property
     def place(self) -> Expression:
-        return self._any_rank if self._best else self._column("place")
+        return self._any_rank if self._in_truth else self._column("place")
 
     @property
     def weight(self) -> Expression:
@@ -313,13 +314,17 @@ class Traced(Ranking):
 
     @property
     def placed(self) -> Expression:
-        return self.steps.node("length", kind="query", items=self.items)
+        return self._length(self.items)
+
+    def _length(self, lists: Lists) -> Expression:
+        self.steps.look(lists, None)
+        return self.steps.node("length", kind="query", items=lists)
 
     @property
     def judged(self) -> Expression:
         if self.unjudged:  # the ranking itself knows less of the truth
             return self._of_query("judged")
-        return self.steps.node("length", kind="query", items=_GIVEN)
+        return self._length(_GIVEN)
 
     @property
     def _truth(self) -> Traced:
@@ -365,18 +370,20 @@ class Traced(Ranking):
         value = self.steps.of(values)
         return value if value.kind == "number" else self.steps.node("spread", value, kind="item", items=self.items)
 
-    def _reduced(self, op: str, values: Values) -> Expression:
-        """From items to queries."""
+    def _reduced(self, op: str, values: Values, k: Depth = None) -> Expression:
+        """From items to queries; k: no item below the first k matters. The nth item never stands above rank n."""
+        self.steps.look(self.items, None if self.shared or self.expected else k)
         return self.steps.node(op, self.steps.of(values), kind="query", items=self.items)
 
     def sum(self, values: Values, k: Depth = None) -> Expression:
         if self.expected and k is not None:
             depth, above, level = self.spread(k), self.items_above, self.items_level
             return self._sum(values * (self.minimum(self.maximum(depth - above, 0.0), level) / level))
-        return self._sum(self._inside(values, k))
+        return self._sum_inside(values, k)
 
-    def _inside(self, values: Values, k: Depth) -> Values:
-        return values if k is None else self.where(self._any_rank <= self.spread(k), values, 0.0)
+    def _sum_inside(self, values: Values, k: Depth) -> Expression:
+        inside = values if k is None else self.where(self._any_rank <= self.spread(k), values, 0.0)
+        return self._reduced("sum", inside, k)
 
     def _sum(self, values: Values) -> Expression:
         return self._reduced("sum", values)
@@ -414,7 +421,7 @@ class Traced(Ranking):
                 above, last = self.minimum(above, self.spread(k)), self.minimum(last, self.spread(k))
             sums = self._entry(last, discount, k, True) - self._entry(above, discount, k, True)
             return self._sum(gains * sums / self.items_level)
-        return self._sum(self._inside(gains * self._entry(self._any_rank, discount, k), k))
+        return self._sum_inside(gains * self._entry(self._any_rank, discount, k), k)
 
     def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
         value = self.retrieved if depth is None else self.steps.of(depth)
