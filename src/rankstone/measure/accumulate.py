@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
+_GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
 _STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
 SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
@@ -204,7 +205,9 @@ class Accumulator(Saved):
         else:
             held.pieces.append(piece)
         held.waiting += len(piece)
-        if not self.keep and held.waiting >= _TOGETHER:
+        if self.keep and held.waiting >= _GATHERED:
+            held.gather()
+        elif not self.keep and held.waiting >= _TOGETHER:
             self._fold()
 
     def _refuse(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
@@ -221,6 +224,7 @@ class Accumulator(Saved):
         if self.keep:
             for pieces in (held.pieces, held.extra_pieces):
                 pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
+            held.gathered, held.waiting = len(held.pieces), 0
         elif held.pieces:
             piece = joined(held.pieces)
             if self._shown:
@@ -364,7 +368,13 @@ class _Held:
     pieces: list[Piece] = field(default_factory=list)
     extra_pieces: list[Piece] = field(default_factory=list)  # queries nobody judged, where they count: they go last
     sums: list[Sums] = field(default_factory=list)
-    waiting: int = 0  # queries in pieces that are yet to be added up
+    gathered: int = 0  # pieces that are large
+    waiting: int = 0  # queries in the pieces after these, or in those that are yet to be added up
+
+    def gather(self) -> None:
+        """Make one of the last pieces."""
+        self.pieces[self.gathered :] = [joined(self.pieces[self.gathered :])]
+        self.gathered, self.waiting = len(self.pieces), 0
 
     def copy(self) -> _Held:
         return replace(
