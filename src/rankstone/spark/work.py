@@ -85,7 +85,7 @@ def _narrow(table: pa.Table) -> pa.Table:
     for at, name in enumerate(table.column_names):
         if name in ("query", "item") and table.column(at).type == pa.int64():
             ends = pc.min_max(table.column(at)).as_py()
-            if -(2**31) <= (ends["min"] or 0) and (ends["max"] or 0) < 2**31:
+            if (ends["min"] or 0) >= -(2**31) and (ends["max"] or 0) < 2**31:
                 table = table.set_column(at, name, table.column(at).cast(pa.int32()))
     return table
 
