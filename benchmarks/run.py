@@ -24,6 +24,7 @@ import intents
 import lists
 import logged
 import memory
+import scaling
 import shown
 import small
 import spark
@@ -41,6 +42,7 @@ VERSIONS = ("rankstone", "numpy", "scipy", "pyarrow", "duckdb", "polars", "sciki
 WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "dicts": dicts.rows,
     "integers": columns.integer_rows,
+    "scaling": scaling.rows,
     "strings": columns.string_rows,
     "lists": lists.rows,
     "accumulate": accumulate.rows,

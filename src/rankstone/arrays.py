@@ -42,8 +42,8 @@ class BatchMetric:
 
     The values have shape (rows,), or (rows, cutoffs) where k is a sequence; NaN stands for a row that the mean would
     leave out. They are float64 if the scores or the labels are, float32 if these are narrower, and have no gradient.
-    check: raise an error for a NaN score and the like, for which one number is read from the device; if False, such a
-    row is NaN.
+    check: raise an error for a NaN score and the like, for which one number is read from the device, or two where tied
+    items are averaged or share a rank; if False, such a row is NaN.
     """
 
     def __init__(self, name: str) -> None:

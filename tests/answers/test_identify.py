@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
+from rankstone.answers import sweep
 from rankstone.answers.identify import interval
 from rankstone.answers.sweep import Sweep
 from rankstone.conventions.plan import make_plans
@@ -225,3 +226,16 @@ def test_data_that_every_definition_refuses():
         rs.identify({"q": ["a"]}, {"r": ["a"]}, "rr = 0.5")
     with pytest.raises(ValueError, match="'a' and 'A' are not the same id"):
         rs.identify({"q": ["a"]}, {"q": ["A"]}, "rr = 0.5")
+
+
+def test_definitions_that_see_the_same_are_measured_once(monkeypatch):
+    """Without ties, with grades of 0 and 1 and scores above 0, hundreds of definitions come down to a few sums."""
+    truth = {"q1": {"a": 1, "b": 0, "c": 1}, "q2": {"a": 1, "d": 1}}
+    run = {"q1": {"a": 0.5, "x": 0.75, "b": 0.25}, "q2": {"d": 0.5, "a": 0.25, "y": 0.125}}
+    measured = []
+    monkeypatch.setattr(
+        sweep, "ratio_of", lambda plan, view, of=sweep.ratio_of: measured.append(plan) or of(plan, view)
+    )
+    found = rs.identify(truth, run, "precision@2", 0.98765)
+    assert found.tried > 500
+    assert len(measured) < found.tried / 10

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import sys
 import zlib
 from functools import partial
@@ -61,21 +62,23 @@ def computed(name, **given):
 class Library:
     def __init__(self, name):
         self.name = name
-        if name != "numpy":
+        if not name.startswith("numpy"):
             self.module = pytest.importorskip("torch" if name.startswith("torch") else "jax")
         self.wide = name != "jax" or self.module.config.jax_enable_x64
 
     def __call__(self, array):
-        if array is None or self.name == "numpy":
+        if array is None or self.name.startswith("numpy"):
             return array
         return self.module.numpy.asarray(array) if self.name == "jax" else self.module.from_numpy(array)
 
 
-@pytest.fixture(params=["numpy", "torch", "torch elsewhere", "jax"])
+@pytest.fixture(params=["numpy", "numpy as CuPy", "torch", "torch elsewhere", "jax"])
 def library(request, monkeypatch):
-    """A library; "elsewhere" is as on a device whose memory NumPy does not reach."""
+    """A library; "elsewhere": as on a device whose memory NumPy does not reach; "as CuPy": sorted in no special way."""
     if request.param == "torch elsewhere":
         monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
+    if request.param == "numpy as CuPy":
+        monkeypatch.setattr(batch, "is_numpy_array", lambda array: False)
     return Library(request.param)
 
 
@@ -395,6 +398,67 @@ def test_nothing_is_copied_to_the_host(metric, monkeypatch):
     found = computed(metric, scores=scores, labels=labels, check=False)
     monkeypatch.undo()
     torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+def every_choice(row):
+    """One choice at a time, of all that a metric takes: each of its words, and a few of the numbers."""
+    yield {}
+    for name in row.defaults:
+        yield from ({f"{row.name}_{name}": word} for word in row.words(name) or PARAMETERS[name])
+        yield from ({f"{row.name}_{name}": word, "ties": "expected"} for word in row.words(name))
+    for name, words in CHOICES.items():
+        if takes(rs.Metric(row.name), name):
+            yield from ({name: word} for word in words)
+    yield from ({"query_digits": digits} for digits in (None, 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", BATCHED)
+def test_no_value_is_asked_for(metric):
+    """Tensors on torch's "meta" device have none: what asks for a value, or for a shape that depends on one, fails."""
+    torch = pytest.importorskip("torch")
+    row, measured, refused = declared()[metric], 0, set()
+
+    def empty(*shape, kind="float32"):
+        return torch.empty(shape, dtype=getattr(torch, kind), device="meta")
+
+    scored = {"scores": empty(4, 9), "labels": empty(4, 9, kind="int64")}
+    by_rank = {"labels_by_rank": empty(4, 9)}
+    shapes = [
+        scored,
+        {**scored, "mask": empty(4, 9, kind="bool")},
+        {**scored, "lengths": empty(4, kind="int64")},
+        {"scores": empty(9, kind="float64"), "labels": empty(9, kind="bool")},
+        {"scores": empty(4, 9, kind="int64"), "labels": empty(4, 9, kind="bfloat16"), "truth": empty(4, 5)},
+        {"scores": empty(4, 0), "labels": empty(4, 0)},
+    ]
+    if row.kind != "ratings":
+        shapes += [by_rank, {**by_rank, "mask": empty(4, 9, kind="bool")}]
+    for n, choices in enumerate(every_choice(row)):
+        # The plain shape and one of the others in turn.
+        for given in (shapes[0], shapes[1 + n % (len(shapes) - 1)]):
+            if "truth" in given and (row.kind == "ratings" or choices.get("known") == "returned"):
+                continue
+            try:
+                found = computed(metric, **given, **choices, k=[1, 20, 5] if row.takes_k else None, check=False)
+            except (rs.errors.NoExpectedValue, ValueError) as error:
+                refused.add(str(error))
+                continue
+            assert found.device.type == "meta"
+            measured += 1
+    assert measured > 30
+    assert all(re.search("no closed form|asks which items are relevant", problem) for problem in refused)
+
+
+@pytest.mark.parametrize(("ties", "reads"), [("input", 1), ("expected", 2), ("group_end", 2)])
+def test_a_check_reads_one_number_and_ties_another(ties, reads, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
+    read, ask = [], torch.Tensor.__bool__
+    monkeypatch.setattr(torch.Tensor, "__bool__", lambda tensor: read.append(tensor) or ask(tensor))
+    scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
+    arrays.ndcg(scores=scores, labels=labels, k=[1, 3], ties=ties, gain={0: 0, 1: 1, 2: 3, 3: 7})
+    assert len(read) == reads
 
 
 def test_in_the_hosts_memory_nothing_is_copied_either(monkeypatch):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
+from rankstone.measure import accumulate
 from rankstone.measure.sums import ExactSum
 from tests.table.cases import fed
 
@@ -91,6 +92,20 @@ def test_without_ids_a_list_that_comes_twice_is_two_queries():
     for _ in range(2):
         accumulator.update(["a"], ["b", "a"])
     assert accumulator.compute().account.judged == 2
+
+
+def test_small_pieces_are_gathered_as_they_come(monkeypatch):
+    monkeypatch.setattr(accumulate, "_GATHERED", 3)
+    truth = {f"u{n}": {"a": n % 3, "b": 1} for n in range(11)}
+    run = {f"u{n}": {"a": n % 2, "b": 0.5, "c": 0.25 * n} for n in range(11)}
+    one, other = rs.Accumulator(["ndcg", "rr"]), rs.Accumulator(["ndcg", "rr"])
+    for n, query in enumerate(truth):
+        (one if n < 7 else other).update({query: truth[query]}, {query: run[query]})
+    assert (len(one._held.pieces), len(other._held.pieces)) == (3, 2)  # 3 + 3 + 1 queries, and 3 + 1
+    found, whole = one.merge(other).compute(), rs.evaluate(truth, run, ["ndcg", "rr"])
+    assert list(found.queries) == list(truth)
+    for name in whole:
+        assert found.per_query[name].tolist() == whole.per_query[name].tolist()
 
 
 @pytest.mark.parametrize("keep", [True, False])

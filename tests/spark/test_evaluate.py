@@ -331,3 +331,15 @@ def test_evaluate_hands_over(spark: Any) -> None:
     assert (type(result).__name__, result["rr"]) == ("SparkResult", 3 / 4)
     with pytest.raises(TypeError, match="exclude= does not go with a Spark table"):
         rs.evaluate({1: [7]}, run, "rr", exclude={1: [8]})
+
+
+@pytest.mark.parametrize("far", [1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**62])
+def test_ids_of_any_width(spark: Any, far: int) -> None:
+    """Ids travel in half the bytes where those of a task fit: others of the same column may not."""
+    truth = {query: {item: 1 + item % 3 for item in (1, 2, 3, far)} for query in (1, 2, 3, far)}
+    run = {query: {item: 1 / item for item in (2, 4, far, 3)} for query in (1, 2, 3, far)}
+    judged, returned = (
+        spark.createDataFrame(flat(side), f"query bigint, item bigint, {value} double").repartition(5, "query")
+        for side, value in ((truth, "grade"), (run, "score"))
+    )
+    same(rs.spark.evaluate(judged, returned, ["ndcg@3", "ap"]), rs.evaluate(truth, run, ["ndcg@3", "ap"]))

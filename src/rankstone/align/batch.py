@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -386,17 +387,19 @@ class Batch(Rows):
         return xp.astype(scores, xp.float32 if single else xp.float64, copy=False)
 
     def checked(self, values: Array, label: str, check: bool) -> Array:
-        """The values, or an error that names the first row that has none."""
-        for fault in self.faults:
-            if not check:
-                values = self.xp.where(fault.rows[:, None], math.nan, values)
-            elif bool(self.xp.any(fault.rows)):
-                row = int(self.xp.argmax(self.xp.astype(fault.rows, self.whole)))
-                problem = fault.problem
-                if fault.items is not None:
-                    at = int(self.xp.argmax(self.xp.astype(fault.items[row, :], self.whole)))
-                    problem = problem.format(float(fault.values[row, at]))
-                raise ValueError(f"{label}: {problem} in row {row}")
+        """The values, or an error that names the first row that has none: all that is read from the device."""
+        if not self.faults:
+            return values
+        faulty = reduce(or_, (fault.rows for fault in self.faults))
+        if not check:
+            return self.xp.where(faulty[:, None], math.nan, values)
+        if bool(self.xp.any(faulty)):
+            fault = next(fault for fault in self.faults if bool(self.xp.any(fault.rows)))
+            row, problem = int(self.xp.argmax(self.xp.astype(fault.rows, self.whole))), fault.problem
+            if fault.items is not None:
+                at = int(self.xp.argmax(self.xp.astype(fault.items[row, :], self.whole)))
+                problem = problem.format(float(fault.values[row, at]))
+            raise ValueError(f"{label}: {problem} in row {row}")
         return values
 
     # -- by column, and by row -------------------------------------------------------------------------------

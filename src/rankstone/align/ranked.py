@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 T = TypeVar("T")
 
-_FAR = 1 << 20  # ranks that are added up one by one
+_FAR = 1 << 15  # ranks that are added up one by one, and at a time
 
 
 class NumPyFunctions(Functions):
@@ -736,7 +736,7 @@ def sums_of_discounts(discount: Discount, depths: Values, smooth: bool = False) 
             if smooth and reached >= _FAR:
                 total, reached = total + _far_sum(discount, reached, level), int(level)
                 break
-            step = min(int(level) - reached, 1 << 20)
+            step = min(int(level) - reached, _FAR)
             total += float(discount(NUMPY, np.arange(reached + 1.0, reached + step + 1.0)).sum())
             reached += step
         sums[i] = total
@@ -747,7 +747,7 @@ def _far_sum(discount: Discount, first: float, last: float) -> float:
     """The sum of discount(rank) for ranks after the first, up to the last: Euler and Maclaurin's, from the midpoints.
 
     An integral by Gauss and Legendre, of stretches that double; then what a curve loses by it. What is left out is less
-    than a float can say for ranks beyond a million.
+    than a float can say for ranks beyond some thousands.
     """
     nodes, weights = np.polynomial.legendre.leggauss(20)
     ends = np.append(first * 2.0 ** np.arange(np.ceil(np.log2(last / first))), last) + 0.5

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from rankstone.align.ranked import Ranked
+from rankstone.align.ranked import Floats, Ranked
 from rankstone.align.ranking import Ratio
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
@@ -42,20 +43,22 @@ class _Memo:
     """Answers of a function of choices, found again by the choices that it looked at and no others."""
 
     def __init__(self) -> None:
-        self._answers: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
+        # By a key: by the names of the choices looked at: by what these were.
+        self._answers: dict[Any, dict[tuple[str, ...], dict[tuple[Any, ...], Any]]] = {}
 
     def get(self, key: Any, plan: Plan, make: Callable[[Plan], T]) -> T:
-        known = self._answers.setdefault(key, [])
+        known, choices = self._answers.setdefault(key, {}), plan.choices
+        for names, answers in known.items():
+            found = answers.get(tuple(choices[name] for name in names), known)
+            if found is not known:
+                return _given(found)
+        read = _Read(choices)
         answer: Any
-        for asked, answer in known:
-            if all(plan.choices[name] == value for name, value in asked.items()):
-                return _given(answer)
-        choices = _Read(plan.choices)
         try:
-            answer = make(replace(plan, choices=choices))
+            answer = make(replace(plan, choices=read))
         except ValueError as error:  # these choices do not go with each other, or with the data
             answer = error
-        known.append((choices.asked, answer))
+        known.setdefault(tuple(read.asked), {})[tuple(read.asked.values())] = answer
         return _given(answer)
 
 
@@ -71,6 +74,7 @@ class Sweep:
     def __init__(self, source: Source, threads: int = 0) -> None:
         self._source, self._threads = source, threads
         self._aligned: dict[Align, Aligned] = {}
+        self._found: dict[tuple[Align, tuple[str, ...]], Aligned] = {}  # the same by what plans ask for
         self._ratios, self._outcomes = _Memo(), _Memo()
         self._plain: dict[str, Any] | None = None  # options that make no difference; None until that was looked at
         self._tied: dict[bool, bool] = {}  # are there equal scores, as float32 or not
@@ -78,7 +82,7 @@ class Sweep:
     def outcome(self, plan: Plan) -> Outcome:
         """The metric's values and mean under this plan."""
         aligned = self.aligned(plan)
-        ranked, ratio = self.ratio(plan)
+        ranked, ratio = self._ratio(plan, aligned)
 
         def average(plan: Plan) -> Outcome:
             refuse_strangers(plan, aligned)
@@ -101,7 +105,10 @@ class Sweep:
 
     def ratio(self, plan: Plan) -> tuple[Ranked, Ratio]:
         """The ranking as the metric sees it, and what each query earned over what it could have earned."""
-        aligned = self.aligned(plan)
+        return self._ratio(plan, self.aligned(plan))
+
+    def _ratio(self, plan: Plan, aligned: Aligned) -> tuple[Ranked, Ratio]:
+        plan = self._alike(plan, aligned.ranked)
 
         def divide(plan: Plan) -> tuple[Ranked, Ratio]:
             ranked = view_for(plan, aligned.ranked)
@@ -109,13 +116,30 @@ class Sweep:
 
         return self._ratios.get((id(aligned), plan.relevance, *plan.arguments.items()), plan, divide)
 
+    def _alike(self, plan: Plan, ranked: Ranked) -> Plan:
+        """The plan, or one for all that look at these rankings and see the same: no ties, grades without the others."""
+        grades, tied, nonpositive = ranked.remember("facts", lambda: _facts(ranked))
+        rule = plan.relevance
+        relevant = grades[grades > rule.threshold if rule.strict else grades >= rule.threshold]
+        lowest = float(relevant[0]) if rule.credit != "clamp" and len(relevant) else math.inf
+        choices = {
+            **plan.choices,
+            **({} if tied else {"ties": "item_desc"}),
+            **({} if nonpositive else {"nonpositive_score": "count"}),
+        }
+        return replace(plan, relevance=rule._replace(threshold=lowest, strict=False), choices=choices)
+
     def aligned(self, plan: Plan) -> Aligned:
         """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
-        how = replace(plan.align, zeros=True, threads=self._threads, notes=plan.notes)
-        if self._plain is None:
-            self._plain = self._probe(how)
-        how = replace(how, **self._plain)
-        return self._align(how if self._tied.get(how.float32, True) else replace(how, order="item_desc"))
+        asked = plan.align, plan.notes
+        if asked not in self._found:
+            how = replace(plan.align, zeros=True, threads=self._threads, notes=plan.notes)
+            if self._plain is None:
+                self._plain = self._probe(how)
+            how = replace(how, **self._plain)
+            how = how if self._tied.get(how.float32, True) else replace(how, order="item_desc")
+            self._found[asked] = self._align(how)
+        return self._found[asked]
 
     def _align(self, how: Align) -> Aligned:
         if how not in self._aligned:
@@ -141,6 +165,12 @@ class Sweep:
             **({} if double.extra_count else {"extra_queries": False}),
             **({"float32": False} if _same_ties(double.ranked, single.ranked) else {}),
         }
+
+
+def _facts(ranked: Ranked) -> tuple[Floats, bool, bool]:
+    """The grades that items have or are given where there are none; are any scores equal, and any 0 or less."""
+    grades = np.unique(np.append(ranked.truth_grades, (0.0, 1.0)))
+    return grades, ranked.tied is not None, bool((ranked.score <= 0).any())
 
 
 def _same_ties(first: Ranked, second: Ranked) -> bool:

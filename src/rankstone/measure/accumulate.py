@@ -27,7 +27,7 @@ from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
-from rankstone.measure.programs import Measured, measure
+from rankstone.measure.programs import measure_each
 from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
 from rankstone.measure.sums import ExactSum, Sums, finish_of, mean_from, outcome_of, sums_of
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 1024  # queries that are added up at a time
+_GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
 _STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
 SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
@@ -205,7 +206,9 @@ class Accumulator(Saved):
         else:
             held.pieces.append(piece)
         held.waiting += len(piece)
-        if not self.keep and held.waiting >= _TOGETHER:
+        if self.keep and held.waiting >= _GATHERED:
+            held.gather()
+        elif not self.keep and held.waiting >= _TOGETHER:
             self._fold()
 
     def _refuse(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
@@ -222,12 +225,14 @@ class Accumulator(Saved):
         if self.keep:
             for pieces in (held.pieces, held.extra_pieces):
                 pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
+            held.gathered, held.waiting = len(held.pieces), 0
         elif held.pieces:
             piece = joined(held.pieces)
             if self._shown:
                 self._known = known_of(self._beside, self._known)
             aligned = piece.aligned(self._known)
-            sums = [sums_of(plan, measured_in(aligned, plan), piece.weights, ExactSum) for plan in self._summed]
+            found = measure_each(self._summed, aligned)
+            sums = [sums_of(*both, piece.weights, ExactSum) for both in zip(self._summed, found, strict=True)]
             held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
             held.pieces, held.waiting = [], 0
         return held.copy()
@@ -245,7 +250,8 @@ class Accumulator(Saved):
         known = known_of(self._beside) if self._shown else None
         aligned = whole.aligned(known)
         outcomes = {
-            plan.label: outcome_of(plan, measured_in(aligned, plan), whole.weights, ExactSum) for plan in self.plans
+            plan.label: outcome_of(plan, found, whole.weights, ExactSum)
+            for plan, found in zip(self.plans, measure_each(self.plans, aligned), strict=True)
         }
         made = Result(outcomes, aligned, self._convention, self._choices, whole.weights)
         return made if known is None else made.remarked(known.notes)
@@ -365,7 +371,13 @@ class _Held:
     pieces: list[Piece] = field(default_factory=list)
     extra_pieces: list[Piece] = field(default_factory=list)  # queries nobody judged, where they count: they go last
     sums: list[Sums] = field(default_factory=list)
-    waiting: int = 0  # queries in pieces that are yet to be added up
+    gathered: int = 0  # pieces that are large
+    waiting: int = 0  # queries in the pieces after these, or in those that are yet to be added up
+
+    def gather(self) -> None:
+        """Make one of the last pieces."""
+        self.pieces[self.gathered :] = [joined(self.pieces[self.gathered :])]
+        self.gathered, self.waiting = len(self.pieces), 0
 
     def copy(self) -> _Held:
         return replace(
@@ -468,13 +480,6 @@ def known_of(beside: Beside | None, before: Known | None = None) -> Known:
     from rankstone.inputs.known import Beside, Known  # a quick start: few metrics need it
 
     return Known(beside or Beside())
-
-
-def measured_in(aligned: Mapping[Align, Aligned], plan: Plan) -> Measured:
-    """One metric of some queries."""
-    found = aligned[plan.align]
-    with found.naming(plan.label):
-        return measure(plan, found.form(plan.metric.declaration.reads))
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:

@@ -41,14 +41,14 @@ def extreme_for(plan: Plan, aligned: V, best: bool) -> V | None:
 
 def _seen(plan: Plan, aligned: V) -> V:
     """The ranking, but for the order of tied items."""
-    ranked = aligned.judged_by(plan.relevance)  # first, as it says which tied items are the better ones
+    ranked = aligned
     if plan.choices["known"] == "judged":
         ranked = ranked.condensed()
     elif plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
         ranked = ranked.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
         ranked = ranked.above_zero()
-    return ranked
+    return ranked.judged_by(plan.relevance)  # last, so that notions of relevance share what was made before
 
 
 @_quiet

@@ -75,7 +75,7 @@ def _over_every(ranking: Ranked, alpha: float, discount: Discount, k: Depth, div
     earned = _earned(intents, alpha, discount, k)
     if divisor == "none" or (divisor == "every from 2" and k == 1):
         return Ratio(earned, ranking.one)
-    return Ratio(earned, intents.subtopics * ranking.sum_of_discounts(Fading(alpha, discount), k))
+    return Ratio(earned, intents.subtopics * ranking.sum_of_discounts(Fading(alpha, discount), k, smooth=True))
 
 
 def _over_ideal(ranking: Ranked, alpha: float, discount: Discount, k: Depth, ideal: DiverseIdeal) -> Ratio:

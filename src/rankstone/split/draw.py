@@ -25,7 +25,7 @@ Groups = tuple[Ints, int]  # each row's group, and how many groups there are: np
 def highest(groups: Groups, take: Ints, keys: list[Key]) -> Bools:
     """Marks the `take` rows of each group that have the highest keys. The next key decides between equal ones.
 
-    Only values are sorted, group and key in one number, to find each group's lowest key that is taken. The next key
+    Only values are ordered, group and key in one number, to find each group's lowest key that is taken. The next key
     is asked for the rows that have this one, where not all of them are taken.
     """
     group, count = groups
@@ -35,31 +35,44 @@ def highest(groups: Groups, take: Ints, keys: list[Key]) -> Bools:
     while True:
         key = next(waiting)(rows) if left is None else left
         joined, spare = _joined(group, count, key)
-        ordered = np.sort(joined)
-        ends = np.bincount(group, minlength=count).cumsum()
+        ends = np.array([len(group)]) if count == 1 else np.bincount(group, minlength=count).cumsum()
         asked = np.flatnonzero(take)
         at = ends[asked] - take[asked]
         lowest = np.full(count, np.iinfo(np.uint64).max, dtype=np.uint64)
-        lowest[asked] = ordered[at]
+        lowest[asked], begins, after = _sorted_at(joined, at)
         torn = np.ones(count, dtype=bool)  # not all of the lowest are taken; none is, where nothing is asked for
-        torn[asked] = (at > 0) & (ordered[at - 1] == ordered[at])
+        torn[asked] = ~begins
         sure = np.empty(len(joined), dtype=bool)
         equal = np.empty(len(joined), dtype=bool)
         for block in blocks(len(joined)):
-            limit = lowest[group[block]]
+            limit = lowest if count == 1 else lowest[group[block]]
             np.greater(joined[block], limit, out=sure[block])
             np.equal(joined[block], limit, out=equal[block])
         equal = np.flatnonzero(equal)
         sure[equal] = ~torn[group[equal]]
         chosen[slice(None) if rows is None else rows] = sure
-        again = asked[torn[asked]]
-        if not again.size:
+        if begins.all():
             return chosen
         rest = np.zeros_like(take)
-        rest[again] = take[again] - (ends[again] - np.searchsorted(ordered, lowest[again], "right"))
+        rest[asked] = np.where(begins, 0, take[asked] - (ends[asked] - after))
         equal = equal[torn[group[equal]]]
         left = key[equal] & np.uint64(2**spare - 1) if spare else None
         rows, group, take = equal if rows is None else rows[equal], group[equal], rest
+
+
+def _sorted_at(numbers: Bits, at: Ints) -> tuple[Bits, Bools, Ints]:
+    """What stands at some places of the sorted numbers, does it not stand before them too, and where it ends."""
+    if len(at) == 1:  # the numbers on either side need no order
+        place = int(at[0])
+        parted = np.partition(numbers, place)
+        found = parted[place : place + 1]
+        begins = not place or parted[:place].max() < found[0]
+        return found, np.array([begins]), np.array([len(parted) - np.count_nonzero(parted[place:] > found)])
+    ordered = np.sort(numbers)
+    begins = (at == 0) | (ordered[at - 1] != ordered[at])
+    after = at.copy()
+    after[~begins] = np.searchsorted(ordered, ordered[at[~begins]], "right")
+    return ordered[at], begins, after
 
 
 def blocks(rows: int) -> Iterator[slice]:
@@ -164,8 +177,8 @@ def _of_texts(texts: pyarrow.Array) -> Bits:
     return mixed(out)
 
 
-def ordinals(column: pyarrow.Array) -> Bits:
-    """Numbers of 64 bits in the order of a plain Arrow column's values, from 0."""
+def comparable(column: pyarrow.Array) -> NDArray[np.integer[Any]]:
+    """Whole numbers in the order of a plain Arrow column's values."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -178,13 +191,13 @@ def ordinals(column: pyarrow.Array) -> Bits:
     if values.dtype.kind == "f":
         bits = (values.astype(np.float64) + 0.0).view(np.int64)
         values = bits ^ ((bits >> 63) & np.int64(2**63 - 1))  # as the floats are ordered
-    return _from_zero(values)
+    return values
 
 
-def _from_zero(values: NDArray[np.integer[Any]]) -> Bits:
+def from_zero(values: NDArray[np.integer[Any]]) -> Bits:
     """How far each whole number is above the lowest, in 64 bits."""
     wide = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64, copy=False).view(np.uint64)
-    return wide - wide[values.argmin()]
+    return wide - np.uint64(int(values.min()) % 2**64)
 
 
 def codes(column: pyarrow.Array) -> Groups:
@@ -193,8 +206,10 @@ def codes(column: pyarrow.Array) -> Groups:
 
     if types.is_integer(column.type):
         values = column.to_numpy(zero_copy_only=False)
-        lowest, highest = int(values.min()), int(values.max())
-        if highest - lowest < 2 * len(values) + 1000:
-            return _from_zero(values).view(np.int64), highest - lowest + 1
+        lowest, highest, room = int(values.min()), int(values.max()), 2 * len(values) + 1000
+        if lowest >= 0 and highest < room:  # new memory costs more than what is done with it
+            return values.astype(np.int64, copy=False), highest + 1
+        if highest - lowest < room:
+            return from_zero(values).view(np.int64), highest - lowest + 1
     coded = column.dictionary_encode()
     return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(coded.dictionary)

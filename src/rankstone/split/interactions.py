@@ -25,7 +25,7 @@ from rankstone.inputs.arrow import (
     take,
 )
 from rankstone.inputs.roles import ROLES, find_all, need, refuse_unknown
-from rankstone.split.draw import Bits, Groups, Key, blocks, codes, content, dealt, draw_lots, ordinals
+from rankstone.split.draw import Bits, Groups, Key, blocks, codes, comparable, content, dealt, draw_lots, from_zero
 from rankstone.split.report import Report, Split
 
 if TYPE_CHECKING:
@@ -59,16 +59,17 @@ class Interactions:
         few = self.sizes < checked_count("minimum", minimum)
         self.rows = len(self.frame)
         self.dropped_rows, self.dropped_users = int(self.sizes[few].sum()), int(np.count_nonzero(self.sizes[few]))
-        out = few[self.users[0]] if self.dropped_rows else np.zeros(self.rows, dtype=bool)
-        self.dropped = _filtered(self.frame, out)
+        keep = ~few[self.users[0]] if self.dropped_rows else None
+        none = np.zeros(0, dtype=np.int64)
+        self.dropped = _taken(self.frame, none) if keep is None else _filtered(self.frame, ~keep)
         if self.dropped_rows == self.rows:
             raise ValueError(f"no user has {minimum} rows; the most that one has is {self.sizes.max()}")
-        if self.dropped_rows:
-            self.frame = _filtered(self.frame, ~out)
+        if keep is not None:
+            self.frame = _filtered(self.frame, keep)
             self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
-            self.users = self.users[0][~out], self.users[1]
+            self.users = self.users[0][keep], self.users[1]
             self.sizes[few] = 0
-            self.place = np.flatnonzero(~out)
+            self.place = np.flatnonzero(keep)
 
     def __len__(self) -> int:
         return self.rows - self.dropped_rows
@@ -91,7 +92,7 @@ class Interactions:
     def by_time(self) -> list[Key]:
         self._time_column()
         times, _ = self._known_times
-        return [_known(times), self._item, self._others]
+        return [_known(from_zero(times)), self._item, self._others]
 
     def dealt_users(self, seed: int, k: int) -> NDArray[np.int32]:
         """The part of each row if users are dealt out with all their rows."""
@@ -100,7 +101,7 @@ class Interactions:
         first[code[::-1]] = np.arange(len(code))[::-1]
         present = np.flatnonzero(self.sizes)
         who = take(self.columns["query"], first[present])
-        lots, order = draw_lots([content(who)], seed), ordinals(who)
+        lots, order = draw_lots([content(who)], seed), from_zero(comparable(who))
 
         part = np.zeros(count, dtype=np.int32)
         alone = np.zeros(len(present), dtype=np.int64), 1
@@ -108,7 +109,7 @@ class Interactions:
         return part[code]
 
     def _item(self, rows: Any) -> Bits:
-        return ordinals(take(self.columns["item"], rows))
+        return from_zero(comparable(take(self.columns["item"], rows)))
 
     def _others(self, rows: Any) -> Bits:
         """The content of the rows' other columns."""
@@ -168,10 +169,11 @@ class Interactions:
         return Split(_filtered(self.frame, ~test), _filtered(self.frame, test), self.dropped, self._report(test, how))
 
     def _report(self, test: Bools, how: str) -> Report:
-        tested = int(test.sum())
-        users, items = _parts(self.users, self.sizes, test), _parts(self.items, self.item_sizes, test)
+        at = np.flatnonzero(test)
+        tested = len(at)
+        users, items = _parts(self.users, self.sizes, at), _parts(self.items, self.item_sizes, at)
         timed = "time" in self.columns and _is_time(self.columns["time"].type)
-        times: tuple[int | None, ...] = self._later(test) if timed else (None, None, None)
+        times: tuple[int | None, ...] = self._later(at) if timed else (None, None, None)
         return Report(
             how, self.rows, len(test) - tested, tested, self.dropped_rows, self.dropped_users,
             users[0], users[1], items[0], items[1], users[2], users[3], items[2], items[3], *times,
@@ -186,32 +188,33 @@ class Interactions:
         return np.bincount(self.items[0], minlength=self.items[1])
 
     @cached_property
-    def _known_times(self) -> tuple[Bits, Bools | None]:
-        """Numbers in the order of times, 0 where there is none, and which rows have one (None: all)."""
+    def _known_times(self) -> tuple[NDArray[np.integer[Any]], Bools | None]:
+        """Numbers in the order of times, the lowest where there is none, and which rows have one (None: all)."""
         column = self.columns["time"]
         missing = _missing(column)
         if missing is None:
-            return ordinals(column), None
+            return comparable(column), None
         times = np.zeros(len(column), dtype=np.uint64)
         if not missing.all():
-            times[~missing] = ordinals(take(column, np.flatnonzero(~missing))) + np.uint64(1)
+            times[~missing] = from_zero(comparable(take(column, np.flatnonzero(~missing)))) + np.uint64(1)
         return times, ~missing
 
-    def _later(self, test: Bools) -> tuple[int, int, int]:
+    def _later(self, tested: Ints) -> tuple[int, int, int]:
         times, known = self._known_times
         untimed = 0 if known is None else int((~known).sum())
-        tested = test if known is None else test & known
-        if not tested.any():
+        tested = tested if known is None else tested[known[tested]]
+        if not tested.size:
             return 0, 0, untimed
         tested_times, tested_users = times[tested], self.users[0][tested]
         cut = tested_times.min()
-        first = np.full(self.users[1], np.iinfo(np.uint64).max, dtype=np.uint64)
+        first = np.full(self.users[1], np.iinfo(times.dtype).max, dtype=times.dtype)
         np.minimum.at(first, tested_users, tested_times)
-        later = own = 0
+        # Of all rows, less those of the test.
+        later = -int(np.count_nonzero(tested_times > cut))
+        own = -int(np.count_nonzero(tested_times > first[tested_users]))
         for block in blocks(len(times)):
-            trained = ~test[block]
-            later += int(np.count_nonzero(trained & (times[block] > cut)))
-            own += int(np.count_nonzero(trained & (times[block] > first[self.users[0][block]])))
+            later += int(np.count_nonzero(times[block] > cut))
+            own += int(np.count_nonzero(times[block] > first[self.users[0][block]]))
         return later, own, untimed
 
 
@@ -220,7 +223,7 @@ def _known(numbers: Bits) -> Key:
     return lambda rows: numbers if rows is None else numbers[rows]
 
 
-def _parts(coded: Groups, sizes: Ints, test: Bools) -> tuple[int, int, int, int]:
+def _parts(coded: Groups, sizes: Ints, test: Ints) -> tuple[int, int, int, int]:
     """How many of them training has, the test has, only the test has, and in how many rows."""
     tested = np.bincount(coded[0][test], minlength=coded[1])
     unseen = (tested > 0) & (tested == sizes)
