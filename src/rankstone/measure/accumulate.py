@@ -251,7 +251,7 @@ class Accumulator(Saved):
         aligned = whole.aligned(known)
         outcomes = {
             plan.label: outcome_of(plan, found, whole.weights, ExactSum)
-            for plan, found in zip(self.plans, measure_each(self.plans, aligned), strict=True)
+            for plan, found in zip(self.plans, measure_each(self.plans, aligned, self.threads), strict=True)
         }
         made = Result(outcomes, aligned, self._convention, self._choices, whole.weights)
         return made if known is None else made.remarked(known.notes)
