@@ -1,5 +1,6 @@
 #include "columns.hpp"
 
+#include <atomic>
 #include <limits>
 
 namespace rankstone {
@@ -11,10 +12,31 @@ class Numbering {
 public:
     using Key = typename Keys::Key;
 
-    Numbering(const Column& truth, const Column& run) : truth_(truth), run_(run) { table_.start(room_); }
+    Numbering() { table_.start(room()); }
 
-    int64_t find(const Key& key) {
-        return table_.view().find(Keys::tag(key), [&](int64_t number) { return is(number, key); });
+    // Writes the numbers of up to `block` keys, -1 for one that is not known. Each step asks for the memory that the
+    // next one reads.
+    static constexpr int64_t block = 64;
+    template <class Number>
+    void find(const Key* keys, int64_t count, Number* numbers) const {
+        const Table::View table = table_.view();
+        if (table.beyond_cache())
+            for (int64_t i = 0; i < count; ++i) table.prefetch(Keys::tag(keys[i]));
+        for (int64_t i = 0; i < count; ++i)
+            numbers[i] = static_cast<Number>(table.find(Keys::tag(keys[i]), [](int64_t) { return true; }));
+        if constexpr (!Keys::tag_is_key) {
+            const auto each_known = [&](auto use) {
+                for (int64_t i = 0; i < count; ++i)
+                    if (numbers[i] != static_cast<Number>(-1)) use(i, static_cast<size_t>(numbers[i]));
+            };
+            each_known([&](int64_t, size_t number) { __builtin_prefetch(&values_[number]); });
+            each_known([&](int64_t, size_t number) { __builtin_prefetch(values_[number].data()); });
+            each_known([&](int64_t i, size_t number) {  // the tags are the same, most likely so are the ids
+                if (!Keys::same(values_[number], Keys::value(keys[i])))
+                    numbers[i] = static_cast<Number>(
+                        table.find(Keys::tag(keys[i]), [&](int64_t known) { return is(known, keys[i]); }));
+            });
+        }
     }
     // Often the run has the queries in the truth's order, so the next number is tried first.
     int64_t next_or_add(const Key& key, int64_t row, bool in_run) {
@@ -24,17 +46,20 @@ public:
         return number;
     }
     int64_t find_or_add(const Key& key, int64_t row, bool in_run) {
-        if (count() == room_) table_.grow(room_ *= 2);
+        if (count() == most_) {
+            most_ *= 2;
+            table_.grow(room());
+        }
         const auto& slot =
             table_.view().find_or_add(Keys::tag(key), count(), [&](int64_t number) { return is(number, key); });
         const int64_t number = table_.view().number(slot);
-        if (number == count()) (in_run ? extra : queries).push_back(row);
+        if (number == count()) {
+            (in_run ? extra : queries).push_back(row);
+            values_.push_back(Keys::value(key));
+        }
         return number;
     }
-    void prefetch(const Key& key) const {
-        if (table_.view().beyond_cache()) table_.view().prefetch(Keys::tag(key));
-    }
-    int64_t count() const { return std::ssize(queries) + std::ssize(extra); }
+    int64_t count() const { return std::ssize(values_); }
 
     std::vector<int64_t> queries, extra;  // first rows
 
@@ -42,16 +67,14 @@ private:
     bool is(int64_t number, const Key& key) const {
         return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(key));
     }
-    typename Keys::Value value_of(int64_t number) const {
-        const auto i = static_cast<size_t>(number);
-        return i < queries.size() ? value_at<Keys>(truth_, queries[i])
-                                  : value_at<Keys>(run_, extra[i - queries.size()]);
-    }
+    typename Keys::Value value_of(int64_t number) const { return values_[static_cast<size_t>(number)]; }
 
-    const Column& truth_;
-    const Column& run_;
+    // All rows look here, so that a search that ends at once is worth some memory while the table fits a cache.
+    int64_t room() const { return most_ <= (1 << 18) ? 3 * most_ : most_; }
+
     Table table_;
-    int64_t room_ = 64, next_ = 0;
+    std::vector<typename Keys::Value> values_;
+    int64_t most_ = 64, next_ = 0;
 };
 
 // Finds the rows of each query in one column.
@@ -75,36 +98,38 @@ public:
         return true;
     }
 
-    // Otherwise sorts the row numbers by query, keeping their order within each: a counting sort.
+    // Otherwise numbers each row's query. Looking up is shared between the threads; adding, which sets the order of
+    // first appearance, is not. Batches grow, so that almost all queries are known when the work becomes large.
     template <class Row>
-    void sort(Array<Row>& sorted) {
-        Array<Row> numbers = number_rows<Row>();
-        const int64_t rows = column_.length, queries = numbering_.count();
-        // One histogram a piece lets the pieces be moved at the same time; not worth it if those are as large as the
-        // column.
-        const int64_t pieces =
-            std::max<int64_t>(1, std::min<int64_t>(team_.threads(), rows / (8 * queries + (1 << 15))));
-        std::vector<std::vector<int64_t>> starts(static_cast<size_t>(pieces));
-        const auto piece_rows = [&](int64_t piece, auto use) {
-            for (int64_t row = rows * piece / pieces; row < rows * (piece + 1) / pieces; ++row) use(row);
-        };
-        team_.each(pieces, rows, [&](int64_t piece) {
-            auto& counts = starts[static_cast<size_t>(piece)];
-            counts.assign(static_cast<size_t>(queries), 0);
-            piece_rows(piece, [&](int64_t row) { ++counts[numbers[row]]; });
+    Array<Row> number_rows() {
+        constexpr Row unknown = std::numeric_limits<Row>::max();
+        const int64_t rows = column_.length;
+        Array<Row> numbers(rows);
+        Keys::with_keys(column_, [&](auto get) {
+            for (int64_t first = 0, size = 1 << 15; first < rows; first += size, size = std::max(size, first)) {
+                const int64_t batch = std::min(size, rows - first);
+                std::atomic<bool> all_known = true;
+                team_.each_piece(batch, [&](int64_t from, int64_t to) {
+                    constexpr int64_t block = Numbering<Keys>::block;
+                    typename Keys::Key keys[block];
+                    bool known = true;
+                    for (int64_t start = first + from; start < first + to; start += block) {
+                        const int64_t count = std::min(block, first + to - start);
+                        for (int64_t i = 0; i < count; ++i) keys[i] = get(start + i);
+                        numbering_.find(keys, count, numbers.data() + start);
+                        for (int64_t i = 0; i < count; ++i) known &= numbers[start + i] != unknown;
+                    }
+                    if (!known) all_known = false;
+                    team_.check();
+                });
+                for (int64_t row = first; row < first + batch && !all_known; ++row) {
+                    if (row % Team::few_rows == 0) team_.listen();
+                    if (numbers[row] == unknown)
+                        numbers[row] = static_cast<Row>(numbering_.find_or_add(get(row), row, in_run_));
+                }
+            }
         });
-        ranges_.assign(static_cast<size_t>(queries), {});
-        int64_t at = 0;
-        for (size_t query = 0; query < static_cast<size_t>(queries); ++query) {
-            const int64_t first = at;
-            for (auto& counts : starts) at += std::exchange(counts[query], at);
-            if (at > first) ranges_[query] = {first, at};
-        }
-        sorted.resize(rows);
-        team_.each(pieces, rows, [&](int64_t piece) {
-            auto& next = starts[static_cast<size_t>(piece)];
-            piece_rows(piece, [&](int64_t row) { sorted[next[numbers[row]]++] = static_cast<Row>(row); });
-        });
+        return numbers;
     }
 
 private:
@@ -135,37 +160,6 @@ private:
         return starts;
     }
 
-    // Each row's query number. Looking up is shared between the threads; adding, which sets the order of first
-    // appearance, is not. Batches grow, so that almost all queries are known when the work becomes large.
-    template <class Row>
-    Array<Row> number_rows() {
-        constexpr Row unknown = std::numeric_limits<Row>::max();
-        const int64_t rows = column_.length;
-        Array<Row> numbers(rows);
-        Keys::with_keys(column_, [&](auto get) {
-            for (int64_t first = 0, size = 1 << 15; first < rows; first += size, size = std::max(size, first)) {
-                const int64_t batch = std::min(size, rows - first);
-                team_.each_piece(batch, [&](int64_t from, int64_t to) {
-                    constexpr int64_t block = 64;
-                    typename Keys::Key keys[block];
-                    for (int64_t start = first + from; start < first + to; start += block) {
-                        const int64_t count = std::min(block, first + to - start);
-                        for (int64_t i = 0; i < count; ++i) numbering_.prefetch(keys[i] = get(start + i));
-                        for (int64_t i = 0; i < count; ++i)
-                            numbers[start + i] = static_cast<Row>(numbering_.find(keys[i]));
-                    }
-                    team_.check();
-                });
-                for (int64_t row = first; row < first + batch; ++row) {
-                    if (row % Team::few_rows == 0) team_.listen();
-                    if (numbers[row] == unknown)
-                        numbers[row] = static_cast<Row>(numbering_.find_or_add(get(row), row, in_run_));
-                }
-            }
-        });
-        return numbers;
-    }
-
     const Column& column_;
     const bool in_run_;
     Numbering<Keys>& numbering_;
@@ -173,57 +167,144 @@ private:
     std::vector<Range>& ranges_;
 };
 
+// The number of each row's query, as narrow as the rows allow. Empty: each query's rows are next to each other.
+struct Numbers {
+    Array<uint32_t> narrow;
+    Array<uint64_t> wide;
+
+    bool empty() const { return !narrow.data() && !wide.data(); }
+};
+
 template <class Keys>
-void group(const Column& column, bool in_run, bool wide, Numbering<Keys>& numbering, Team& team, Side& side) {
-    Grouping<Keys> grouping(column, in_run, numbering, team, side.ranges);
+Numbers group(const Column& column, bool in_run, bool wide, Numbering<Keys>& numbering, Team& team,
+              std::vector<Range>& ranges) {
+    Grouping<Keys> grouping(column, in_run, numbering, team, ranges);
     // A look at the front tells scattered rows from grouped ones before much time has gone into the wrong way.
     constexpr int64_t front = 4096;
     if (grouping.grouped(std::min(front, column.length)) && (column.length <= front || grouping.grouped(column.length)))
-        return;
+        return {};
+    ranges.clear();
+    Numbers numbers;
     if (wide)
-        grouping.sort(side.rows.wide);
+        numbers.wide = grouping.template number_rows<uint64_t>();
     else
-        grouping.sort(side.rows.narrow);
+        numbers.narrow = grouping.template number_rows<uint32_t>();
+    return numbers;
+}
+
+// Moves the rows of the first `queries` into their parts. One pass counts, the next one moves each row with all that is
+// needed of it, so that nothing has to be looked for in the columns later.
+template <class Keys, class Number>
+void move_rows(const Number* numbers, int64_t queries, Team& team, Side& side) {
+    Parts& parts = side.parts;
+    const int64_t rows = side.items.length, count = ((queries - 1) >> parts.shift) + 1;
+    parts.queries = queries;
+    const int64_t pieces = std::max<int64_t>(1, std::min<int64_t>(4 * team.threads(), rows / (8 * count + (1 << 15))));
+    const auto first_row = [&](int64_t piece) { return rows * piece / pieces; };
+    std::vector<std::vector<int64_t>> next(static_cast<size_t>(pieces));
+    team.each(pieces, rows, [&](int64_t piece) {
+        auto& counts = next[static_cast<size_t>(piece)];
+        counts.assign(static_cast<size_t>(count), 0);
+        for (int64_t row = first_row(piece); row < first_row(piece + 1); ++row)
+            if (static_cast<int64_t>(numbers[row]) < queries) ++counts[numbers[row] >> parts.shift];
+        team.check();
+    });
+    int64_t at = 0;
+    for (size_t part = 0; part < static_cast<size_t>(count); ++part) {
+        parts.starts.push_back(at);
+        for (auto& counts : next) at += std::exchange(counts[part], at);
+    }
+    parts.starts.push_back(at);
+    parts.rows.resize(at);
+    team.each(pieces, rows, [&](int64_t piece) {
+        constexpr int64_t block = 256;
+        double values[block];
+        auto& to = next[static_cast<size_t>(piece)];
+        Keys::with_keys(side.items, [&](auto get) {
+            for (int64_t first = first_row(piece); first < first_row(piece + 1); first += block) {
+                const int64_t size = std::min(block, first_row(piece + 1) - first);
+                if (side.values) read_numbers(*side.values, first, size, values);
+                for (int64_t i = 0; i < size; ++i) {
+                    const auto query = static_cast<uint64_t>(numbers[first + i]);
+                    if (static_cast<int64_t>(query) >= queries) continue;
+                    const uint64_t part = query >> parts.shift;
+                    parts.rows[to[part]++] = {
+                        Keys::tag(get(first + i)), values[i],
+                        (query - (part << parts.shift)) << Parts::Row::row_bits | static_cast<uint64_t>(first + i)};
+                }
+                team.check();
+            }
+        });
+    });
+}
+
+// Parts that fit the cache, unless there would be more of them than can be written to at the same time.
+int part_shift(int64_t rows, int64_t queries) {
+    const int64_t parts = std::clamp<int64_t>(rows >> 13, 1, 1 << 11);
+    int shift = 0;
+    while (shift < Parts::Row::query_bits && (queries - 1) >> shift >= parts) ++shift;
+    return shift;
+}
+
+// Makes a side of the first `queries` out of what grouping found.
+void place_rows(Numbers numbers, int64_t queries, int shift, Team& team, Side& side) {
+    if (numbers.empty()) return side.ranges.resize(static_cast<size_t>(queries));
+    side.parts.shift = shift;
+    with_kind(side.items, side.items, [&]<class Keys>(Keys) {
+        if (numbers.narrow.data())
+            move_rows<Keys>(numbers.narrow.data(), queries, team, side);
+        else
+            move_rows<Keys>(numbers.wide.data(), queries, team, side);
+    });
 }
 
 }  // namespace
 
 void align_columns(const Rows& truth, const Rows& run, const Options& options, Team& team, ColumnResult& result) {
     Side judged{truth.items, truth.values, {}, {}}, returned{run.items, run.values, {}, {}};
-    const bool wide = truth.queries.length + run.queries.length >= std::numeric_limits<uint32_t>::max();
+    const int64_t rows = truth.queries.length + run.queries.length;
+    const bool wide = rows >= std::numeric_limits<uint32_t>::max();
+    Numbers in_truth, in_run;
     with_kind(truth.queries, run.queries, [&]<class Keys>(Keys) {
-        Numbering<Keys> numbering(truth.queries, run.queries);
-        group(truth.queries, false, wide, numbering, team, judged);
-        group(run.queries, true, wide, numbering, team, returned);
+        Numbering<Keys> numbering;
+        in_truth = group(truth.queries, false, wide, numbering, team, judged.ranges);
+        in_run = group(run.queries, true, wide, numbering, team, returned.ranges);
         result.queries = std::move(numbering.queries);
         result.extra = std::move(numbering.extra);
     });
-    const size_t queries = result.queries.size() + (options.extra_queries ? result.extra.size() : 0);
-    judged.ranges.resize(queries, {0, 0});
-    returned.ranges.resize(queries);
+    const int64_t queries = std::ssize(result.queries) + (options.extra_queries ? std::ssize(result.extra) : 0);
+    const int shift = part_shift(rows, queries);
+    place_rows(std::move(in_truth), queries, shift, team, judged);
+    place_rows(std::move(in_run), queries, shift, team, returned);
     result.output = align_segments(judged, returned, options, team);
 }
 
 void first_columns(const Column& known, const Rows& run, const Options& options, int64_t depth, Team& team,
                    ShownResult& result) {
-    Side named{}, returned{run.items, run.values, {}, {}};
+    Side returned{run.items, run.values, {}, {}};
     const bool wide = known.length + run.queries.length >= std::numeric_limits<uint32_t>::max();
+    Numbers in_run;
     with_kind(known, run.queries, [&]<class Keys>(Keys) {
-        Numbering<Keys> numbering(known, run.queries);
-        group(known, false, wide, numbering, team, named);
-        group(run.queries, true, wide, numbering, team, returned);
+        Numbering<Keys> numbering;
+        std::vector<Range> unused;
+        group(known, false, wide, numbering, team, unused);
+        in_run = group(run.queries, true, wide, numbering, team, returned.ranges);
         result.queries = std::move(numbering.queries);
         result.extra = std::move(numbering.extra);
     });
-    returned.ranges.resize(result.queries.size() + (options.extra_queries ? result.extra.size() : 0));
+    const int64_t queries = std::ssize(result.queries) + (options.extra_queries ? std::ssize(result.extra) : 0);
+    place_rows(std::move(in_run), queries, part_shift(run.queries.length, queries), team, returned);
     result.first = first_segments(returned, options, depth, team);
 }
 
 Items item_columns(const Column& queries, const Column& items, const int64_t* codes, Team& team) {
     Side side{items, {}, {}, {}};
     with_kind(queries, queries, [&]<class Keys>(Keys) {
-        Numbering<Keys> numbering(queries, queries);
-        group(queries, false, queries.length >= std::numeric_limits<uint32_t>::max(), numbering, team, side);
+        Numbering<Keys> numbering;
+        const bool wide = queries.length >= std::numeric_limits<uint32_t>::max();
+        Numbers numbers = group(queries, false, wide, numbering, team, side.ranges);
+        const int64_t count = numbering.count();
+        place_rows(std::move(numbers), count, part_shift(queries.length, count), team, side);
     });
     return item_segments(side, codes, team);
 }

@@ -218,7 +218,7 @@ private:
         grades_.assign(items_.size(), 1.0);
         if (truth.values) {
             std::vector<double> grades(items_.size());
-            gather_numbers(*truth.values, {}, 0, std::ssize(grades), grades.data());
+            read_numbers(*truth.values, 0, std::ssize(grades), grades.data());
             for (size_t i = 0; i < items_.size(); ++i) grades_[i] = grades[at(truth_rows_[i])];
         }
         again_.assign(items_.size(), false);
@@ -314,7 +314,7 @@ private:
     }
 
     void read_scores(Block& rows) const {
-        gather_numbers(*rows.batch.values, {}, rows.first, rows.size, rows.scores);
+        read_numbers(*rows.batch.values, rows.first, rows.size, rows.scores);
         if (options_.float32)
             for (int64_t i = 0; i < rows.size; ++i) rows.scores[i] = static_cast<float>(rows.scores[i]);
         bool wrong = false;
