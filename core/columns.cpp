@@ -14,29 +14,41 @@ public:
 
     Numbering() { table_.start(room()); }
 
-    // Writes the numbers of up to `block` keys, -1 for one that is not known. Each step asks for the memory that the
-    // next one reads.
+    // Writes the numbers of up to `block` rows, -1 for one that is not known: first of those whose key lies where its
+    // search starts, without a branch, then of the others. Says whether all are known.
     static constexpr int64_t block = 64;
-    template <class Number>
-    void find(const Key* keys, int64_t count, Number* numbers) const {
+    template <class Get, class Number>
+    bool find(Get get, int64_t first, int64_t count, Number* numbers) const {
         const Table::View table = table_.view();
-        if (table.beyond_cache())
-            for (int64_t i = 0; i < count; ++i) table.prefetch(Keys::tag(keys[i]));
-        for (int64_t i = 0; i < count; ++i)
-            numbers[i] = static_cast<Number>(table.find(Keys::tag(keys[i]), [](int64_t) { return true; }));
-        if constexpr (!Keys::tag_is_key) {
-            const auto each_known = [&](auto use) {
-                for (int64_t i = 0; i < count; ++i)
-                    if (numbers[i] != static_cast<Number>(-1)) use(i, static_cast<size_t>(numbers[i]));
-            };
-            each_known([&](int64_t, size_t number) { __builtin_prefetch(&values_[number]); });
-            each_known([&](int64_t, size_t number) { __builtin_prefetch(values_[number].data()); });
-            each_known([&](int64_t i, size_t number) {  // the tags are the same, most likely so are the ids
-                if (!Keys::same(values_[number], Keys::value(keys[i])))
-                    numbers[i] = static_cast<Number>(
-                        table.find(Keys::tag(keys[i]), [&](int64_t known) { return is(known, keys[i]); }));
-            });
+        Key keys[block];
+        const Table::Slot* slots[block];
+        int64_t missed[block], misses = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            keys[i] = get(first + i);
+            __builtin_prefetch(slots[i] = table.home(Keys::tag(keys[i])));
         }
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t number = table.number(*slots[i]);
+            const bool hit = (number >= 0) & (slots[i]->tag == Keys::tag(keys[i])) & Keys::exact(Keys::tag(keys[i]));
+            numbers[i] = static_cast<Number>(number);
+            missed[misses] = i;
+            misses += !hit;
+        }
+        if constexpr (!Keys::tag_is_key) {  // what lies there is most likely the id to compare with
+            int64_t near[block], count_near = 0;
+            for (int64_t i = 0; i < misses; ++i)
+                if ((near[count_near] = table.number(*slots[missed[i]])) >= 0)
+                    __builtin_prefetch(values_.data() + near[count_near++]);
+            for (int64_t i = 0; i < count_near; ++i) __builtin_prefetch(value_of(near[i]).data());
+        }
+        bool known = true;
+        for (int64_t i = 0; i < misses; ++i) {
+            const Key& key = keys[missed[i]];
+            const int64_t number = table.find(Keys::tag(key), [&](int64_t number) { return is(number, key); });
+            numbers[missed[i]] = static_cast<Number>(number);
+            known &= number >= 0;
+        }
+        return known;
     }
     // Often the run has the queries in the truth's order, so the next number is tried first.
     int64_t next_or_add(const Key& key, int64_t row, bool in_run) {
@@ -55,7 +67,7 @@ public:
         const int64_t number = table_.view().number(slot);
         if (number == count()) {
             (in_run ? extra : queries).push_back(row);
-            values_.push_back(Keys::value(key));
+            values_.push_back(keep(Keys::value(key)));
         }
         return number;
     }
@@ -65,15 +77,33 @@ public:
 
 private:
     bool is(int64_t number, const Key& key) const {
-        return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(key));
+        return Keys::exact(Keys::tag(key)) || Keys::same(value_of(number), Keys::value(key));
     }
     typename Keys::Value value_of(int64_t number) const { return values_[static_cast<size_t>(number)]; }
+
+    // Copies of texts lie close together, so that rows in random order find them in the cache.
+    static int64_t keep(int64_t value) { return value; }
+    std::string_view keep(std::string_view text) {
+        if (text.size() > left_) {
+            left_ = std::max<size_t>(text.size(), 1 << 16);
+            texts_.push_back(std::make_unique<char[]>(left_));
+            end_ = texts_.back().get();
+        }
+        std::copy(text.begin(), text.end(), end_);
+        const std::string_view copy(end_, text.size());
+        end_ += text.size();
+        left_ -= text.size();
+        return copy;
+    }
 
     // All rows look here, so that a search that ends at once is worth some memory while the table fits a cache.
     int64_t room() const { return most_ <= (1 << 18) ? 3 * most_ : most_; }
 
     Table table_;
     std::vector<typename Keys::Value> values_;
+    std::vector<std::unique_ptr<char[]>> texts_;
+    char* end_ = nullptr;  // of the last of these
+    size_t left_ = 0;
     int64_t most_ = 64, next_ = 0;
 };
 
@@ -111,13 +141,10 @@ public:
                 std::atomic<bool> all_known = true;
                 team_.each_piece(batch, [&](int64_t from, int64_t to) {
                     constexpr int64_t block = Numbering<Keys>::block;
-                    typename Keys::Key keys[block];
                     bool known = true;
                     for (int64_t start = first + from; start < first + to; start += block) {
                         const int64_t count = std::min(block, first + to - start);
-                        for (int64_t i = 0; i < count; ++i) keys[i] = get(start + i);
-                        numbering_.find(keys, count, numbers.data() + start);
-                        for (int64_t i = 0; i < count; ++i) known &= numbers[start + i] != unknown;
+                        known &= numbering_.find(get, start, count, numbers.data() + start);
                     }
                     if (!known) all_known = false;
                     team_.check();
@@ -145,10 +172,17 @@ private:
         const int64_t pieces = (rows + piece - 1) / piece;
         std::vector<std::vector<int64_t>> found(static_cast<size_t>(pieces));
         team_.each(pieces, rows, [&](int64_t i) {
+            auto& starts = found[static_cast<size_t>(i)];
+            const int64_t last = std::min(rows, (i + 1) * piece);
             Keys::with_values(column_, [&](auto get) {
-                auto& starts = found[static_cast<size_t>(i)];
-                for (int64_t row = std::max<int64_t>(1, i * piece); row < std::min(rows, (i + 1) * piece); ++row)
-                    if (!Keys::same(get(row), get(row - 1))) starts.push_back(row);
+                for (int64_t row = std::max<int64_t>(1, i * piece), next; row < last; row = next) {
+                    // Most rows have the query of the row before, so a step passes over some of them together.
+                    constexpr int64_t step = 16;
+                    next = std::min(row + step, last);
+                    if (next == row + step && Keys::template all_same<step>(column_, get, row - 1)) continue;
+                    for (int64_t each = row; each < next; ++each)
+                        if (!Keys::same(get(each), get(each - 1))) starts.push_back(each);
+                }
             });
         });
         std::vector<int64_t> starts{0};
@@ -197,16 +231,17 @@ Numbers group(const Column& column, bool in_run, bool wide, Numbering<Keys>& num
 template <class Keys, class Number>
 void move_rows(const Number* numbers, int64_t queries, Team& team, Side& side) {
     Parts& parts = side.parts;
-    const int64_t rows = side.items.length, count = ((queries - 1) >> parts.shift) + 1;
+    const int shift = parts.shift;
+    const int64_t rows = side.items.length, count = ((queries - 1) >> shift) + 1;
     parts.queries = queries;
     const int64_t pieces = std::max<int64_t>(1, std::min<int64_t>(4 * team.threads(), rows / (8 * count + (1 << 15))));
     const auto first_row = [&](int64_t piece) { return rows * piece / pieces; };
     std::vector<std::vector<int64_t>> next(static_cast<size_t>(pieces));
-    team.each(pieces, rows, [&](int64_t piece) {
-        auto& counts = next[static_cast<size_t>(piece)];
-        counts.assign(static_cast<size_t>(count), 0);
-        for (int64_t row = first_row(piece); row < first_row(piece + 1); ++row)
-            if (static_cast<int64_t>(numbers[row]) < queries) ++counts[numbers[row] >> parts.shift];
+    team.each(pieces, rows, [&, queries, shift](int64_t piece) {
+        std::vector<int64_t> counts(static_cast<size_t>(count));
+        for (int64_t row = first_row(piece), last = first_row(piece + 1); row < last; ++row)
+            if (static_cast<int64_t>(numbers[row]) < queries) ++counts[numbers[row] >> shift];
+        next[static_cast<size_t>(piece)] = std::move(counts);
         team.check();
     });
     int64_t at = 0;
@@ -216,21 +251,23 @@ void move_rows(const Number* numbers, int64_t queries, Team& team, Side& side) {
     }
     parts.starts.push_back(at);
     parts.rows.resize(at);
-    team.each(pieces, rows, [&](int64_t piece) {
+    team.each(pieces, rows, [&, queries, shift](int64_t piece) {
         constexpr int64_t block = 256;
-        double values[block];
-        auto& to = next[static_cast<size_t>(piece)];
-        Keys::with_keys(side.items, [&](auto get) {
-            for (int64_t first = first_row(piece); first < first_row(piece + 1); first += block) {
-                const int64_t size = std::min(block, first_row(piece + 1) - first);
+        double values[block] = {};
+        int64_t* const to = next[static_cast<size_t>(piece)].data();
+        Parts::Row* const moved = parts.rows.data();
+        Keys::with_keys(side.items, [&, queries, shift](auto get) {
+            const int64_t last = first_row(piece + 1);
+            for (int64_t first = first_row(piece); first < last; first += block) {
+                const int64_t size = std::min(block, last - first);
                 if (side.values) read_numbers(*side.values, first, size, values);
                 for (int64_t i = 0; i < size; ++i) {
                     const auto query = static_cast<uint64_t>(numbers[first + i]);
                     if (static_cast<int64_t>(query) >= queries) continue;
-                    const uint64_t part = query >> parts.shift;
-                    parts.rows[to[part]++] = {
+                    const uint64_t part = query >> shift;
+                    moved[to[part]++] = {
                         Keys::tag(get(first + i)), values[i],
-                        (query - (part << parts.shift)) << Parts::Row::row_bits | static_cast<uint64_t>(first + i)};
+                        (query - (part << shift)) << Parts::Row::row_bits | static_cast<uint64_t>(first + i)};
                 }
                 team.check();
             }
@@ -240,7 +277,7 @@ void move_rows(const Number* numbers, int64_t queries, Team& team, Side& side) {
 
 // Parts that fit the cache, unless there would be more of them than can be written to at the same time.
 int part_shift(int64_t rows, int64_t queries) {
-    const int64_t parts = std::clamp<int64_t>(rows >> 13, 1, 1 << 11);
+    const int64_t parts = std::clamp<int64_t>(rows >> 13, 1, 1 << 10);
     int shift = 0;
     while (shift < Parts::Row::query_bits && (queries - 1) >> shift >= parts) ++shift;
     return shift;

@@ -230,7 +230,7 @@ private:
         judged_tags_ = judged_ ? truth_.tags(in_truth_.first, judged_) : nullptr;
         for (int64_t i = 0; i < judged_; ++i) {
             const auto& slot = table.find_or_add(judged_tags_[i], i, [&](int64_t number) {
-                return Keys::tag_is_key || Keys::same(value_of(number), value_of(i));
+                return Keys::exact(judged_tags_[i]) || Keys::same(value_of(number), value_of(i));
             });
             if (table.number(slot) != i) {
                 if (options_.truth_duplicates == TruthDuplicates::error)
@@ -275,7 +275,7 @@ private:
             for (int64_t i = 0; i < count; ++i) {
                 // Judged items have the numbers of their places, all others that of their first row, on top of those.
                 const int64_t row = start + i, fresh = judged_ + row;
-                const auto same = [&](int64_t number) { return is(number, row); };
+                const auto same = [&](int64_t number) { return is(number, row, tags[i]); };
                 Table::Slot& slot = counting ? table.probe(tags[i], same) : table.find_or_add(tags[i], fresh, same);
                 if (table.number(slot) >= 0 && table.number(slot) != fresh) meet(row, slot);
             }
@@ -296,7 +296,7 @@ private:
         int64_t known = 0, others = 0;
         for (int64_t i = 0; i < count; ++i) {
             const int32_t row = sifted_[i];
-            Table::Slot& slot = table.probe(tags[row], [&](int64_t number) { return is(number, row); });
+            Table::Slot& slot = table.probe(tags[row], [&](int64_t number) { return is(number, row, tags[row]); });
             sifted_[known] = row;
             slots_[known] = &slot;
             if (table.number(slot) >= 0) {
@@ -310,9 +310,9 @@ private:
         return true;
     }
 
-    // Is the item in this row the one of that number?
-    bool is(int64_t number, int64_t row) const {
-        return Keys::tag_is_key || Keys::same(value_of(number), run_value(row));
+    // Is the item in this row, whose tag is the same, the one of that number?
+    bool is(int64_t number, int64_t row, uint64_t tag) const {
+        return Keys::exact(tag) || Keys::same(value_of(number), run_value(row));
     }
     Value value_of(int64_t number) const {
         return number < judged_ ? truth_.value(in_truth_.first + number) : run_value(number - judged_);
@@ -448,7 +448,7 @@ public:
                 const int64_t row = side_.row(start + i);
                 const auto next = std::ssize(named_);
                 const int64_t number = table.number(table.find_or_add(tags[i], next, [&](int64_t known) {
-                    return Keys::tag_is_key ||
+                    return Keys::exact(tags[i]) ||
                            Keys::same(named_[static_cast<size_t>(known)].value, side_.value(start + i));
                 }));
                 if (number == next) {

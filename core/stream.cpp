@@ -192,7 +192,7 @@ private:
                 const auto known = std::ssize(queries_);
                 if (known == room) table_.grow(room *= 2);
                 const auto& slot = table_.view().find_or_add(QueryKeys::tag(key), known, [&](int64_t number) {
-                    return QueryKeys::tag_is_key || same(queries_[at(number)], key);
+                    return QueryKeys::exact(QueryKeys::tag(key)) || same(queries_[at(number)], key);
                 });
                 const int64_t number = numbers[at(row)] = table_.view().number(slot);
                 if (number == known) {
@@ -281,7 +281,7 @@ private:
 
     int64_t find_query(const QueryKey& key) const {
         return table_.view().find(QueryKeys::tag(key), [&](int64_t number) {
-            return QueryKeys::tag_is_key || same(queries_[at(number)], key);
+            return QueryKeys::exact(QueryKeys::tag(key)) || same(queries_[at(number)], key);
         });
     }
 
