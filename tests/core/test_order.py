@@ -1,6 +1,6 @@
 """Rows in any order: the answer of the same rows next to each other, array by array, whatever the ids and the threads.
 
-Rows that are not grouped by query are moved into parts before they are aligned, so the data is large enough for several.
+Rows that are not grouped by query are moved into parts before they are aligned; the data is large enough for several.
 """
 
 from collections.abc import Callable, Iterable
