@@ -81,7 +81,7 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
             for (int64_t row = 0; row < values.length; ++row) {
                 const TextKeys::Key key = get(row);
                 dictionary->texts.push_back(key.text);
-                dictionary->hashes.push_back(key.hash);
+                dictionary->tags.push_back(key.tag);
             }
         });
     else
@@ -92,6 +92,15 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
 }
 
 }  // namespace
+
+uint64_t tag_apart(std::string_view text, const Seed& with) {
+    const char* p = text.data();
+    const size_t size = text.size();
+    if (std::endian::native != std::endian::little) return tag_long(text, with);
+    if (size >= 4) return tag_word(load(p, 4) | load(p + size - 4, 4) << 8 * (size - 4), text, with);
+    const auto byte = [&](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])} << 8 * i; };
+    return tag_word(size ? byte(0) | byte(size / 2) | byte(size - 1) : 0, text, with);
+}
 
 Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char* name) {
     check_nulls(array, name);

@@ -1,6 +1,7 @@
 // One column of ids, grades or scores, read where it lies: NumPy's memory or Arrow's.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -54,7 +55,7 @@ enum class Type {
     none
 };
 
-uint64_t hash_text(std::string_view text, const Seed& with);
+inline uint64_t tag_text(std::string_view text, const Seed& with, const char* start);
 bool same_text(std::string_view a, std::string_view b);
 
 // The distinct values of a dictionary-encoded column, made quick to reach.
@@ -62,7 +63,7 @@ struct Dictionary {
     bool is_text = false;
     std::vector<int64_t> ints;
     std::vector<std::string_view> texts;
-    std::vector<uint64_t> hashes;
+    std::vector<uint64_t> tags;
 };
 
 struct Column {
@@ -122,8 +123,9 @@ decltype(auto) with_numbers(const Column& column, Use use) {
     }
 }
 
-// The two kinds of id. A value is what an id is compared by; a key adds what the hash table knows it by. Where the
-// fronts of two differ, they compare as the values do.
+// The two kinds of id. A value is what an id is compared by; a key adds the tag, which a hash table knows it by. Ids
+// with the same tag are the same if it is exact; else the values tell. Where the fronts of two differ, they compare as
+// the values do.
 struct IntKeys {
     using Value = int64_t;
     using Key = int64_t;
@@ -131,6 +133,7 @@ struct IntKeys {
     static Value value(Key key) { return key; }
     static uint64_t tag(Key key) { return static_cast<uint64_t>(key); }
     static constexpr bool tag_is_key = true;
+    static constexpr bool exact(uint64_t) { return true; }
     static bool same(Value a, Value b) { return a == b; }
     static int compare(Value a, Value b) { return (a > b) - (a < b); }
     static uint64_t front(Value value) { return static_cast<uint64_t>(value) ^ 1ULL << 63; }
@@ -149,18 +152,28 @@ struct IntKeys {
     static decltype(auto) with_keys(const Column& column, Use use) {
         return with_values(column, use);
     }
+
+    // Whether a row and the `more` after it are all the same; false may also mean that the look was too quick to tell.
+    template <int64_t more, class Get>
+    static bool all_same(const Column&, Get get, int64_t row) {
+        int64_t differ = 0;
+        for (int64_t i = 0; i < more; ++i) differ |= get(row + i) ^ get(row + i + 1);
+        return !differ;
+    }
 };
 
 struct TextKeys {
     using Value = std::string_view;
     struct Key {
         std::string_view text;
-        uint64_t hash;
+        uint64_t tag;
     };
 
     static Value value(const Key& key) { return key.text; }
-    static uint64_t tag(const Key& key) { return key.hash; }
+    static uint64_t tag(const Key& key) { return key.tag; }
     static constexpr bool tag_is_key = false;
+    static constexpr uint64_t hashed = 15ULL << 60;  // all of these bits: the tag is a hash
+    static constexpr bool exact(uint64_t tag) { return tag < hashed; }
     static bool same(Value a, Value b) { return same_text(a, b); }
     // By unsigned bytes of UTF-8, which is the order of the code points.
     static int compare(Value a, Value b) { return a.compare(b); }
@@ -199,15 +212,30 @@ struct TextKeys {
             return with_numbers(column, [&](auto get) {
                 return use([get, dictionary = column.dictionary.get()](int64_t row) {
                     const auto i = static_cast<size_t>(get(row));
-                    return Key{dictionary->texts[i], dictionary->hashes[i]};
+                    return Key{dictionary->texts[i], dictionary->tags[i]};
                 });
             });
         return with_values(column, [&](auto get) {
-            return use([get, with = seed](int64_t row) {  // a copy, which stays in registers
+            return use([get, with = seed, start = column.text](int64_t row) {  // copies, which stay in registers
                 const Value text = get(row);
-                return Key{text, hash_text(text, with)};
+                return Key{text, tag_text(text, with, start)};
             });
         });
+    }
+
+    // As above. Texts of one length that are the same repeat their bytes.
+    template <int64_t more, class Get>
+    static bool all_same(const Column& column, Get, int64_t row) {
+        const auto look = [&](const auto* offsets) {
+            const auto size = offsets[row + 1] - offsets[row];
+            auto differ = size - size;
+            for (int64_t i = 1; i <= more; ++i) differ |= (offsets[row + i + 1] - offsets[row + i]) ^ size;
+            const char* text = column.text + offsets[row];
+            return !differ && std::memcmp(text, text + size, static_cast<size_t>(size) * more) == 0;
+        };
+        if (column.dictionary) return false;
+        if (column.type == Type::utf8) return look(static_cast<const int32_t*>(column.values));
+        return column.type == Type::large_utf8 && look(static_cast<const int64_t*>(column.values));
     }
 
 private:
@@ -261,6 +289,28 @@ inline uint64_t hash_text(std::string_view text, const Seed& with) {
     uint64_t last = 0;
     for (size_t i = 0; i < size; ++i) last = last << 8 | static_cast<unsigned char>(p[i]);
     return mix(last ^ k1, state ^ k1);
+}
+
+[[gnu::noinline]] inline uint64_t tag_long(std::string_view text, const Seed& with) {
+    return hash_text(text, with) | TextKeys::hashed;
+}
+
+// A short text is its own tag, so that nobody has to look at the text again: up to 7 bytes under a byte that has their
+// number and the highest bit, which 8 bytes of ASCII leave free.
+[[gnu::always_inline]] inline uint64_t tag_word(uint64_t word, std::string_view text, const Seed& with) {
+    const bool whole = text.size() == 8;
+    if (whole & ((word & 0x8080808080808080u) != 0)) return tag_long(text, with);
+    return word | (whole ? 0 : (0x80 | uint64_t{text.size()}) << 56);
+}
+uint64_t tag_apart(std::string_view text, const Seed& with);
+
+// Texts that lie in one piece of memory from `start` on are read together with what is before them, which takes no
+// branch whatever their size.
+[[gnu::always_inline]] inline uint64_t tag_text(std::string_view text, const Seed& with, const char* start) {
+    const char* end = text.data() + text.size();
+    if (std::endian::native == std::endian::little && text.size() - 1 < 8 && start && end - start >= 8)
+        return tag_word(load(end - 8, 8) >> (64 - 8 * text.size()), text, with);
+    return text.size() > 8 ? tag_long(text, with) : tag_apart(text, with);
 }
 
 // The same two words; a call of memcmp would take longer than the comparison of a usual id.

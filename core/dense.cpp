@@ -57,7 +57,7 @@ private:
     static void copy(const Matrix& matrix, int64_t query, std::vector<double>& out) {
         Column cells = matrix.cells;
         cells.values = static_cast<const char*>(cells.values) + query * matrix.row_step;
-        gather_numbers(cells, {}, 0, std::ssize(out), out.data());
+        read_numbers(cells, 0, std::ssize(out), out.data());
     }
 
     const Dense& input_;

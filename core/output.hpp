@@ -58,10 +58,7 @@ struct Output {
         const auto rows = static_cast<int64_t>(truth.size());
         const int64_t truth_at = chunk.truth_start + chunk.truth_rows;
         std::copy(truth.begin(), truth.end(), truth_grades.data() + truth_at);
-        std::copy(truth.begin(), truth.end(), ideal_grades.data() + truth_at);
-        const std::span best(ideal_grades.data() + truth_at, truth.size());
-        if (!std::is_sorted(best.begin(), best.end(), std::greater<>()))
-            std::sort(best.begin(), best.end(), std::greater<>());
+        sort_down(truth, ideal_grades.data() + truth_at);
         truth_offsets[query + 1] = rows;
         chunk.truth_rows += rows;
 
@@ -111,6 +108,23 @@ struct Output {
     }
 
 private:
+    // Writes the highest first. A few are compared each with each, which needs no branches.
+    static void sort_down(std::span<const double> grades, double* best) {
+        constexpr size_t few = 16;
+        if (grades.size() <= few && grades.size() > 1) {
+            for (size_t i = 0; i < grades.size(); ++i) {
+                size_t place = 0;
+                for (size_t j = 0; j < i; ++j) place += grades[j] >= grades[i];
+                for (size_t j = i + 1; j < grades.size(); ++j) place += grades[j] > grades[i];
+                best[place] = grades[i];
+            }
+            return;
+        }
+        std::copy(grades.begin(), grades.end(), best);
+        if (!std::is_sorted(best, best + grades.size(), std::greater<>()))
+            std::sort(best, best + grades.size(), std::greater<>());
+    }
+
     template <class T>
     static void move(Array<T>& array, int64_t to, int64_t from, int64_t count) {
         if (to != from && count)

@@ -10,26 +10,139 @@ namespace {
 constexpr int64_t block =
     256;  // rows read ahead at a time: enough to hide memory's latency, small enough for the cache
 
-// Calls use(i, row) for the positions first + i.
-template <class Use>
-void for_rows(const Permutation& rows, int64_t first, int64_t count, Use use) {
-    if (rows.empty())
-        for (int64_t i = 0; i < count; ++i) use(i, first + i);
-    else if (const uint32_t* narrow = rows.narrow.data())
-        for (int64_t i = 0; i < count; ++i) use(i, narrow[first + i]);
-    else
-        for (int64_t i = 0; i < count; ++i) use(i, static_cast<int64_t>(rows.wide.data()[first + i]));
-}
+// What is needed of a side, one query after the other, wherever its rows are. A row is known by its position.
+template <class Keys>
+class Reader {
+public:
+    explicit Reader(const Side& side) : side_(side) {}
+
+    // The positions of a query's rows. Queries come in their order, so that each part is opened once.
+    Range seek(int64_t query) {
+        if (!side_.moved()) return side_.ranges[static_cast<size_t>(query)];
+        const Parts& parts = side_.parts;
+        if (query >> parts.shift != part_) open(query >> parts.shift);
+        const int64_t at = query - (part_ << parts.shift);
+        const Range range{start_ + (at ? ends_[at - 1] : 0), start_ + ends_[at]};
+        return range.size() ? range : Range{};
+    }
+
+    int64_t row(int64_t position) const { return side_.moved() ? rows_.data()[position - start_] : position; }
+
+    typename Keys::Value value(int64_t position) const {
+        if constexpr (Keys::tag_is_key)
+            if (side_.moved()) return static_cast<typename Keys::Value>(tags_.data()[position - start_]);
+        return value_at<Keys>(side_.items, row(position));
+    }
+
+    // The tags from a position on, until the next call.
+    const uint64_t* tags(int64_t first, int64_t count) {
+        if (side_.moved()) return tags_.data() + (first - start_);
+        if constexpr (Keys::tag_is_key)
+            if ((side_.items.type == Type::int64 || side_.items.type == Type::uint64) && !side_.items.dictionary)
+                return static_cast<const uint64_t*>(side_.items.values) + first;
+        tags_.grow(count);
+        Keys::with_keys(side_.items, [&](auto get) {
+            for (int64_t i = 0; i < count; ++i) tags_[i] = Keys::tag(get(first + i));
+        });
+        return tags_.data();
+    }
+
+    // The grades or scores from a position on, until the next call.
+    const double* numbers(int64_t first, int64_t count) {
+        if (side_.moved()) return numbers_.data() + (first - start_);
+        if (side_.values->type == Type::float64) return static_cast<const double*>(side_.values->values) + first;
+        numbers_.grow(count);
+        read_numbers(*side_.values, first, count, numbers_.data());
+        return numbers_.data();
+    }
+
+private:
+    // Puts a part's rows in order by query, keeping their order within each: a counting sort, in the cache.
+    void open(int64_t part) {
+        const Parts& parts = side_.parts;
+        part_ = part;
+        start_ = parts.starts[static_cast<size_t>(part)];
+        const Parts::Row* rows = parts.rows.data() + start_;
+        const int64_t count = parts.starts[static_cast<size_t>(part) + 1] - start_, queries = int64_t{1} << parts.shift;
+        tags_.grow(count);
+        numbers_.grow(count);
+        rows_.grow(count);
+        ends_.grow(queries);
+        std::fill_n(ends_.data(), queries, 0);
+        for (int64_t i = 0; i < count; ++i) ++ends_[rows[i].query()];
+        int64_t at = 0;
+        for (int64_t query = 0; query < queries; ++query) at += std::exchange(ends_[query], at);
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t to = ends_[rows[i].query()]++;
+            tags_[to] = rows[i].tag;
+            numbers_[to] = rows[i].value;
+            rows_[to] = rows[i].row();
+        }
+    }
+
+    const Side& side_;
+    int64_t part_ = -1, start_ = 0;  // of the part that is open: its first position
+    Array<int64_t> ends_, rows_;
+    Array<uint64_t> tags_;
+    Array<double> numbers_;
+};
+
+// Tells which rows may have a tag that was there before. Most have not, and the others are told without branches that
+// nobody could predict.
+class Sieve {
+public:
+    static constexpr int64_t most = 1 << 10;  // tags; for more a table is as good
+
+    void start(int64_t count) {
+        const int bits = 7 + std::bit_width(static_cast<uint64_t>(count));
+        shift_ = 64 - bits;
+        if (stamps_.empty()) stamps_.resize(size_t{1} << (7 + std::bit_width(static_cast<uint64_t>(most))));
+        if (++now_ == 0) {
+            std::fill(stamps_.begin(), stamps_.end(), 0);
+            now_ = 1;
+        }
+    }
+    void add(uint64_t tag) { stamps_[home(tag)] = now_; }
+
+    // Writes the numbers of such rows, and returns how many there are. The others are added, if asked for.
+    template <bool adding>
+    int64_t pass(const uint64_t* tags, int64_t count, int32_t* met) {
+        uint8_t* const stamps = stamps_.data();
+        const uint8_t now = now_;
+        const int shift = shift_;
+        const uint64_t with = seed.tag | 1;
+        int64_t found = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            uint8_t& stamp = stamps[tags[i] * with >> shift];
+            met[found] = static_cast<int32_t>(i);
+            found += stamp == now;
+            if (adding) stamp = now;
+        }
+        return found;
+    }
+
+private:
+    size_t home(uint64_t tag) const { return static_cast<size_t>(tag * (seed.tag | 1) >> shift_); }
+
+    std::vector<uint8_t> stamps_;  // which query was there last
+    uint8_t now_ = 0;
+    int shift_ = 0;
+};
 
 // Aligns one query after the other, with buffers that stay.
 template <class Keys>
 class Worker {
 public:
-    using Key = typename Keys::Key;
     using Value = typename Keys::Value;
 
     Worker(const Side& truth, const Side& run, const Options& options, const Team& team, Output& output)
-        : truth_(truth), run_(run), options_(options), team_(team), output_(output) {}
+        : truth_(truth),
+          run_(run),
+          graded_(truth.values.has_value()),
+          scored_(run.values.has_value()),
+          options_(options),
+          team_(team),
+          output_(output) {}
 
     void align(Chunk& chunk) {
         for (int64_t query = chunk.first; query < chunk.last; ++query) {
@@ -55,7 +168,7 @@ public:
         if (scores_) sort_first(count);
         for (int64_t i = 0; i < count; ++i) {
             const int64_t row = order_[static_cast<size_t>(i)];
-            out[i] = repeated_[static_cast<size_t>(row)] ? -1 : run_.rows[in_run_.first + row];
+            out[i] = repeated_[static_cast<size_t>(row)] ? -1 : run_.row(in_run_.first + row);
         }
         return dropped_;
     }
@@ -64,8 +177,8 @@ private:
     // Brings one query's truth and list together, but for the ranks.
     void read(int64_t query) {
         query_ = query;
-        in_truth_ = truth_.ranges[static_cast<size_t>(query)];
-        in_run_ = run_.ranges[static_cast<size_t>(query)];
+        in_truth_ = truth_.seek(query);
+        in_run_ = run_.seek(query);
         judged_ = in_truth_.size();
         dropped_ = 0;
         placements_.clear();
@@ -99,27 +212,25 @@ private:
     }
 
     [[noreturn]] void fail(Problem::Kind kind, bool in_run, int64_t position) const {
-        throw Problem{kind, in_run, query_, (in_run ? run_ : truth_).rows[position]};
+        throw Problem{kind, in_run, query_, (in_run ? run_ : truth_).row(position)};
     }
 
     void read_truth() {
         grades_.assign(static_cast<size_t>(judged_), 1.0);
-        if (truth_.values) {
-            gather_numbers(*truth_.values, truth_.rows, in_truth_.first, judged_, grades_.data());
+        if (graded_ && judged_) {
+            const double* grades = truth_.numbers(in_truth_.first, judged_);
             for (int64_t i = 0; i < judged_; ++i)
-                if (!std::isfinite(grades_[static_cast<size_t>(i)]))
-                    fail(Problem::bad_value, false, in_truth_.first + i);
+                if (!std::isfinite(grades[i])) fail(Problem::bad_value, false, in_truth_.first + i);
+            std::copy_n(grades, judged_, grades_.begin());
         }
-        judged_keys_.resize(static_cast<size_t>(judged_));
-        gather_keys(truth_, in_truth_.first, judged_, judged_keys_.data());
         const Table::View table = table_.start(judged_ + in_run_.size());
         first_row_.assign(static_cast<size_t>(judged_), -1);
         placement_at_.assign(static_cast<size_t>(judged_), -1);
         kept_grades_.clear();
+        judged_tags_ = judged_ ? truth_.tags(in_truth_.first, judged_) : nullptr;
         for (int64_t i = 0; i < judged_; ++i) {
-            const Key& key = judged_keys_[static_cast<size_t>(i)];
-            const auto& slot = table.find_or_add(Keys::tag(key), i, [&](int64_t number) {
-                return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(key));
+            const auto& slot = table.find_or_add(judged_tags_[i], i, [&](int64_t number) {
+                return Keys::exact(judged_tags_[i]) || Keys::same(value_of(number), value_of(i));
             });
             if (table.number(slot) != i) {
                 if (options_.truth_duplicates == TruthDuplicates::error)
@@ -136,15 +247,12 @@ private:
     // Points `scores_` at the query's scores: in the column itself where that holds doubles in order.
     void read_scores() {
         scores_ = nullptr;
-        if (!run_.values) return;
+        if (!scored_) return;
         const int64_t count = in_run_.size();
-        if (run_.values->type == Type::float64 && run_.rows.empty() && !options_.float32) {
-            scores_ = static_cast<const double*>(run_.values->values) + in_run_.first;
-        } else {
+        scores_ = run_.numbers(in_run_.first, count);
+        if (options_.float32) {
             own_scores_.resize(static_cast<size_t>(count));
-            gather_numbers(*run_.values, run_.rows, in_run_.first, count, own_scores_.data());
-            if (options_.float32)
-                for (double& score : own_scores_) score = static_cast<float>(score);
+            for (int64_t i = 0; i < count; ++i) own_scores_[static_cast<size_t>(i)] = static_cast<float>(scores_[i]);
             scores_ = own_scores_.data();
         }
         if (!any_nan(scores_, count)) return;
@@ -152,49 +260,69 @@ private:
             if (scores_[i] != scores_[i]) fail(Problem::bad_value, true, in_run_.first + i);
     }
 
-    static void gather_keys(const Side& side, int64_t first, int64_t count, Key* keys) {
-        Keys::with_keys(side.items, [&](auto get) {
-            for_rows(side.rows, first, count, [&](int64_t i, int64_t row) { keys[i] = get(row); });
-        });
-    }
-
+    // Finds the rows whose item is judged, or was shown by an earlier row.
     void find_placements() {
-        const Table::View table = table_.view();
         const bool counting = options_.duplicates == Duplicates::count;
-        if (counting && judged_ == 0) return;
-        Key keys[block];
+        if ((counting && judged_ == 0) || sift(counting)) return;
+        const Table::View table = table_.view();
         for (int64_t start = 0; start < in_run_.size(); start += block) {
             const int64_t count = std::min(block, in_run_.size() - start);
-            gather_keys(run_, in_run_.first + start, count, keys);
+            const uint64_t* tags = run_.tags(in_run_.first + start, count);
             if (table.beyond_cache()) {
                 team_.check();
-                for (int64_t i = 0; i < count; ++i) table.prefetch(Keys::tag(keys[i]));
+                for (int64_t i = 0; i < count; ++i) table.prefetch(tags[i]);
             }
             for (int64_t i = 0; i < count; ++i) {
                 // Judged items have the numbers of their places, all others that of their first row, on top of those.
-                const int64_t fresh = judged_ + start + i;
-                const auto same = [&](int64_t number) {
-                    return Keys::tag_is_key || Keys::same(value_of(number), Keys::value(keys[i]));
-                };
-                if (counting) {
-                    const int64_t number = table.find(Keys::tag(keys[i]), same);
-                    if (number >= 0) add_placement(start + i, number);
-                    continue;
-                }
-                Table::Slot& slot = table.find_or_add(Keys::tag(keys[i]), fresh, same);
-                if (table.number(slot) != fresh) meet(start + i, slot);
+                const int64_t row = start + i, fresh = judged_ + row;
+                const auto same = [&](int64_t number) { return is(number, row, tags[i]); };
+                Table::Slot& slot = counting ? table.probe(tags[i], same) : table.find_or_add(tags[i], fresh, same);
+                if (table.number(slot) >= 0 && table.number(slot) != fresh) meet(row, slot);
             }
         }
     }
 
-    Value value_of(int64_t number) const {
-        return number < judged_ ? Keys::value(judged_keys_[static_cast<size_t>(number)]) : run_value(number - judged_);
+    // Does the same for a short list in which no item is there twice but judged ones, or does nothing: then only
+    // judged items need be known.
+    bool sift(bool counting) {
+        const int64_t rows = in_run_.size();
+        if (judged_ + rows > Sieve::most) return false;
+        const uint64_t* tags = run_.tags(in_run_.first, rows);
+        sieve_.start(judged_ + rows);
+        for (int64_t i = 0; i < judged_; ++i) sieve_.add(judged_tags_[i]);
+        const int64_t count =
+            counting ? sieve_.pass<false>(tags, rows, sifted_) : sieve_.pass<true>(tags, rows, sifted_);
+        const Table::View table = table_.view();
+        int64_t known = 0, others = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            const int32_t row = sifted_[i];
+            Table::Slot& slot = table.probe(tags[row], [&](int64_t number) { return is(number, row, tags[row]); });
+            sifted_[known] = row;
+            slots_[known] = &slot;
+            if (table.number(slot) >= 0) {
+                ++known;
+            } else if (!counting) {
+                constexpr int64_t few = 8;
+                if (++others > few || std::find(tags, tags + row, tags[row]) != tags + row) return false;
+            }
+        }
+        for (int64_t i = 0; i < known; ++i) meet(sifted_[i], *slots_[i]);
+        return true;
     }
-    Value run_value(int64_t row) const { return value_at<Keys>(run_.items, run_.rows[in_run_.first + row]); }
+
+    // Is the item in this row, whose tag is the same, the one of that number?
+    bool is(int64_t number, int64_t row, uint64_t tag) const {
+        return Keys::exact(tag) || Keys::same(value_of(number), run_value(row));
+    }
+    Value value_of(int64_t number) const {
+        return number < judged_ ? truth_.value(in_truth_.first + number) : run_value(number - judged_);
+    }
+    Value run_value(int64_t row) const { return run_.value(in_run_.first + row); }
 
     // A row whose item the table knows: judged, or seen in an earlier row, or both.
     void meet(int64_t row, Table::Slot& slot) {
         const int64_t number = table_.view().number(slot);
+        if (options_.duplicates == Duplicates::count) return add_placement(row, number);
         if (number >= judged_ || first_row_[static_cast<size_t>(number)] >= 0) return repeat(row, number, slot);
         first_row_[static_cast<size_t>(number)] = row;
         add_placement(row, number);
@@ -219,7 +347,7 @@ private:
             case Duplicates::error:
                 fail(Problem::twice, true, in_run_.first + row);
             case Duplicates::count:
-                return;
+                return;  // which does not come here
             case Duplicates::first:
                 mark(row);
                 drop(row);
@@ -274,21 +402,24 @@ private:
         ranker_.sort(placements_, count);
     }
 
-    const Side& truth_;
-    const Side& run_;
+    Reader<Keys> truth_, run_;
+    const bool graded_, scored_;
     const Options& options_;
     const Team& team_;
     Output& output_;
 
-    // Of the query being aligned. By place in the truth: the grade, the key, the row and the placement that showed it.
+    // Of the query being aligned. By place in the truth: the grade, the tag, the row and the placement that showed it.
     int64_t query_ = 0, judged_ = 0, dropped_ = 0;
     Range in_truth_, in_run_;
     std::vector<double> grades_, kept_grades_, own_scores_;
-    std::vector<Key> judged_keys_;
+    const uint64_t* judged_tags_ = nullptr;
     std::vector<int64_t> first_row_, placement_at_;
     const double* scores_ = nullptr;
     std::vector<Placement> placements_;
     Table table_;
+    Sieve sieve_;
+    int32_t sifted_[Sieve::most];
+    Table::Slot* slots_[Sieve::most];
     Ranker ranker_;
 
     // For what is shown: the rows in their order, and which of them show an item again.
@@ -303,32 +434,36 @@ class Finder {
 public:
     Finder(const Side& side, const int64_t* codes, Items& found) : side_(side), codes_(codes), found_(found) {}
 
-    // Writes a query's items and rows from its first position on. Returns a row that is there for the second time, or
-    // -1.
-    int64_t find(int64_t query) {
-        const Range& range = side_.ranges[static_cast<size_t>(query)];
+    // Writes a query's items from one place on, and its rows from another. Returns a row that is there for the second
+    // time, or -1.
+    int64_t find(int64_t query, int64_t item_at, int64_t row_at) {
+        const Range range = side_.seek(query);
         const Table::View table = table_.start(range.size());
         spreader_.start(range.size());
         named_.clear();
-        Keys::with_keys(side_.items, [&](auto get) {
-            for_rows(side_.rows, range.first, range.size(), [&](int64_t, int64_t row) {
-                const typename Keys::Key key = get(row);
+        for (int64_t start = range.first; start < range.last; start += block) {
+            const int64_t count = std::min(block, range.last - start);
+            const uint64_t* tags = side_.tags(start, count);
+            for (int64_t i = 0; i < count; ++i) {
+                const int64_t row = side_.row(start + i);
                 const auto next = std::ssize(named_);
-                const int64_t number = table.number(table.find_or_add(Keys::tag(key), next, [&](int64_t known) {
-                    return Keys::tag_is_key || Keys::same(named_[static_cast<size_t>(known)].value, Keys::value(key));
+                const int64_t number = table.number(table.find_or_add(tags[i], next, [&](int64_t known) {
+                    return Keys::exact(tags[i]) ||
+                           Keys::same(named_[static_cast<size_t>(known)].value, side_.value(start + i));
                 }));
                 if (number == next) {
-                    named_.push_back({Keys::front(Keys::value(key)), Keys::value(key), next});
-                    found_.first[range.first + next] = row;
+                    const typename Keys::Value value = side_.value(start + i);
+                    named_.push_back({Keys::front(value), value, next});
+                    found_.first[item_at + next] = row;
                 }
                 spreader_.add(number, codes_ ? codes_[row] : 0, row);
-            });
-        });
+            }
+        }
         const int64_t repeated = spreader_.finish();
-        spreader_.write(found_.rows, range.first, range.first, std::ssize(named_));
+        spreader_.write(found_.rows, row_at, item_at, std::ssize(named_));
         found_.offsets[query + 1] = std::ssize(named_);
         found_.row_offsets[query + 1] = spreader_.size();
-        rank(found_.order.data() + range.first);
+        rank(found_.order.data() + item_at);
         return repeated;
     }
 
@@ -362,7 +497,7 @@ private:
         }
     }
 
-    const Side& side_;
+    Reader<Keys> side_;
     const int64_t* codes_;
     Items& found_;
     Table table_;
@@ -370,23 +505,53 @@ private:
     std::vector<Named> named_;  // the items
 };
 
-// Cuts the queries into pieces, each with work for one thread: where they start, and the end.
-std::vector<int64_t> cut(const std::vector<Range>& ranges) {
-    std::vector<int64_t> pieces{0};
-    int64_t work = 0;
-    for (size_t query = 0; query < ranges.size(); ++query) {
-        work += 16 + ranges[query].size();
-        if (work >= Team::few_rows) pieces.push_back(static_cast<int64_t>(query) + 1), work = 0;
+// Queries that are work for one thread, and where what it writes starts: it has room for all rows of theirs, or for
+// `depth` of each.
+struct Piece {
+    int64_t first, last, start;
+};
+std::vector<Piece> cut(const Side& side, int64_t depth, int64_t& room) {
+    std::vector<Piece> pieces;
+    const int64_t queries = side.queries(), step = int64_t{1} << side.parts.shift;
+    int64_t work = Team::few_rows;
+    room = 0;
+    for (int64_t query = 0; query < queries; query += step) {
+        const int64_t last = std::min(queries, query + step), rows = side.size(query, last);
+        if (work >= Team::few_rows) pieces.push_back({query, query, room}), work = 0;
+        pieces.back().last = last;
+        work += 16 * (last - query) + rows;
+        room += depth < rows / (last - query) ? depth * (last - query) : rows;
     }
-    if (pieces.back() != std::ssize(ranges)) pieces.push_back(std::ssize(ranges));
     return pieces;
+}
+
+// Turns counts into offsets.
+void add_up(Array<int64_t>& offsets, int64_t queries) {
+    offsets[0] = 0;
+    for (int64_t query = 0; query < queries; ++query) offsets[query + 1] += offsets[query];
+}
+
+// Moves what a piece wrote up to what the one before wrote: fewer rows than there was room for leave gaps.
+void close_gap(Array<int64_t>& array, int64_t from, int64_t first, int64_t last) {
+    if (from != first && first != last)
+        std::memmove(array.data() + first, array.data() + from, static_cast<size_t>(last - first) * sizeof(int64_t));
 }
 
 }  // namespace
 
-void gather_numbers(const Column& column, const Permutation& rows, int64_t first, int64_t count, double* out) {
+int64_t Side::size(int64_t first, int64_t last) const {
+    int64_t rows = 0;
+    if (moved()) {
+        const int64_t end = (last + (int64_t{1} << parts.shift) - 1) >> parts.shift;
+        return parts.starts[static_cast<size_t>(end)] - parts.starts[static_cast<size_t>(first >> parts.shift)];
+    }
+    for (int64_t query = first; query < last; ++query) rows += ranges[static_cast<size_t>(query)].size();
+    return rows;
+}
+
+void read_numbers(const Column& column, int64_t first, int64_t count, double* out) {
     with_numbers(column, [&](auto get) {
-        for_rows(rows, first, count, [&](int64_t i, int64_t row) { out[i] = static_cast<double>(get(row)); });
+        for (int64_t i = 0; i < count; ++i) out[i] = static_cast<double>(get(first + i));
         using T = decltype(get(0));
         if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
             constexpr double exact = 1LL << 53;  // below it every integer is a double
@@ -394,22 +559,22 @@ void gather_numbers(const Column& column, const Permutation& rows, int64_t first
             for (int64_t i = 0; i < count; ++i) large |= std::abs(out[i]) >= exact;
             if (!large) return;
             const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);  // the first double that is no T
-            for_rows(rows, first, count, [&](int64_t i, int64_t row) {
-                if (out[i] >= limit || static_cast<T>(out[i]) != get(row))
+            for (int64_t i = 0; i < count; ++i)
+                if (out[i] >= limit || static_cast<T>(out[i]) != get(first + i))
                     out[i] = std::numeric_limits<double>::quiet_NaN();
-            });
         }
     });
 }
 
 Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_t)>& cost,
-                    const std::function<void(Chunk&, Output&)>& align) {
+                    const std::function<void(Chunk&, Output&)>& align, int shift) {
+    const int64_t step = int64_t{1} << shift;
     int64_t total = 0;
-    for (int64_t query = 0; query < queries; ++query) total += cost(query).work;
+    for (int64_t query = 0; query < queries; query += step) total += cost(query).work;
     const int64_t size = std::max(Team::few_rows, total / (16 * team.threads()) + 1);
     std::vector<Chunk> chunks(1);
     int64_t work = 0, truth_rows = 0, placements = 0;
-    for (int64_t query = 0; query < queries; ++query) {
+    for (int64_t query = 0; query < queries; query += step) {
         if (work >= size) {
             chunks.push_back({query, query, truth_rows, placements});
             work = 0;
@@ -418,7 +583,7 @@ Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_
         work += each.work;
         truth_rows += each.truth_rows;
         placements += each.placements;
-        chunks.back().last = query + 1;
+        chunks.back().last = std::min(queries, query + step);
     }
     Output output;
     output.reserve_queries(queries);
@@ -430,97 +595,93 @@ Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_
 }
 
 Output align_segments(const Side& truth, const Side& run, const Options& options, Team& team) {
+    const int64_t queries = truth.queries();
+    const int shift = std::max(truth.parts.shift, run.parts.shift);
     const auto cost = [&](int64_t query) -> Cost {
-        const int64_t judged = truth.ranges[static_cast<size_t>(query)].size();
-        const int64_t rows = run.ranges[static_cast<size_t>(query)].size();
+        const int64_t last = std::min(queries, query + (int64_t{1} << shift));
+        const int64_t judged = truth.size(query, last), rows = run.size(query, last);
         const bool counts = options.duplicates == Duplicates::count;
-        return {16 + 2 * judged + rows, judged, counts && judged ? rows : std::min(judged, rows)};
+        return {16 * (last - query) + 2 * judged + rows, judged, counts && judged ? rows : std::min(judged, rows)};
     };
     Output output;
     with_kind(truth.items, run.items, [&]<class Keys>(Keys) {
-        output = align_chunks(std::ssize(truth.ranges), team, cost, [&](Chunk& chunk, Output& written) {
-            Worker<Keys>(truth, run, options, team, written).align(chunk);
-        });
+        output = align_chunks(
+            queries, team, cost,
+            [&](Chunk& chunk, Output& written) { Worker<Keys>(truth, run, options, team, written).align(chunk); },
+            shift);
     });
     return output;
 }
 
 First first_segments(const Side& run, const Options& options, int64_t depth, Team& team) {
-    const int64_t queries = std::ssize(run.ranges);
-    const Side nothing{run.items, {}, std::vector<Range>(run.ranges.size(), {0, 0}), {}};
+    const int64_t queries = run.queries();
+    const Side nothing{run.items, {}, std::vector<Range>(static_cast<size_t>(queries), {0, 0}), {}};
     First first;
     first.queries = queries;
     first.offsets.resize(queries + 1);
-    Array<int64_t> starts(queries + 1);
     int64_t room = 0;
-    for (int64_t query = 0; query < queries; ++query) {
-        starts[query] = room;
-        room += std::min(run.ranges[static_cast<size_t>(query)].size(), depth);
-    }
-    starts[queries] = room;
-    const std::vector<int64_t> pieces = cut(run.ranges);
+    const std::vector<Piece> pieces = cut(run, depth, room);
     first.rows.resize(room);
     std::vector<int64_t> dropped(pieces.size());
     with_kind(run.items, run.items, [&]<class Keys>(Keys) {
-        team.each(std::ssize(pieces) - 1, run.items.length, [&](int64_t piece) {
+        team.each(std::ssize(pieces), run.items.length, [&](int64_t i) {
             Output unused;
             Worker<Keys> worker(nothing, run, options, team, unused);
-            const auto at = static_cast<size_t>(piece);
-            for (int64_t query = pieces[at]; query < pieces[at + 1]; ++query) {
-                dropped[at] += worker.first(query, depth, first.rows.data() + starts[query], first.offsets[query + 1]);
+            const Piece& piece = pieces[static_cast<size_t>(i)];
+            int64_t at = piece.start;
+            for (int64_t query = piece.first; query < piece.last; ++query) {
+                int64_t& count = first.offsets[query + 1];
+                dropped[static_cast<size_t>(i)] += worker.first(query, depth, first.rows.data() + at, count);
+                at += count;
                 team.check();
             }
         });
     });
     for (int64_t each : dropped) first.dropped += each;
-    first.offsets[0] = 0;
-    for (int64_t query = 0; query < queries; ++query) {  // fewer rows than there was room for leave gaps
-        const int64_t to = first.offsets[query], count = first.offsets[query + 1];
-        if (to != starts[query] && count)
-            std::memmove(first.rows.data() + to, first.rows.data() + starts[query],
-                         static_cast<size_t>(count) * sizeof(int64_t));
-        first.offsets[query + 1] += to;
-    }
+    add_up(first.offsets, queries);
+    for (const Piece& piece : pieces)
+        close_gap(first.rows, piece.start, first.offsets[piece.first], first.offsets[piece.last]);
     first.count = first.offsets[queries];
     return first;
 }
 
 Items item_segments(const Side& side, const int64_t* codes, Team& team) {
-    const int64_t queries = std::ssize(side.ranges), rows = side.items.length;
+    const int64_t queries = side.queries(), rows = side.items.length;
     Items found;
     found.queries = queries;
     found.offsets.resize(queries + 1);
     found.row_offsets.resize(queries + 1);
     for (Array<int64_t>* each : {&found.first, &found.order, &found.rows.ends, &found.rows.row, &found.rows.subtopic})
         each->resize(rows);
-    const std::vector<int64_t> pieces = cut(side.ranges);
+    int64_t room = 0;
+    const std::vector<Piece> pieces = cut(side, rows, room);
     std::vector<int64_t> repeated(pieces.size(), -1);
     with_kind(side.items, side.items, [&]<class Keys>(Keys) {
-        team.each(std::ssize(pieces) - 1, rows, [&](int64_t piece) {
+        team.each(std::ssize(pieces), rows, [&](int64_t i) {
             Finder<Keys> finder(side, codes, found);
-            const auto at = static_cast<size_t>(piece);
-            for (int64_t query = pieces[at]; query < pieces[at + 1]; ++query) {
-                const int64_t row = finder.find(query);
-                if (repeated[at] < 0) repeated[at] = row;
+            const Piece& piece = pieces[static_cast<size_t>(i)];
+            int64_t item_at = piece.start, row_at = piece.start;
+            for (int64_t query = piece.first; query < piece.last; ++query) {
+                const int64_t row = finder.find(query, item_at, row_at);
+                if (repeated[static_cast<size_t>(i)] < 0) repeated[static_cast<size_t>(i)] = row;
+                item_at += found.offsets[query + 1];
+                row_at += found.row_offsets[query + 1];
                 team.check();
             }
         });
     });
     for (int64_t row : repeated)
         if (found.repeated < 0) found.repeated = row;
-    found.offsets[0] = found.row_offsets[0] = 0;
-    for (int64_t query = 0; query < queries; ++query) {  // fewer items than rows leave gaps
-        const int64_t from = side.ranges[static_cast<size_t>(query)].first;
-        const auto close = [&](Array<int64_t>& offsets, std::initializer_list<Array<int64_t>*> arrays) {
-            const int64_t to = offsets[query], count = offsets[query + 1];
-            if (from != to)
-                for (Array<int64_t>* each : arrays) std::copy_n(each->data() + from, count, each->data() + to);
-            offsets[query + 1] += to;
-        };
-        close(found.offsets, {&found.first, &found.order, &found.rows.ends});
-        for (int64_t item = found.offsets[query]; item < found.offsets[query + 1]; ++item)
-            found.rows.ends[item] += found.row_offsets[query] - from;
-        close(found.row_offsets, {&found.rows.row, &found.rows.subtopic});
+    add_up(found.offsets, queries);
+    add_up(found.row_offsets, queries);
+    for (const Piece& piece : pieces) {
+        const int64_t to = found.row_offsets[piece.first];
+        const int64_t first = found.offsets[piece.first], last = found.offsets[piece.last];
+        for (Array<int64_t>* each : {&found.first, &found.order, &found.rows.ends})
+            close_gap(*each, piece.start, first, last);
+        for (int64_t item = first; item < last; ++item) found.rows.ends[item] += to - piece.start;
+        for (Array<int64_t>* each : {&found.rows.row, &found.rows.subtopic})
+            close_gap(*each, piece.start, to, found.row_offsets[piece.last]);
     }
     found.count = found.offsets[queries];
     found.rows.count = found.row_offsets[queries];

@@ -19,7 +19,7 @@ struct Problem {
     int64_t row;  // of the run's or the truth's columns
 };
 
-// Which rows belong to a query: positions in the permutation if there is one, else rows.
+// Which rows belong to a query: row numbers, or positions where the rows have been moved.
 struct Range {
     int64_t first = -1, last = -1;
 
@@ -27,23 +27,35 @@ struct Range {
     int64_t size() const { return last - first; }
 };
 
-// Row numbers, as narrow as the rows allow. Empty: the rows are in place already.
-struct Permutation {
-    Array<uint32_t> narrow;
-    Array<uint64_t> wide;
+// A side's rows, moved so that those of a few queries lie together, in their order: all that aligning them needs. Part
+// p has the queries [p << shift, (p + 1) << shift).
+struct Parts {
+    struct Row {
+        uint64_t tag;
+        double value;
+        uint64_t where;  // the query's number in the part, above the row's number
 
-    bool empty() const { return !narrow.data() && !wide.data(); }
-    int64_t operator[](int64_t i) const {
-        if (narrow.data()) return narrow.data()[i];
-        return wide.data() ? static_cast<int64_t>(wide.data()[i]) : i;
-    }
+        static constexpr int row_bits = 38, query_bits = 26;  // 274 billion rows
+        int64_t row() const { return static_cast<int64_t>(where & ((uint64_t{1} << row_bits) - 1)); }
+        size_t query() const { return static_cast<size_t>(where >> row_bits); }
+    };
+
+    int shift = 0;
+    int64_t queries = 0;
+    Array<Row> rows;
+    std::vector<int64_t> starts;  // of each part, and the end; empty: the rows are where they were
 };
 
 struct Side {
     Column items;
     std::optional<Column> values;  // grades or scores
-    std::vector<Range> ranges;     // one a query
-    Permutation rows;
+    std::vector<Range> ranges;     // one a query; empty if there are parts
+    Parts parts;
+
+    bool moved() const { return !parts.starts.empty(); }
+    int64_t queries() const { return moved() ? parts.queries : std::ssize(ranges); }
+    // How many rows the queries [first, last) have; where rows were moved, they must be those of whole parts.
+    int64_t size(int64_t first, int64_t last) const;
 };
 
 Output align_segments(const Side& truth, const Side& run, const Options& options, Team& team);
@@ -69,16 +81,17 @@ struct Items {
 // codes: a row's subtopic; null: there is but one.
 Items item_segments(const Side& side, const int64_t* codes, Team& team);
 
-// Reads numbers as doubles, from positions first, first + 1, ... An integer that has no exact double becomes NaN.
-void gather_numbers(const Column& column, const Permutation& rows, int64_t first, int64_t count, double* out);
+// Reads numbers as doubles, from the first row on. An integer that has no exact double becomes NaN.
+void read_numbers(const Column& column, int64_t first, int64_t count, double* out);
 
-// How much work a query is, and how many rows it can have at most in the output.
+// How much work some queries are, and how many rows they can have at most in the output.
 struct Cost {
     int64_t work, truth_rows, placements;
 };
 
-// Makes room in the output, cuts the queries into chunks of about the same work, and has `align` write each.
-Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_t query)>& cost,
-                    const std::function<void(Chunk&, Output&)>& align);
+// Makes room in the output, cuts the queries into chunks of about the same work, and has `align` write each. `cost` is
+// asked for each query, or for each stretch of `1 << shift` of them, which stay together.
+Output align_chunks(int64_t queries, Team& team, const std::function<Cost(int64_t)>& cost,
+                    const std::function<void(Chunk&, Output&)>& align, int shift = 0);
 
 }  // namespace rankstone

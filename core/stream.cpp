@@ -192,7 +192,7 @@ private:
                 const auto known = std::ssize(queries_);
                 if (known == room) table_.grow(room *= 2);
                 const auto& slot = table_.view().find_or_add(QueryKeys::tag(key), known, [&](int64_t number) {
-                    return QueryKeys::tag_is_key || same(queries_[at(number)], key);
+                    return QueryKeys::exact(QueryKeys::tag(key)) || same(queries_[at(number)], key);
                 });
                 const int64_t number = numbers[at(row)] = table_.view().number(slot);
                 if (number == known) {
@@ -218,7 +218,7 @@ private:
         grades_.assign(items_.size(), 1.0);
         if (truth.values) {
             std::vector<double> grades(items_.size());
-            gather_numbers(*truth.values, {}, 0, std::ssize(grades), grades.data());
+            read_numbers(*truth.values, 0, std::ssize(grades), grades.data());
             for (size_t i = 0; i < items_.size(); ++i) grades_[i] = grades[at(truth_rows_[i])];
         }
         again_.assign(items_.size(), false);
@@ -281,7 +281,7 @@ private:
 
     int64_t find_query(const QueryKey& key) const {
         return table_.view().find(QueryKeys::tag(key), [&](int64_t number) {
-            return QueryKeys::tag_is_key || same(queries_[at(number)], key);
+            return QueryKeys::exact(QueryKeys::tag(key)) || same(queries_[at(number)], key);
         });
     }
 
@@ -314,7 +314,7 @@ private:
     }
 
     void read_scores(Block& rows) const {
-        gather_numbers(*rows.batch.values, {}, rows.first, rows.size, rows.scores);
+        read_numbers(*rows.batch.values, rows.first, rows.size, rows.scores);
         if (options_.float32)
             for (int64_t i = 0; i < rows.size; ++i) rows.scores[i] = static_cast<float>(rows.scores[i]);
         bool wrong = false;
