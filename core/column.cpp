@@ -69,6 +69,8 @@ void check_indices(const Column& column, const ArrowArray& values, const char* n
     });
 }
 
+}  // namespace
+
 std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
     auto dictionary = std::make_shared<Dictionary>();
     dictionary->is_text = values.is_text();
@@ -90,8 +92,6 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
         });
     return dictionary;
 }
-
-}  // namespace
 
 Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char* name) {
     check_nulls(array, name);

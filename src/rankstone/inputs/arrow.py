@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankstone._core import Strings
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from rankstone import typing
 
 Kind: TypeAlias = "pyarrow.DataType"  # pyarrow.int64()
-Column: TypeAlias = "NDArray[Any] | pyarrow.Array"  # in one piece: np.array([7, 8]), pyarrow.array(["a", "b"])
+# In one piece: np.array([7, 8]), pyarrow.array(["a", "b"]), or the core's Strings, which speak Arrow.
+Column: TypeAlias = "NDArray[Any] | pyarrow.Array"
 Pieces: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"  # pyarrow.chunked_array([["a", "b"], ["c"]])
 Table: TypeAlias = "pyarrow.Table"  # pyarrow.table({"query": ["u1"], "item": ["a"]})
 # polars.DataFrame({"query": ["u1"], "item": ["a"]}), or whatever else hands its columns over
@@ -164,6 +167,8 @@ def is_whole(column: Column) -> bool:
     """Are the ids whole numbers."""
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "iu"
+    if isinstance(column, Strings):
+        return False
     import pyarrow
 
     return bool(pyarrow.types.is_integer(stored(pyarrow.array(column).type)))
@@ -197,6 +202,8 @@ def concatenated(columns: Sequence[Column]) -> Column:
 
 def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     """Ids as Python values: all of a column's, or those of some rows."""
+    if isinstance(column, Strings):
+        return column.words((np.arange(len(column)) if at is None else at).tolist())
     ids = movable(column) if at is None else take(column, at)
     return ids.tolist()
 

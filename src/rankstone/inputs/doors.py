@@ -11,7 +11,7 @@ from rankstone.inputs.arrow import as_array, is_table
 from rankstone.inputs.catalogue import catalogue as make_catalogue
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
+from rankstone.inputs.files import is_path, read_side, same_ids, side_columns
 from rankstone.inputs.known import Beside
 from rankstone.inputs.lists import ListPair, Lists
 from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
@@ -161,9 +161,7 @@ def opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> S
         return side.side
     if is_path(side):
         given = side_columns(columns, what, side, [beside])
-        if what == "truth":
-            return read_truth(side, columns=given)
-        return read_run(side, columns=given, beside=beside if is_path(beside) else None)
+        return read_side(side, what, columns=given, beside=beside if what == "run" and is_path(beside) else None)
     if is_sparse(side):
         return from_sparse(side)
     return from_table(side, what, columns) if is_table(side) else side

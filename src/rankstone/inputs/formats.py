@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 from rankstone.errors import FileError, NoRowsError
@@ -152,7 +153,7 @@ def _heads(text: Text) -> list[bytes]:
     """The first lines that are neither blank nor comments."""
     head = Text("", bytes(text.view()[:_LINES]))
     lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
-    return [line for line in lines if line and not line.startswith(b"#")][:10]
+    return list(islice((line for line in lines if line and not line.startswith(b"#")), 10))
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:

@@ -98,9 +98,11 @@ def _contents(file: BinaryIO) -> Data:
 
 
 def _decompressed(name: str, data: Data) -> Data:
+    if codec_of(data[:16]) is None:
+        return data
     from pyarrow import BufferReader
 
-    return data if codec_of(data[:16]) is None else Decompressed(name, BufferReader(data)).read()
+    return Decompressed(name, BufferReader(data)).read()
 
 
 def codec_of(head: bytes) -> str | None:

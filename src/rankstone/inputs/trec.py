@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Column, Places, Table, one_piece, text_array
+from rankstone.inputs.arrow import Column, Places, Table, distinct, one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -47,31 +47,27 @@ def read_trec(text: Text, kind: str, skip: bool) -> Columns:
 
 def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     """The quick way, for text with nothing wrong or odd in it; else `IrregularError`."""
-    import pyarrow
-
-    ids, numbers = _core.parse_trec(data, "i-in") if kind == "truth" else _core.parse_trec(data, "i-i-n-", more=True)
+    ids, numbers = _core.parse_trec(data, "q-in") if kind == "truth" else _core.parse_trec(data, "q-i-n-", more=True)
     if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
         raise IrregularError
     if len(numbers[0]) == 0:
         raise IrregularError
-    query, item = map(pyarrow.array, ids)
+    query, item = ids
     found = as_read(query, item, numbers[0], "grade" if kind == "truth" else "score")
     if kind == "run":
         return found
 
     def second() -> Column | None:
-        fields, _ = _core.parse_trec(data, "-i--")
+        fields, _ = _core.parse_trec(data, "-q--")
         assert not isinstance(fields, int)  # or the rows had been irregular
-        return _subtopics(pyarrow.array(fields[0]))
+        return _subtopics(fields[0])
 
     return replace(found, iteration=second)
 
 
 def _subtopics(second: Column) -> Column | None:
     """The second field of qrels; None where it only says that there is nothing to say."""
-    import pyarrow.compute as pc
-
-    said = set(pc.unique(second).to_pylist()) if len(second) else set()
+    said = set(distinct(second)) if len(second) else set()
     return None if said <= {"0", "Q0", "q0", "-"} else second
 
 
