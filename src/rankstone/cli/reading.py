@@ -101,7 +101,6 @@ def results_of(
     from rankstone.inputs.files import is_large, read_side, same_ids
     from rankstone.measure.beside import given_beside
     from rankstone.measure.evaluate import evaluate
-    from rankstone.measure.stream import evaluate_file
 
     form = format_of(arguments, "run")
     known = {name: getattr(arguments, name) for name in ("catalogue", "history", "reference")}
@@ -124,6 +123,8 @@ def results_of(
         columns = roles_for(arguments, "run", path, [arguments.truth])
         in_batches = arguments.on_error == "stop" and not form and not seen
         if in_batches and is_large(path):
+            from rankstone.measure.stream import evaluate_file
+
             beside, made = given_beside(**known, metrics=metrics, choices=choices)
             results[name] = evaluate_file(
                 truth, path, metrics, convention=arguments.convention, columns=columns, beside=beside, **made

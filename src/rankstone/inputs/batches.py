@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -108,6 +106,9 @@ def head_of(name: str) -> bytes:
 
 def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     """The same, with the next one read in a thread of its own meanwhile."""
+    import queue  # a quick start: most files are read at once
+    import threading
+
     ready: queue.Queue[Batch | BaseException | None] = queue.Queue(maxsize=1)
     stop = threading.Event()
 

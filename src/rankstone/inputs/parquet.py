@@ -135,11 +135,11 @@ def _sizes(column: pyarrow.Array) -> Places:
 
 def count_rows(path: str) -> int:
     """The rows of a file; 0 if it is not Parquet, or none that can be read."""
-    from pyarrow import parquet
-
     with open(path, "rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             return 0
+    from pyarrow import parquet
+
     with contextlib.suppress(OSError, ValueError):
         return int(parquet.read_metadata(path).num_rows)
     return 0

@@ -137,7 +137,8 @@ class _Lines:
             words.append(b" ".join(field for field, what in zip(fields, self.fields, strict=False) if what in "iq"))
             parsed = zip(fields, self.fields, self.names, strict=False)
             values.append([self._parsed(number, *field) for field in parsed if field[1] in "nw"])
-        ids, _ = _core.parse_trec(b"\n".join(words), "i" * sum(map(self.fields.count, "iq")), comments=False, utf8=False)
+        shape = "".join(what for what in self.fields if what in "iq")
+        ids, _ = _core.parse_trec(b"\n".join(words), shape, comments=False, utf8=False)
         assert not isinstance(ids, int)
         return ids, list(np.array(values).T.copy())
 
