@@ -87,7 +87,7 @@ def _ir_measures(qrels: str, run: str) -> Contender:
 
 def _our_command(qrels: str, run: str) -> Numbers:
     options = [word for metric in TREC for word in ("-m", metric)]
-    command = [sys.executable, "-m", "rankstone.cli", "evaluate", qrels, run, *options, "--format", "csv"]
+    command = [sys.executable, "-m", "rankstone", "evaluate", qrels, run, *options, "--format", "csv"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[1:]
     return {name: float(value) for name, value in (line.split(",") for line in lines if line)}
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import rankstone as rs
+from rankstone.cli.start import settle
 
 HEAVY = {"pyarrow", "pandas", "scipy", "rich", "duckdb", "polars", "lzma", "secrets", "shutil"}
 
@@ -40,6 +41,29 @@ def test_nor_does_evaluate(files):
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert not (HEAVY - {"shutil"}) & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("argv", "started", "fewer"),
+    [
+        (["/usr/bin/rankstone", "evaluate", "q", "r"], [], True),
+        (["/usr/bin/rankstone", "trec_eval", "q", "r"], [], True),
+        (["-m", "evaluate", "q", "r"], ["python", "-X", "dev", "-m", "rankstone", "evaluate", "q", "r"], True),
+        (["/usr/bin/rankstone", "compare", "q", "r"], [], False),
+        (["/usr/bin/rankstone"], [], False),
+        (["-m", "evaluate", "q"], ["python", "-m", "other", "evaluate", "q"], False),
+        (["evaluate.py", "evaluate"], [], False),
+        ([""], ["python"], False),
+        ([], [], False),
+    ],
+)
+def test_commands_without_matrices_start_no_threads_for_them(monkeypatch, argv, started, fewer):
+    monkeypatch.setattr(sys, "argv", argv)
+    monkeypatch.setattr(sys, "orig_argv", started or ["python", *argv])
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    settle()
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == ("1" if fewer else None)
 
 
 def test_the_same_numbers_on_any_number_of_cores(tmp_path):
