@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -87,9 +88,9 @@ def _ir_measures(qrels: str, run: str) -> Contender:
 
 def _our_command(qrels: str, run: str) -> Numbers:
     options = [word for metric in TREC for word in ("-m", metric)]
-    command = [sys.executable, "-m", "rankstone", "evaluate", qrels, run, *options, "--format", "csv"]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[1:]
-    return {name: float(value) for name, value in (line.split(",") for line in lines if line)}
+    command = [sys.executable, "-m", "rankstone", "evaluate", qrels, run, *options, "--format", "json"]
+    (found,) = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["runs"].values()
+    return {name: float(value) for name, value in found["means"].items()}
 
 
 def parquet_rows(scale: float, repeats: int) -> Iterator[Row]:

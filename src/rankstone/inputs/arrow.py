@@ -122,13 +122,24 @@ def one_piece(column: Pieces) -> pyarrow.Array:
     return pyarrow.concat_arrays(column.chunks)
 
 
+def as_arrow(column: Column) -> pyarrow.Array:
+    """An Arrow array. `pyarrow.array` alone would load pandas, to see whether the column is of its kind."""
+    import pyarrow
+
+    if isinstance(column, pyarrow.Array):
+        return column
+    if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.flags.c_contiguous:
+        return pyarrow.Array.from_buffers(pyarrow.int64(), len(column), [None, pyarrow.py_buffer(column)])
+    return pyarrow.array(column)
+
+
 def movable(column: Column) -> Column:
     """The same column in a form that rows can be taken from, joined and pickled; pyarrow takes none of string views."""
     if isinstance(column, np.ndarray):
         return column
     import pyarrow
 
-    array = pyarrow.array(column)
+    array = as_arrow(column)
     return plain(array) if pyarrow.types.is_string_view(stored(array.type)) else array
 
 
@@ -137,7 +148,7 @@ def plain(column: Column) -> pyarrow.Array:
     import pyarrow
     from pyarrow import types
 
-    array = pyarrow.array(column)
+    array = as_arrow(column)
     if isinstance(array, pyarrow.ExtensionArray):
         array = array.storage
     kind = array.type
@@ -171,7 +182,7 @@ def is_whole(column: Column) -> bool:
         return False
     import pyarrow
 
-    return bool(pyarrow.types.is_integer(stored(pyarrow.array(column).type)))
+    return bool(pyarrow.types.is_integer(stored(as_arrow(column).type)))
 
 
 def as_text(column: Column) -> pyarrow.Array:
@@ -185,9 +196,19 @@ def take(column: Column | None, rows: Places) -> Any:
     """Some rows of a column, if there is one."""
     if column is None or isinstance(column, np.ndarray):
         return None if column is None else column[rows]
+    return movable(column).take(as_arrow(rows))
+
+
+def as_numpy(column: Column) -> Column:
+    """A NumPy array on the same memory, where that is possible: slicing and joining them takes less."""
     import pyarrow
 
-    return movable(column).take(pyarrow.array(rows))
+    if not isinstance(column, pyarrow.Array) or column.null_count or not is_number(column.type):
+        return column
+    if not len(column) or pyarrow.types.is_float16(column.type):
+        return column
+    found = np.frombuffer(column.buffers()[1], dtype=column.type.to_pandas_dtype())
+    return found[column.offset : column.offset + len(column)]
 
 
 def concatenated(columns: Sequence[Column]) -> Column:
@@ -196,7 +217,7 @@ def concatenated(columns: Sequence[Column]) -> Column:
         return np.concatenate(columns)
     import pyarrow
 
-    first, *others = (pyarrow.array(movable(column)) for column in columns)
+    first, *others = (as_arrow(movable(column)) for column in columns)
     return one_piece(pyarrow.chunked_array([first, *(other.cast(first.type) for other in others)]))
 
 
