@@ -43,6 +43,20 @@ def test_nor_does_evaluate(files):
     assert not (HEAVY - {"shutil"}) & set(done.stdout.split())
 
 
+@pytest.mark.parametrize("command", ["evaluate", "trec_eval"])
+def test_a_command_that_ends_at_once_has_said_all(command, files, tmp_path):
+    words = [sys.executable, "-m", "rankstone", command]
+    whole = subprocess.run([*words, *files], check=True, capture_output=True, text=True)
+    assert whole.stdout.count("\n") > 10
+    assert whole.stderr == ""
+    with open(tmp_path / "out.txt", "w") as file:
+        subprocess.run([*words, *files], check=True, stdout=file)
+    assert (tmp_path / "out.txt").read_text() == whole.stdout
+    wrong = subprocess.run([*words, files[0], str(tmp_path / "none.txt")], capture_output=True, text=True)
+    assert wrong.returncode in (1, 2)
+    assert "none.txt" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     ("argv", "started", "fewer"),
     [
