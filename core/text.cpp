@@ -80,21 +80,19 @@ public:
         return size_;
     }
 
-    // If the next fields have one blank between them and the last of them ends its line, as most lines are: goes on to
-    // the next line, and says so.
-    bool next_line(uint32_t start, size_t count, Field* fields) {
-        if (end_ - at_ < static_cast<int64_t>(count)) return false;
+    // Where the next fields end, if they have one blank between them and the last of them ends its line, as most lines
+    // are; goes on to the next line then. Else null.
+    const uint32_t* next_line(uint32_t start, size_t count) {
+        if (end_ - at_ < static_cast<int64_t>(count)) return nullptr;
         const uint32_t* ends = places_.data() + at_;
-        bool plain = text_[ends[count - 1]] == '\n';
-        for (size_t i = 0; i < count; ++i) {
-            const uint32_t end = ends[i];
-            plain &= end > start;
-            if (i + 1 < count) plain &= (text_[end] == ' ') | (text_[end] == '\t');
-            fields[i] = {text_ + start, text_ + end};
-            start = end + 1;
+        bool plain = (ends[0] > start) & (text_[ends[count - 1]] == '\n');
+        for (size_t i = 0; i + 1 < count; ++i) {
+            const char blank_at = text_[ends[i]];
+            plain &= (ends[i + 1] > ends[i] + 1) & ((blank_at == ' ') | (blank_at == '\t'));
         }
-        if (plain) at_ += static_cast<int64_t>(count);
-        return plain;
+        if (!plain) return nullptr;
+        at_ += static_cast<int64_t>(count);
+        return ends;
     }
 
     bool ascii = true;  // is there nothing but ASCII
@@ -296,10 +294,12 @@ public:
 private:
     // Returns where the next one starts.
     const char* read_line(const char* line) {
-        if (!(shape_.comments && *line == '#') &&
-            spaces_.next_line(static_cast<uint32_t>(line - first_), fields_.size(), fields_.data())) {
-            add_row(line);
-            return fields_.back().end + 1;
+        if (!(shape_.comments && *line == '#')) {
+            const size_t count = fields_.size();
+            if (const uint32_t* ends = spaces_.next_line(static_cast<uint32_t>(line - first_), count)) {
+                add_row(line, [&](size_t i) { return Field{i ? first_ + ends[i - 1] + 1 : line, first_ + ends[i]}; });
+                return first_ + ends[count - 1] + 1;
+            }
         }
         const char* start = line;
         const char* end = find_field(start);
@@ -314,7 +314,7 @@ private:
             if (start == end) fail(line);
             fields_[i] = {start, end};
         }
-        add_row(line);
+        add_row(line, [&](size_t i) { return fields_[i]; });
         while (!shape_.more && !ends_line(end)) {
             start = end + 1;
             end = find_field(start);
@@ -323,10 +323,11 @@ private:
         return next_line(end);
     }
 
-    void add_row(const char* line) {
+    template <class Get>
+    void add_row(const char* line, Get field) {
         size_t id = 0, number = 0;
         for (const auto& [what, at] : wanted_) {
-            const auto [start, end] = fields_[at];
+            const auto [start, end] = field(at);
             if (what == 'i' || what == 'q') {
                 add_id(piece_.ids[id++], line, start, end, what == 'q');
                 continue;

@@ -117,6 +117,9 @@ def _jsonable(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {str(name): _jsonable(value) for name, value in data.items()}
     if isinstance(data, (list, tuple)):
+        kinds = set(map(type, data))
+        if kinds <= {str, int} or (kinds == {float} and all(map(math.isfinite, data))):  # as most are
+            return data
         return [_jsonable(value) for value in data]
     if isinstance(data, float):
         return data if math.isfinite(data) else None if math.isnan(data) else str(data)
