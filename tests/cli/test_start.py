@@ -1,5 +1,6 @@
 """What a command loads, and what it answers on any number of cores."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -76,8 +77,11 @@ def test_commands_without_matrices_start_no_threads_for_them(monkeypatch, argv, 
     monkeypatch.setattr(sys, "orig_argv", started or ["python", *argv])
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    searches = []
+    monkeypatch.setattr(gc, "disable", lambda: searches.append("none"))
     settle()
     assert os.environ.get("OPENBLAS_NUM_THREADS") == ("1" if fewer else None)
+    assert searches == ["none"] * fewer
 
 
 def test_the_same_numbers_on_any_number_of_cores(tmp_path):

@@ -1,5 +1,6 @@
 """How a command begins, before NumPy is loaded, and how it ends."""
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -10,14 +11,15 @@ _QUICK = ("evaluate", "trec_eval")
 
 
 def settle() -> None:
-    """Leave out the threads that NumPy's OpenBLAS starts for matrices, a third of what loading it takes.
+    """Leave out what a quick command has no use for: threads for matrices, a third of what loading NumPy takes.
 
-    Only where the process is a command that needs none; whoever imports the package keeps them.
+    Only where the process is such a command; whoever imports the package keeps all of it.
     """
     by_module = sys.argv[:1] == ["-m"]  # the name of the module is not there yet
     program = sys.orig_argv[-len(sys.argv)] if by_module else os.path.basename("".join(sys.argv[:1]))
     if program == "rankstone" and _is_quick():
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        gc.disable()  # it is over before there is garbage worth a search
 
 
 def command() -> NoReturn:
