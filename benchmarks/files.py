@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +18,7 @@ import pyarrow
 from columns import METRICS, SQL_HITS, SQL_METRICS
 from data import integers, shuffled
 from pyarrow import parquet
-from race import Contender, Goal, Numbers, Row, audition, faster, invite, named, race, row, say
+from race import Absent, Contender, Goal, Numbers, Row, audition, faster, invite, named, race, row, say
 
 import rankstone as rs
 
@@ -44,6 +48,31 @@ def trec_rows(scale: float, repeats: int) -> Iterator[Row]:
         yield from race(work, lambda: dict(rs.evaluate(qrels, run, list(TREC), convention="trec_eval")), peers, repeats)
         peers = [invite("ir-measures", lambda: _ir_measures(qrels, run), faster(15))]
         yield from race(f"{work}, as commands", lambda: _our_command(qrels, run), peers, min(repeats, 3))
+
+
+def trec_eval_rows(scale: float, repeats: int) -> Iterator[Row]:
+    """The command `rankstone trec_eval` beside the program whose text it prints."""
+    queries = max(int(1_500 * scale), 1)
+    program = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["-m", "all_trec", *_write_trec(Path(folder), queries, 1_000)]
+        work = f"`trec_eval -m all_trec`, a TREC run of {queries * 1_000:,} lines"
+        for cpu, goal in ((True, faster(5)), (False, faster(8))):
+            if program is None:
+                peer: Contender | Absent = Absent("trec_eval", "not on the PATH; --trec-eval names it", goal)
+            else:
+                peer = Contender("trec_eval, the program", partial(_values, [program, *words]), goal)
+            ours = partial(_values, [sys.executable, "-m", "rankstone", "trec_eval", *words])
+            yield from race(
+                f"{work}, {'all cores together' if cpu else 'by the clock'}", ours, [peer], repeats, cpu=cpu
+            )
+
+
+def _values(command: Sequence[str]) -> Numbers:
+    """What it prints, but for rbp, of which the program reads memory that nobody set."""
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
+    cells = [line.split() for line in lines if line]
+    return {name: float(value) for name, _, value in cells if name not in ("runid", "rbp", "relstring")}
 
 
 def _write_trec(folder: Path, queries: int, items: int) -> tuple[str, str]:
@@ -87,9 +116,9 @@ def _ir_measures(qrels: str, run: str) -> Contender:
 
 def _our_command(qrels: str, run: str) -> Numbers:
     options = [word for metric in TREC for word in ("-m", metric)]
-    command = [sys.executable, "-m", "rankstone.cli", "evaluate", qrels, run, *options, "--format", "csv"]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[1:]
-    return {name: float(value) for name, value in (line.split(",") for line in lines if line)}
+    command = [sys.executable, "-m", "rankstone", "evaluate", qrels, run, *options, "--format", "json"]
+    (found,) = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["runs"].values()
+    return {name: float(value) for name, value in found["means"].items()}
 
 
 def parquet_rows(scale: float, repeats: int) -> Iterator[Row]:

@@ -50,6 +50,7 @@ WORKLOADS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "startup": startup.rows,
     "memory": memory.rows,
     "trec": files.trec_rows,
+    "trec_eval": files.trec_eval_rows,
     "parquet": files.parquet_rows,
     "long": files.long_rows,
     "sql": sql.rows,
@@ -71,12 +72,15 @@ def main() -> int:
     parser.add_argument("--only", choices=WORKLOADS, action="append", metavar="NAME", help=", ".join(WORKLOADS))
     parser.add_argument("--quick", action="store_true", help="a tenth of the size")
     parser.add_argument("--repeats", type=int, default=7, help="rounds of each race, 7 unless told")
+    parser.add_argument("--trec-eval", metavar="PROGRAM", help="where trec_eval is, if not on the PATH")
     parser.add_argument("--write", action="store_true", help="write the table into README.md")
     options = parser.parse_args()
     if options.write and (options.only or options.quick):
         parser.error("--write needs the whole run: leave out --only and --quick")
     if options.repeats < 1:
         parser.error("--repeats must be 1 or more")
+    if options.trec_eval:
+        os.environ["TREC_EVAL"] = options.trec_eval
 
     if hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.5:
         say(f"the machine is busy (load {os.getloadavg()[0]:.1f}): the ratios will not be worth much")

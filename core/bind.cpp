@@ -194,11 +194,104 @@ Type numpy_kind(PyArrayObject* array, const char* name) {
                              .c_str());
 }
 
+// A column of strings that the core has read itself, and reads again where it lies. It speaks Arrow, too.
+class BoundStrings {
+public:
+    BoundStrings(Strings&& strings, int64_t rows)
+        : strings_(std::make_shared<const Strings>(std::move(strings))), rows_(rows) {}
+
+    int64_t size() const { return rows_; }
+
+    nb::object at(nb::handle self, nb::handle row) const {
+        if (PySlice_Check(row.ptr())) return nb::module_::import_("pyarrow").attr("array")(self)[row];
+        const std::string_view text = text_at(nb::cast<int64_t>(row));
+        return nb::bytes(text.data(), text.size());
+    }
+
+    nb::list words(nb::handle rows) const {
+        nb::list found;
+        for (nb::handle row : rows) {
+            const std::string_view text = text_at(nb::cast<int64_t>(row));
+            found.append(checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict")));
+        }
+        return found;
+    }
+
+    Column column(const char* name) const {
+        Column column;
+        column.name = name;
+        column.length = rows_;
+        column.type = strings_->narrow.data() ? Type::utf8 : Type::large_utf8;
+        column.values =
+            strings_->narrow.data() ? static_cast<const void*>(strings_->narrow.data()) : strings_->wide.data();
+        column.text = reinterpret_cast<const char*>(strings_->text.data());
+        if (!strings_->codes.data()) return column;
+        if (!dictionary_) {
+            Column distinct = column;
+            distinct.length = strings_->count;
+            dictionary_ = read_dictionary(distinct);
+        }
+        column.dictionary = dictionary_;
+        column.type = Type::int32;
+        column.values = strings_->codes.data();
+        return column;
+    }
+
+    nb::tuple arrow(nb::handle) const {
+        struct Held {
+            std::shared_ptr<const Strings> strings;
+            const void* buffers[3];
+        };
+        const auto strings =
+            strings_->codes.data() ? std::make_shared<const Strings>(spread(*strings_, rows_)) : strings_;
+        const bool narrow = strings->narrow.data();
+        const void* offsets = narrow ? static_cast<const void*>(strings->narrow.data()) : strings->wide.data();
+        auto held = std::make_unique<Held>(Held{strings, {nullptr, offsets, strings->text.data()}});
+        auto array = std::make_unique<ArrowArray>();
+        array->length = rows_;
+        array->n_buffers = 3;
+        array->buffers = held->buffers;
+        array->private_data = held.release();
+        array->release = [](ArrowArray* self) {
+            delete static_cast<Held*>(self->private_data);
+            self->release = nullptr;
+        };
+        auto schema = std::make_unique<ArrowSchema>();
+        schema->format = narrow ? "u" : "U";
+        schema->name = "";
+        schema->release = [](ArrowSchema* self) { self->release = nullptr; };
+        return nb::make_tuple(capsule(std::move(schema), "arrow_schema"), capsule(std::move(array), "arrow_array"));
+    }
+
+private:
+    std::string_view text_at(int64_t row) const {
+        if (row < 0 || row >= rows_) throw nb::index_error();
+        return strings_->of_row(row);
+    }
+    // Released by whoever takes it over, or else when nobody has.
+    template <class T>
+    static nb::object capsule(std::unique_ptr<T> value, const char* name) {
+        const auto end = [](PyObject* self) {
+            auto* held = static_cast<T*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+            if (held->release) held->release(held);
+            delete held;
+        };
+        nb::object made = checked(PyCapsule_New(value.get(), name, end));
+        value.release();
+        return made;
+    }
+
+    std::shared_ptr<const Strings> strings_;
+    int64_t rows_;
+    mutable std::shared_ptr<const Dictionary> dictionary_;  // made when it is first asked for
+};
+
 // The user's columns, and whatever must live as long as they are read.
 class Inputs {
 public:
     Column column(nb::handle object, const char* name) {
         if (PyArray_Check(object.ptr())) return numpy_column(object, name);
+        if (nb::isinstance<BoundStrings>(object)) return nb::cast<const BoundStrings&>(object).column(name);
         if (!nb::hasattr(object, "__arrow_c_array__"))
             throw nb::type_error((std::string(name) + ": not a NumPy array or an Arrow array, but " +
                                   nb::type_name(object.type()).c_str())
@@ -917,68 +1010,12 @@ double bind_total(nb::handle values, nb::handle keep) {
                  some.is_none() ? nullptr : static_cast<const double*>(PyArray_DATA(as_array(some))), count);
 }
 
-// A column of strings, which lives for as long as anybody reads it, and speaks Arrow.
-class BoundStrings {
-public:
-    BoundStrings(Strings&& strings, int64_t rows)
-        : strings_(std::make_shared<const Strings>(std::move(strings))), rows_(rows) {}
-
-    int64_t size() const { return rows_; }
-
-    nb::bytes at(int64_t row) const {
-        if (row < 0 || row >= rows_) throw nb::index_error();
-        const std::string_view text = strings_->at(row);
-        return nb::bytes(text.data(), text.size());
-    }
-
-    nb::tuple arrow(nb::handle) const {
-        struct Held {
-            std::shared_ptr<const Strings> strings;
-            const void* buffers[3];
-        };
-        const bool narrow = strings_->narrow.data();
-        const void* offsets = narrow ? static_cast<const void*>(strings_->narrow.data()) : strings_->wide.data();
-        auto held = std::make_unique<Held>(Held{strings_, {nullptr, offsets, strings_->text.data()}});
-        auto array = std::make_unique<ArrowArray>();
-        array->length = rows_;
-        array->n_buffers = 3;
-        array->buffers = held->buffers;
-        array->private_data = held.release();
-        array->release = [](ArrowArray* self) {
-            delete static_cast<Held*>(self->private_data);
-            self->release = nullptr;
-        };
-        auto schema = std::make_unique<ArrowSchema>();
-        schema->format = narrow ? "u" : "U";
-        schema->name = "";
-        schema->release = [](ArrowSchema* self) { self->release = nullptr; };
-        return nb::make_tuple(capsule(std::move(schema), "arrow_schema"), capsule(std::move(array), "arrow_array"));
-    }
-
-private:
-    // Released by whoever takes it over, or else when nobody has.
-    template <class T>
-    static nb::object capsule(std::unique_ptr<T> value, const char* name) {
-        const auto end = [](PyObject* self) {
-            auto* held = static_cast<T*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
-            if (held->release) held->release(held);
-            delete held;
-        };
-        nb::object made = checked(PyCapsule_New(value.get(), name, end));
-        value.release();
-        return made;
-    }
-
-    std::shared_ptr<const Strings> strings_;
-    int64_t rows_;
-};
-
 // The columns, or where the first bad line is: its number, from 1, and its first byte.
 nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comments, bool blanks, bool utf8,
                     nb::handle threads) {
     const TrecShape shape{fields, more, comments, blanks, utf8};
-    if (shape.fields.empty() || shape.fields.find_first_not_of("inw-") != std::string_view::npos)
-        throw nb::value_error("fields: one letter each, i (an id), n (a number), w (a whole number) or -");
+    if (shape.fields.empty() || shape.fields.find_first_not_of("iqnw-") != std::string_view::npos)
+        throw nb::value_error("fields: one letter each, i or q (an id), n (a number), w (a whole number) or -");
     struct Buffer {
         Py_buffer view;
         ~Buffer() { PyBuffer_Release(&view); }
@@ -1053,7 +1090,10 @@ NB_MODULE(_core, m) {
         .def("measure", &Kept::measure, "truth"_a.none(), "run"_a.none(), "one_list"_a = false);
     nb::class_<BoundStrings>(m, "Strings")
         .def("__len__", &BoundStrings::size)
-        .def("__getitem__", &BoundStrings::at, "row"_a)
+        .def(
+            "__getitem__",
+            [](nb::handle self, nb::handle row) { return nb::cast<const BoundStrings&>(self).at(self, row); }, "row"_a)
+        .def("words", &BoundStrings::words, "rows"_a)
         .def("__iter__", [](nb::handle self) { return checked(PySeqIter_New(self.ptr())); })
         .def("__arrow_c_array__", &BoundStrings::arrow, "requested_schema"_a.none() = nb::none());
     nb::class_<BoundStream>(m, "Stream")

@@ -69,6 +69,8 @@ void check_indices(const Column& column, const ArrowArray& values, const char* n
     });
 }
 
+}  // namespace
+
 std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
     auto dictionary = std::make_shared<Dictionary>();
     dictionary->is_text = values.is_text();
@@ -90,8 +92,6 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
         });
     return dictionary;
 }
-
-}  // namespace
 
 uint64_t tag_apart(std::string_view text, const Seed& with) {
     const char* p = text.data();

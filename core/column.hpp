@@ -87,6 +87,9 @@ void check_same_kind(const Column& a, const Column& b);
 // Throws if the column does not hold numbers.
 void check_numbers(const Column& column);
 
+// Strings or integers, to be found by their numbers. The memory stays whoever's it is.
+std::shared_ptr<const Dictionary> read_dictionary(const Column& values);
+
 // The memory stays Arrow's; schema and array must outlive the column. Throws if there are nulls.
 Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char* name);
 

@@ -1,6 +1,7 @@
 #include "stream.hpp"
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -39,6 +40,7 @@ public:
 
     TypedStream(const Rows& truth, const Options& options, std::vector<int64_t>& first_rows) : options_(options) {
         number_queries(truth.queries);
+        make_filter();
         first_rows = first_rows_;
         read_truth(truth);
         finds.scores.assign(items_.size(), nan);
@@ -290,26 +292,70 @@ private:
     void for_blocks(const Rows& batch, int64_t first, int64_t last, const Team& team, Use use) const {
         Block rows(batch);
         const Table::View table = table_.view();
+        bool strangers = false;  // had most rows of the last block queries that nobody judged
         for (rows.first = first; rows.first < last; rows.first += rows.size) {
             team.check();
             rows.size = std::min(block, last - rows.first);
             gather_keys<QueryKeys>(batch.queries, rows.first, rows.size, rows.keys);
-            if (table.beyond_cache())
-                for (int64_t i = 0; i < rows.size; ++i) table.prefetch(QueryKeys::tag(rows.keys[i]));
-            rows.count = 0;
-            rows.one_query = true;
-            for (int64_t i = 0; i < rows.size; ++i) {
-                if (i > 0 && same(rows.keys[i], rows.keys[i - 1])) {
-                    rows.numbers[i] = rows.numbers[i - 1];
-                } else {
-                    rows.numbers[i] = find_query(rows.keys[i]);
-                    rows.one_query &= i == 0;
-                }
-                rows.rows[rows.count] = i;
-                rows.count += rows.numbers[i] >= 0;
+            if (table.beyond_cache() && strangers) {
+                find_few(rows, table);
+            } else {
+                if (table.beyond_cache())
+                    for (int64_t i = 0; i < rows.size; ++i) table.prefetch(QueryKeys::tag(rows.keys[i]));
+                find_queries(rows);
             }
+            strangers = 2 * rows.count < rows.size;
             if (rows.count) read_scores(rows);
             use(rows);
+        }
+    }
+
+    void find_queries(Block& rows) const {
+        rows.count = 0;
+        rows.one_query = true;
+        for (int64_t i = 0; i < rows.size; ++i) {
+            if (i > 0 && same(rows.keys[i], rows.keys[i - 1])) {
+                rows.numbers[i] = rows.numbers[i - 1];
+            } else {
+                rows.numbers[i] = find_query(rows.keys[i]);
+                rows.one_query &= i == 0;
+            }
+            rows.rows[rows.count] = i;
+            rows.count += rows.numbers[i] >= 0;
+        }
+    }
+
+    // The same where few queries are judged: one bit, in a table that is small, tells almost all of the others.
+    void find_few(Block& rows, const Table::View& table) const {
+        int64_t likely = 0;
+        for (int64_t i = 0; i < rows.size; ++i) {
+            rows.numbers[i] = -1;
+            rows.rows[likely] = i;
+            likely += is_likely(QueryKeys::tag(rows.keys[i]));
+        }
+        for (int64_t i = 0; i < likely; ++i) table.prefetch(QueryKeys::tag(rows.keys[rows.rows[i]]));
+        rows.count = 0;
+        rows.one_query = false;
+        for (int64_t i = 0; i < likely; ++i) {
+            const int64_t row = rows.rows[i];
+            rows.numbers[row] = find_query(rows.keys[row]);
+            rows.rows[rows.count] = row;
+            rows.count += rows.numbers[row] >= 0;
+        }
+    }
+
+    bool is_likely(uint64_t tag) const {
+        const uint64_t bit = spread(tag) >> filter_shift_;
+        return filter_[bit / 64] >> (bit % 64) & 1;
+    }
+    // Sixteen bits a query: one in sixteen strangers at most is looked for in vain.
+    void make_filter() {
+        const uint64_t bits = std::bit_ceil(16 * std::max<uint64_t>(queries_.size(), 4));
+        filter_shift_ = 64 - std::countr_zero(bits);
+        filter_.assign(bits / 64, 0);
+        for (const QueryKey& key : queries_) {
+            const uint64_t bit = spread(QueryKeys::tag(key)) >> filter_shift_;
+            filter_[bit / 64] |= uint64_t{1} << (bit % 64);
         }
     }
 
@@ -545,6 +591,8 @@ private:
     // By query. Queries have the numbers of their first appearance in the truth.
     std::vector<QueryKey> queries_;
     Table table_;
+    std::vector<uint64_t> filter_;
+    int filter_shift_ = 0;
     std::vector<ItemTable> tables_;
     std::vector<int64_t> placed_offsets_, level_offsets_;
 

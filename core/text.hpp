@@ -12,17 +12,19 @@
 namespace rankstone {
 
 // Strings as Arrow lays them out: one after the other, and where each starts. The offsets are narrow where they fit 31
-// bits.
+// bits. Where rows next to each other share a string, it is there once for all of them, and `codes` has its number.
 struct Strings {
     Array<uint8_t> text;
     Array<int32_t> narrow;
     Array<int64_t> wide;
-    int64_t bytes = 0;
+    Array<int32_t> codes;  // of each row; null: each has a string of its own
+    int64_t bytes = 0, count = 0;
 
-    std::string_view at(int64_t row) const {
+    std::string_view of_row(int64_t row) const { return at(codes.data() ? codes.data()[row] : row); }
+    std::string_view at(int64_t string) const {
         const auto cut = [&](auto* offsets) {
-            return std::string_view(reinterpret_cast<const char*>(text.data()) + offsets[row],
-                                    static_cast<size_t>(offsets[row + 1] - offsets[row]));
+            return std::string_view(reinterpret_cast<const char*>(text.data()) + offsets[string],
+                                    static_cast<size_t>(offsets[string + 1] - offsets[string]));
         };
         return narrow.data() ? cut(narrow.data()) : cut(wide.data());
     }
@@ -30,17 +32,21 @@ struct Strings {
 
 // What a line should look like.
 struct TrecShape {
-    // One letter each: 'i' for an id, 'n' for a number, 'w' for one that is written with digits only, '-' for what
-    // nobody asks for.
+    // One letter each: 'i' for an id, 'q' for one that rows next to each other share, 'n' for a number, 'w' for one
+    // that is written with digits only, '-' for what nobody asks for.
     std::string_view fields;
     bool more = false;     // may other fields follow
     bool comments = true;  // are lines that start with # left out
     bool blanks = true;    // are blank lines left out
     bool utf8 = true;      // must an id be valid text
 
-    size_t ids() const { return static_cast<size_t>(std::ranges::count(fields, 'i')); }
-    size_t numbers() const {
-        return static_cast<size_t>(std::ranges::count(fields, 'n') + std::ranges::count(fields, 'w'));
+    size_t ids() const { return count("iq"); }
+    size_t numbers() const { return count("nw"); }
+
+private:
+    size_t count(std::string_view letters) const {
+        return static_cast<size_t>(
+            std::ranges::count_if(fields, [&](char field) { return letters.find(field) != std::string_view::npos; }));
     }
 };
 
@@ -55,6 +61,9 @@ struct TrecColumns {
 struct BadLine {
     int64_t offset;  // where it starts
 };
+
+// The same strings, one for each row.
+Strings spread(const Strings& strings, int64_t rows);
 
 TrecColumns parse_trec(std::string_view text, const TrecShape& shape, Team& team);
 

@@ -2,6 +2,9 @@
 
 import typing as _typing
 
+from rankstone.cli import start as _start  # noqa: F401  before NumPy is loaded
+
+# isort: split
 from rankstone import errors
 from rankstone.align.ranking import Ranking, Ratio
 from rankstone.align.shown import Shown

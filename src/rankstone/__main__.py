@@ -1,7 +1,5 @@
 """`python -m rankstone` is the `rankstone` command."""
 
-import sys
+from rankstone.cli.start import command
 
-from rankstone.cli.commands import main
-
-sys.exit(main())
+command()

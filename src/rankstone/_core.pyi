@@ -4,10 +4,11 @@ Every door answers with an `Alignment` of new arrays; its placed items are sorte
 `rankstone.errors.DataError`, which names the query and the item, or a ValueError or TypeError.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
 from rankstone.inputs.source import Align
@@ -211,10 +212,16 @@ class Kept:
         """None where something is out of the ordinary, and perhaps has to be said."""
 
 class Strings:
-    """A column of ids that were read from a file, each as bytes."""
+    """A column of ids that were read from a file, each as bytes. Several of them, `strings[:5]`, are an Arrow array."""
 
     def __len__(self) -> int: ...
+    @overload
     def __getitem__(self, row: int) -> bytes: ...
+    @overload
+    def __getitem__(self, row: slice) -> pyarrow.Array: ...
+    def words(self, rows: Iterable[int]) -> list[str]:
+        """The ids of some rows, which must be valid text."""
+
     def __iter__(self) -> Iterator[bytes]: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
@@ -230,9 +237,9 @@ def parse_trec(
 ) -> tuple[list[Strings], list[NDArray[np.float64]]] | tuple[int, int]:
     """The ids and the numbers of all lines; or the number and the first byte of a line that needs a closer look.
 
-    fields: one letter each, `i` for an id, `n` for a number, `w` for one written with digits only, `-` for what nobody
-    asks for. more: other fields may follow. comments, blanks: lines that start with # and blank ones are left out.
-    utf8: an id must be valid text.
+    fields: one letter each, `i` for an id, `q` for one that rows next to each other share, `n` for a number, `w` for
+    one written with digits only, `-` for what nobody asks for. more: other fields may follow. comments, blanks: lines
+    that start with # and blank ones are left out. utf8: an id must be valid text.
     """
 
 Finds: TypeAlias = tuple[

@@ -503,6 +503,18 @@ def test_any_second_field_of_a_run(file: Any, second: str, name: str) -> None:
     assert rows(read_run(file(name, text.replace(" ", "\t") if name.endswith("tsv") else text))) == RUN
 
 
+@pytest.mark.parametrize("grade", ["1", "0x1"])
+def test_a_second_field_that_is_no_text(tmp_path: Path, grade: str) -> None:
+    """It matters to those who ask for it, whichever way the file is read."""
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_bytes(b"q \xff d 1\nq 1 e 1\nq 1 f " + grade.encode() + b"\n")
+    run.write_text("q Q0 d 1 3.5 t\n")
+    truth = rs.read_truth(qrels, on_error="skip")
+    assert rs.evaluate(truth, run, "rr")["rr"] == 1
+    with pytest.raises(rs.errors.FileError, match=r"qrels.txt.*subtopic.* is not valid UTF-8"):
+        rs.evaluate(truth, run, "alpha_ndcg@5")
+
+
 def test_qrels_with_any_iteration(file: Any) -> None:
     assert rows(read_truth(file("judgments", "q1 3 d1 1\nq1 4 d2 0\nq2 x d1 2\n"))) == TRUTH
 

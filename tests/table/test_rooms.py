@@ -57,6 +57,14 @@ LATE = {
     ("measure.accumulate", "inputs.known"),
     ("measure.evaluate", "spark.evaluate"),  # a table of Spark's is measured where it is
     ("inputs.open", "inputs.doors"),
+    ("inputs.formats", "inputs.delimited"),  # a quick start: a file is of one format
+    ("inputs.formats", "inputs.jsonl"),
+    ("inputs.formats", "inputs.letor"),
+    ("inputs.doors", "inputs.catalogue"),  # a quick start: few ask for it
+    ("inputs.doors", "inputs.known"),
+    ("inputs.doors", "inputs.parents"),
+    ("inputs.doors", "inputs.seen"),
+    ("inputs.doors", "inputs.spans"),
 }
 UPWARD = {
     ("measure.evaluate", "spark.evaluate"),

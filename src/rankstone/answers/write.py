@@ -8,8 +8,7 @@ import json
 import math
 import os
 import re
-import secrets
-import shutil
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -118,6 +117,9 @@ def _jsonable(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {str(name): _jsonable(value) for name, value in data.items()}
     if isinstance(data, (list, tuple)):
+        kinds = set(map(type, data))
+        if kinds <= {str, int} or (kinds == {float} and all(map(math.isfinite, data))):  # as most are
+            return data
         return [_jsonable(value) for value in data]
     if isinstance(data, float):
         return data if math.isfinite(data) else None if math.isnan(data) else str(data)
@@ -218,8 +220,6 @@ def write_side(
 @contextlib.contextmanager
 def replacing(path: Path, form: str = "") -> Iterator[Any]:
     """A stream to a file that takes its place when all is written; `-` is standard output."""
-    import pyarrow
-
     name = os.fspath(path)
     ending = name.rpartition(".")[2].lower()
     codec = CODECS.get(ending)
@@ -239,7 +239,7 @@ def replacing(path: Path, form: str = "") -> Iterator[Any]:
             yield stream
         return
     folder, base = os.path.split(final)
-    beside = os.path.join(folder, f".{base[:100]}.{secrets.token_hex(4)}.tmp")
+    beside = os.path.join(folder, f".{base[:100]}.{os.urandom(4).hex()}.tmp")
     os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         if codec == "xz":
@@ -248,10 +248,12 @@ def replacing(path: Path, form: str = "") -> Iterator[Any]:
             with lzma.open(beside, "wb") as stream:
                 yield stream
         else:
+            import pyarrow
+
             with pyarrow.output_stream(beside, compression=codec) as stream:
                 yield stream
         if os.path.exists(final):
-            shutil.copymode(final, beside)
+            os.chmod(beside, stat.S_IMODE(os.stat(final).st_mode))
         _sync(beside)
         os.replace(beside, final)
     except BaseException:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankstone.answers.rules import CORRECTIONS, TESTS
 from rankstone.answers.table import render
 from rankstone.cli.reading import (
     UsageError,
@@ -47,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return trec_eval(words[1:])
     if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
         words[:2] = [" ".join(words[:2])]
-    arguments, more = parser().parse_known_args(words)
+    arguments, more = parser(words[0] if words else None).parse_known_args(words)
     if getattr(arguments, "run_command", None) in (_evaluate, _compare, _fuse, _pool):  # runs may stand after options
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
@@ -141,7 +140,22 @@ def _is_choice(name: str) -> bool:
     )
 
 
-class _OneLineEach(argparse.HelpFormatter):
+class _Formatter(argparse.HelpFormatter):
+    """Help that looks how wide the screen is only when it is shown: arguments are described with one of these, too."""
+
+    def __init__(self, prog: str, max_help_position: int = 24) -> None:
+        super().__init__(prog, max_help_position=max_help_position, width=80)
+        self._most = max_help_position
+
+    def format_help(self) -> str:
+        import shutil  # which takes long to load
+
+        self._width = shutil.get_terminal_size().columns - 2
+        self._max_help_position = min(self._most, max(self._width - 20, 2 * self._indent_increment))
+        return super().format_help()
+
+
+class _OneLineEach(_Formatter):
     """Help where the longest command has room beside it, which argparse counts two letters short."""
 
     def __init__(self, prog: str) -> None:
@@ -149,18 +163,10 @@ class _OneLineEach(argparse.HelpFormatter):
         self._action_max_length = len("    conventions")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
-    from rankstone.align.ties import COUNTED
-    from rankstone.answers.write import RESULT_FORMATS
-    from rankstone.fusing.choices import PRESETS
-    from rankstone.fusing.methods import fusions
-    from rankstone.fusing.norms import NORMS
-    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
-    from rankstone.inputs.formats import listed
+def parser(asked: str | None = None) -> argparse.ArgumentParser:
+    """The command's arguments; those of one command alone where it is the only one asked for, as all take long."""
     from rankstone.version import __version__
 
-    titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
     top = argparse.ArgumentParser(
         prog="rankstone",
         usage="%(prog)s [-h] [--version] COMMAND ...",
@@ -171,9 +177,23 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines
     top.add_argument("--version", action="version", version=f"rankstone {__version__}", help=argparse.SUPPRESS)
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more", prog="rankstone")
+    for name in [asked] if asked in _COMMANDS else _COMMANDS:
+        if name == "completion":  # which stands last
+            commands.add_parser(
+                "trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False
+            )
+        summary, function, describe = _COMMANDS[name]
+        describe(_command(commands, name, summary, function))
+    return top
 
-    command = _command(commands, "evaluate", "measure one or more runs against a truth", _evaluate)
+
+def _describe_evaluate(command: argparse.ArgumentParser) -> None:
+    from rankstone.answers.write import RESULT_FORMATS
+    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
+    from rankstone.inputs.formats import listed
+
+    titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
     command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
     command.add_argument(
         "runs", metavar="[NAME=]RUN", nargs="*",
@@ -188,7 +208,11 @@ def parser() -> argparse.ArgumentParser:
     )
     _showing(command, RESULT_FORMATS)
 
-    command = _command(commands, "compare", "is one run better than another, and how sure is that", _compare)
+
+def _describe_compare(command: argparse.ArgumentParser) -> None:
+    from rankstone.answers.rules import CORRECTIONS, TESTS
+    from rankstone.answers.write import RESULT_FORMATS
+
     command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
     command.add_argument(
         "runs", metavar="[NAME=]RUN", nargs="*", help="files, as for evaluate, or results that it saved: -o x.json"
@@ -210,7 +234,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random: 0")
     _showing(command, [form for form in RESULT_FORMATS if form != "trec"])
 
-    command = _command(commands, "check", "may a run take the place of another, by gates in a file", _check)
+
+def _describe_check(command: argparse.ArgumentParser) -> None:
     command.epilog = "Exit code 0: passed, 3: failed, 4: not decided; 1: bad data, 2: bad usage."
     command.add_argument("gates", metavar="GATES", nargs="?", help="a TOML file; options take the place of its keys")
     command.add_argument("--truth", metavar="FILE", help="a file, as for evaluate")
@@ -241,17 +266,21 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--markdown", metavar="FILE", help="write it for a pull request")
     command.add_argument("--json", metavar="FILE", help="write all of it")
 
-    command = _command(commands, "metrics", "what can be measured, with formulas", _metrics)
+
+def _describe_metrics(command: argparse.ArgumentParser) -> None:
     command.add_argument("names", metavar="NAME", nargs="*", help="tell all about these")
 
-    command = _command(commands, "define", "say in words what a metric's number means", _define)
+
+def _describe_define(command: argparse.ArgumentParser) -> None:
     command.add_argument("metrics", metavar="METRIC", nargs="+")
     _choosing(command)
 
-    command = _command(commands, "conventions", "whose definitions can be followed", _conventions)
+
+def _describe_conventions(command: argparse.ArgumentParser) -> None:
     command.add_argument("names", metavar="NAME", nargs="*", help="tell all choices of these")
 
-    command = _command(commands, "explain", "show where a score came from, or why two scores differ", _explain)
+
+def _describe_explain(command: argparse.ArgumentParser) -> None:
     command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
     command.add_argument("runs", metavar="RUN", nargs="+", help="a file; two of them to see what moved")
     command.add_argument("metric", metavar="METRIC", help="ndcg@10, ...")
@@ -261,7 +290,8 @@ def parser() -> argparse.ArgumentParser:
     )
     _more(command)
 
-    command = _command(commands, "identify", "find the definitions that make a reported number", _identify)
+
+def _describe_identify(command: argparse.ArgumentParser) -> None:
     command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate")
     command.add_argument("run", metavar="RUN", help="a file")
     command.add_argument(
@@ -269,7 +299,12 @@ def parser() -> argparse.ArgumentParser:
     )
     _more(command)
 
-    command = _command(commands, "fuse", "make one run of several", _fuse)
+
+def _describe_fuse(command: argparse.ArgumentParser) -> None:
+    from rankstone.fusing.choices import PRESETS
+    from rankstone.fusing.methods import fusions
+    from rankstone.fusing.norms import NORMS
+
     command.add_argument("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
     command.add_argument("--method", default="rrf", metavar="M", choices=list(fusions), help=", ".join(fusions))
     command.add_argument("--norm", metavar="N", choices=list(NORMS), help=f"of the scores: {', '.join(NORMS)}")
@@ -284,14 +319,21 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--tag", metavar="TAG", help="the last field of a TREC run: the method's name")
     _pooling(command)
 
-    command = _command(commands, "pool", "what of some runs is to be judged", _pool)
+
+def _describe_pool(command: argparse.ArgumentParser) -> None:
+    from rankstone.align.ties import COUNTED
+
     command.add_argument("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
     command.add_argument("--depth", type=int, required=True, metavar="N", help="the first N of each list")
     command.add_argument("--truth", metavar="FILE", help="what is judged already; it is left out")
     command.add_argument("--ties", default="item_desc", choices=COUNTED, help="who goes first among equal scores")
     _pooling(command)
 
-    command = _command(commands, "convert", "write a truth or a run in another format", _convert)
+
+def _describe_convert(command: argparse.ArgumentParser) -> None:
+    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
+    from rankstone.inputs.formats import listed
+
     command.add_argument("source", metavar="FROM")
     command.add_argument("target", metavar="TO", help="the name's ending tells the format")
     command.add_argument("--kind", choices=("truth", "run"), required=True)
@@ -301,7 +343,8 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
-    command = _command(commands, "sql", "run a query over files; sql text, sql macros: write SQL", _sql)
+
+def _describe_sql(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "query", metavar="QUERY", help="DuckDB's SQL, or a file of it; rec.csv is the table rec; - to read from stdin"
     )
@@ -310,7 +353,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--format", choices=FORMATS)
     command.add_argument("-o", "--output", metavar="FILE", help="write there; the name's ending tells the format")
 
-    command = _command(commands, "sql text", "write metrics as SQL, for a warehouse to run", _sql_text)
+
+def _describe_sql_text(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-m", "--metric", action="append", metavar="M", help="ndcg@10,recall@{5,10},...; or several times"
     )
@@ -336,7 +380,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--ids", choices=("text", "integer"), help="what ids are, for MySQL and T-SQL")
     command.add_argument("-o", "--output", metavar="FILE", help="write there")
 
-    command = _command(commands, "sql macros", "print metrics as macros for dbt, or for DuckDB", _sql_macros)
+
+def _describe_sql_macros(command: argparse.ArgumentParser) -> None:
     command.add_argument("--dialect", default="duckdb", metavar="D", help="bigquery, snowflake, postgres, ...")
     command.add_argument("-c", "--convention", metavar="NAME", help="whose definitions they follow")
     command.add_argument(
@@ -344,17 +389,15 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("-o", "--output", metavar="FILE", help="write there")
 
-    commands.add_parser("trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False)
 
-    command = _command(commands, "completion", "print a script that completes words in a shell", _completion)
+def _describe_completion(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=("bash", "zsh", "fish"))
-    return top
 
 
 def _command(commands: Any, name: str, summary: str, function: Callable[..., int | None]) -> argparse.ArgumentParser:
     listed = {} if " " in name else {"help": summary}  # what belongs to another command is told by that
     made: argparse.ArgumentParser = commands.add_parser(
-        name, description=f"{summary[0].upper()}{summary[1:]}.", **listed
+        name, formatter_class=_Formatter, description=f"{summary[0].upper()}{summary[1:]}.", **listed
     )
     made.set_defaults(run_command=function, command=made)
     return made
@@ -694,6 +737,26 @@ def _completion(arguments: argparse.Namespace) -> None:
     from rankstone.cli.completion import script
 
     print(script(parser(), arguments.shell))
+
+
+# What each command is told to do, by whom, and how its arguments are described.
+_COMMANDS: dict[str, tuple[str, Callable[..., int | None], Callable[[argparse.ArgumentParser], None]]] = {
+    "evaluate": ("measure one or more runs against a truth", _evaluate, _describe_evaluate),
+    "compare": ("is one run better than another, and how sure is that", _compare, _describe_compare),
+    "check": ("may a run take the place of another, by gates in a file", _check, _describe_check),
+    "metrics": ("what can be measured, with formulas", _metrics, _describe_metrics),
+    "define": ("say in words what a metric's number means", _define, _describe_define),
+    "conventions": ("whose definitions can be followed", _conventions, _describe_conventions),
+    "explain": ("show where a score came from, or why two scores differ", _explain, _describe_explain),
+    "identify": ("find the definitions that make a reported number", _identify, _describe_identify),
+    "fuse": ("make one run of several", _fuse, _describe_fuse),
+    "pool": ("what of some runs is to be judged", _pool, _describe_pool),
+    "convert": ("write a truth or a run in another format", _convert, _describe_convert),
+    "sql": ("run a query over files; sql text, sql macros: write SQL", _sql, _describe_sql),
+    "sql text": ("write metrics as SQL, for a warehouse to run", _sql_text, _describe_sql_text),
+    "sql macros": ("print metrics as macros for dbt, or for DuckDB", _sql_macros, _describe_sql_macros),
+    "completion": ("print a script that completes words in a shell", _completion, _describe_completion),
+}
 
 
 if __name__ == "__main__":

@@ -98,10 +98,9 @@ def results_of(
 ) -> dict[str, Result]:
     """The results of some files, by the runs' names; the truth is read once."""
     from rankstone.conventions.plan import make_plans
-    from rankstone.inputs.files import is_large, read_run, same_ids
+    from rankstone.inputs.files import is_large, read_side, same_ids
     from rankstone.measure.beside import given_beside
     from rankstone.measure.evaluate import evaluate
-    from rankstone.measure.stream import evaluate_file
 
     form = format_of(arguments, "run")
     known = {name: getattr(arguments, name) for name in ("catalogue", "history", "reference")}
@@ -124,13 +123,15 @@ def results_of(
         columns = roles_for(arguments, "run", path, [arguments.truth])
         in_batches = arguments.on_error == "stop" and not form and not seen
         if in_batches and is_large(path):
+            from rankstone.measure.stream import evaluate_file
+
             beside, made = given_beside(**known, metrics=metrics, choices=choices)
             results[name] = evaluate_file(
                 truth, path, metrics, convention=arguments.convention, columns=columns, beside=beside, **made
             )
             continue
         other = None if alone else arguments.truth
-        run = read_run(path, format=form, columns=columns, on_error=arguments.on_error, beside=other)
+        run = read_side(path, "run", form, columns, arguments.on_error, other)
         report_skipped(path, run)
         if truth is None:
             judged, returned = None, run
@@ -144,10 +145,10 @@ def results_of(
 
 def truth_of(arguments: argparse.Namespace, runs: Sequence[str], on_error: OnError = "stop") -> Columns | Lists:
     """The truth, from its file."""
-    from rankstone.inputs.files import read_truth
+    from rankstone.inputs.files import read_side
 
     columns = roles_for(arguments, "truth", arguments.truth, runs)
-    read = read_truth(arguments.truth, format=format_of(arguments, "truth"), columns=columns, on_error=on_error)
+    read = read_side(arguments.truth, "truth", format_of(arguments, "truth"), columns, on_error)
     report_skipped(arguments.truth, read)
     return read
 

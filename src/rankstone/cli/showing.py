@@ -11,9 +11,11 @@ from rankstone.cli.reading import UsageError
 
 def screen() -> int | None:
     """How wide the terminal is, if it is one."""
-    import shutil
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return None
+    import shutil  # which takes long to load
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else None
+    return shutil.get_terminal_size().columns
 
 
 def form_of(path: str | None, given: str | None, forms: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankstone._core import Strings
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from rankstone import typing
 
 Kind: TypeAlias = "pyarrow.DataType"  # pyarrow.int64()
-Column: TypeAlias = "NDArray[Any] | pyarrow.Array"  # in one piece: np.array([7, 8]), pyarrow.array(["a", "b"])
+# In one piece: np.array([7, 8]), pyarrow.array(["a", "b"]), or the core's Strings, which speak Arrow.
+Column: TypeAlias = "NDArray[Any] | pyarrow.Array"
 Pieces: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"  # pyarrow.chunked_array([["a", "b"], ["c"]])
 Table: TypeAlias = "pyarrow.Table"  # pyarrow.table({"query": ["u1"], "item": ["a"]})
 # polars.DataFrame({"query": ["u1"], "item": ["a"]}), or whatever else hands its columns over
@@ -119,13 +122,24 @@ def one_piece(column: Pieces) -> pyarrow.Array:
     return pyarrow.concat_arrays(column.chunks)
 
 
+def as_arrow(column: Column) -> pyarrow.Array:
+    """An Arrow array. `pyarrow.array` alone would load pandas, to see whether the column is of its kind."""
+    import pyarrow
+
+    if isinstance(column, pyarrow.Array):
+        return column
+    if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.flags.c_contiguous:
+        return pyarrow.Array.from_buffers(pyarrow.int64(), len(column), [None, pyarrow.py_buffer(column)])
+    return pyarrow.array(column)
+
+
 def movable(column: Column) -> Column:
     """The same column in a form that rows can be taken from, joined and pickled; pyarrow takes none of string views."""
     if isinstance(column, np.ndarray):
         return column
     import pyarrow
 
-    array = pyarrow.array(column)
+    array = as_arrow(column)
     return plain(array) if pyarrow.types.is_string_view(stored(array.type)) else array
 
 
@@ -134,7 +148,7 @@ def plain(column: Column) -> pyarrow.Array:
     import pyarrow
     from pyarrow import types
 
-    array = pyarrow.array(column)
+    array = as_arrow(column)
     if isinstance(array, pyarrow.ExtensionArray):
         array = array.storage
     kind = array.type
@@ -164,9 +178,11 @@ def is_whole(column: Column) -> bool:
     """Are the ids whole numbers."""
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "iu"
+    if isinstance(column, Strings):
+        return False
     import pyarrow
 
-    return bool(pyarrow.types.is_integer(stored(pyarrow.array(column).type)))
+    return bool(pyarrow.types.is_integer(stored(as_arrow(column).type)))
 
 
 def as_text(column: Column) -> pyarrow.Array:
@@ -180,9 +196,19 @@ def take(column: Column | None, rows: Places) -> Any:
     """Some rows of a column, if there is one."""
     if column is None or isinstance(column, np.ndarray):
         return None if column is None else column[rows]
+    return movable(column).take(as_arrow(rows))
+
+
+def as_numpy(column: Column) -> Column:
+    """A NumPy array on the same memory, where that is possible: slicing and joining them takes less."""
     import pyarrow
 
-    return movable(column).take(pyarrow.array(rows))
+    if not isinstance(column, pyarrow.Array) or column.null_count or not is_number(column.type):
+        return column
+    if not len(column) or pyarrow.types.is_float16(column.type):
+        return column
+    found = np.frombuffer(column.buffers()[1], dtype=column.type.to_pandas_dtype())
+    return found[column.offset : column.offset + len(column)]
 
 
 def concatenated(columns: Sequence[Column]) -> Column:
@@ -191,12 +217,14 @@ def concatenated(columns: Sequence[Column]) -> Column:
         return np.concatenate(columns)
     import pyarrow
 
-    first, *others = (pyarrow.array(movable(column)) for column in columns)
+    first, *others = (as_arrow(movable(column)) for column in columns)
     return one_piece(pyarrow.chunked_array([first, *(other.cast(first.type) for other in others)]))
 
 
 def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     """Ids as Python values: all of a column's, or those of some rows."""
+    if isinstance(column, Strings):
+        return column.words((np.arange(len(column)) if at is None else at).tolist())
     ids = movable(column) if at is None else take(column, at)
     return ids.tolist()
 

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.inputs.arrow import as_array, is_table
-from rankstone.inputs.catalogue import catalogue as make_catalogue
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.files import is_path, read_run, read_truth, same_ids, side_columns
-from rankstone.inputs.known import Beside
+from rankstone.inputs.files import is_path, read_side, same_ids, side_columns
 from rankstone.inputs.lists import ListPair, Lists
 from rankstone.inputs.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
-from rankstone.inputs.parents import by_document
 from rankstone.inputs.roles import roles_of
-from rankstone.inputs.seen import without
 from rankstone.inputs.source import Alone, Source
-from rankstone.inputs.spans import covered
 from rankstone.inputs.tables import (
     Made,
     as_columns,
@@ -33,6 +28,7 @@ from rankstone.inputs.tables import (
 )
 
 if TYPE_CHECKING:
+    from rankstone.inputs.known import Beside
     from rankstone.inputs.tables import Side
     from rankstone.typing import Array, Column, Numbers, Parent, Roles, Run, Stock, Truth
 
@@ -59,6 +55,8 @@ def find_door(
         given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
         for name in (name for name, value in {**given, "parent": parent}.items() if value is not None):
             raise TypeError(f"{name}= does not go with overlap=")
+        from rankstone.inputs.spans import covered  # a quick start, as for all that few ask for
+
         return covered(truth, run, overlap, columns)
     if parent is not None and is_matrix(run):
         raise TypeError("parent= goes with items that have ids, not with matrices of labels and scores")
@@ -91,6 +89,8 @@ def find_door(
     returned, remarks = _new(pair[1], exclude, columns, files)
     pair = pair[0], returned
     if parent is not None:
+        from rankstone.inputs.parents import by_document
+
         judged, returned, note = by_document(pair[0], pair[1], parent)
         pair, remarks = (judged, returned), (*remarks, note)
     return _paired(*pair, files=files, remarks=remarks)
@@ -129,6 +129,8 @@ def _new(run: Any, exclude: Any, columns: Roles | None, files: bool) -> tuple[An
     """A run without what was seen before, and what to say of it."""
     if exclude is None:
         return run, ()
+    from rankstone.inputs.seen import without
+
     seen: Any = _seen(exclude, columns)
     if files and not isinstance(run, Mapping):
         seen, run = same_ids(seen, run)
@@ -138,6 +140,9 @@ def _new(run: Any, exclude: Any, columns: Roles | None, files: bool) -> tuple[An
 
 def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run | None) -> Beside:
     """What is known beside a truth and a run."""
+    from rankstone.inputs.catalogue import catalogue as make_catalogue
+    from rankstone.inputs.known import Beside
+
     return Beside(
         None if catalogue is None else make_catalogue(catalogue),
         None if history is None else as_columns(opened(history, "truth", None), "truth"),
@@ -161,9 +166,7 @@ def opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> S
         return side.side
     if is_path(side):
         given = side_columns(columns, what, side, [beside])
-        if what == "truth":
-            return read_truth(side, columns=given)
-        return read_run(side, columns=given, beside=beside if is_path(beside) else None)
+        return read_side(side, what, columns=given, beside=beside if what == "run" and is_path(beside) else None)
     if is_sparse(side):
         return from_sparse(side)
     return from_table(side, what, columns) if is_table(side) else side

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 from rankstone.errors import FileError
-from rankstone.inputs.arrow import Table, as_text, is_table, is_whole
+from rankstone.inputs.arrow import Table, as_text, is_table, is_whole, movable
 from rankstone.inputs.batches import Batches, Files, head_of
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.formats import FORMATS, Ask, Format, detect_format, listed, named_format
@@ -44,7 +44,7 @@ def read_truth(
     A row has an item, or a list of them: then the answer is `Lists`. on_error: "stop" at the first bad line, or "skip"
     bad lines, count them in `skipped` and keep the first hundred in `bad_lines`.
     """
-    return _read(path, "truth", format, columns, on_error, None)
+    return _with_arrays(read_side(path, "truth", format, columns, on_error))
 
 
 def read_run(
@@ -61,7 +61,14 @@ def read_run(
     third column that counts 1, 2, 3 in each query is a rank, and `remarks` says so. A file of scores, one a
     line, belongs to the LETOR file `beside`; without it, `x.scores` belongs to `x`.
     """
-    return _read(path, "run", format, columns, on_error, beside)
+    return _with_arrays(read_side(path, "run", format, columns, on_error, beside))
+
+
+def _with_arrays(side: Columns | Lists) -> Columns | Lists:
+    """The same, with ids that anybody can read."""
+    if isinstance(side, Lists):
+        return side
+    return replace(side, query=movable(side.query), item=movable(side.item))
 
 
 def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Lists, Columns | Lists]:
@@ -95,14 +102,15 @@ def is_path(side: object) -> TypeGuard[Path]:
     return isinstance(side, (str, os.PathLike))
 
 
-def _read(
+def read_side(
     path: Path,
     kind: str,
-    named: str | None,
-    columns: Named | None,
-    on_error: str,
-    beside: Path | None,
+    named: str | None = None,
+    columns: Named | None = None,
+    on_error: str = "stop",
+    beside: Path | None = None,
 ) -> Columns | Lists:
+    """A truth or a run from a file, with ids as the core has read them; `named`: its format."""
     name, form = os.fspath(path), named_format(named)
     if on_error not in ("stop", "skip"):
         raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO, NamedTuple
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs.arrow import Table
 from rankstone.inputs.batches import HEAD, Files, Opener, in_pieces
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.delimited import Delimited, read_delimited, write_delimited
-from rankstone.inputs.jsonl import open_json, open_jsonl, read_json, read_jsonl, which_json, write_jsonl
-from rankstone.inputs.letor import looks_letor, read_letor, read_scores
 from rankstone.inputs.lines import Text, ending_of, is_number, show
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.parquet import MAGIC, open_parquet, read_parquet, write_parquet
@@ -33,7 +31,7 @@ class Ask(NamedTuple):
     beside: str | None  # the file that scores belong to
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Format:
     """A file format."""
 
@@ -57,17 +55,47 @@ class Format:
     sql: str = ""  # DuckDB's function that reads it
 
 
+# -- readers that a TREC file needs none of: a quick start ---------------------------------------------------
+
+
+def _tables() -> Any:
+    from rankstone.inputs import delimited
+
+    return delimited
+
+
+def _json() -> Any:
+    from rankstone.inputs import jsonl
+
+    return jsonl
+
+
+def _letor() -> Any:
+    from rankstone.inputs import letor
+
+    return letor
+
+
+# -- the formats ---------------------------------------------------------------------------------------------
+
+
 def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
     plain = Format(
-        name, name.upper(), (), lambda text, ask: read_delimited(text, ask.kind, separator, ask.given, ask.skip),
-        may=may, columns=True, batches=in_pieces(lambda name, given: Delimited("run", separator, given), quotes=True),
+        name, name.upper(), (),
+        lambda text, ask: _tables().read_delimited(text, ask.kind, separator, ask.given, ask.skip),
+        may=may, columns=True,
+        batches=in_pieces(lambda name, given: _tables().Delimited("run", separator, given), quotes=True),
     )  # fmt: skip
     if len(separator) > 1:
         return plain
     return replace(
         plain, endings=(name,), sure=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"},
-        write=lambda table, stream, *_: write_delimited(table, stream, separator),
+        write=lambda table, stream, *_: _tables().write_delimited(table, stream, separator),
     )  # fmt: skip
+
+
+def _which_json(head: bytes) -> str:
+    return str(_json().which_json(head))
 
 
 _FORMATS = (
@@ -83,14 +111,14 @@ _FORMATS = (
     _delimited("dat", "::", lambda line: b"::" in line),
     Format(
         "jsonl", "JSON lines", ("jsonl", "ndjson"),
-        lambda text, ask: read_jsonl(text, ask.kind, ask.given, ask.skip),
+        lambda text, ask: _json().read_jsonl(text, ask.kind, ask.given, ask.skip),
         sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
-        which=which_json, batches=open_jsonl,
-        write=lambda table, stream, *_: write_jsonl(table, stream),
+        which=_which_json, batches=lambda *given: _json().open_jsonl(*given),
+        write=lambda table, stream, *_: _json().write_jsonl(table, stream),
     ),
     Format(
-        "json", "JSON", ("json",), lambda text, ask: read_json(text, ask.kind, ask.skip),
-        sure=True, sql="read_json", which=which_json, batches=open_json,
+        "json", "JSON", ("json",), lambda text, ask: _json().read_json(text, ask.kind, ask.skip),
+        sure=True, sql="read_json", which=_which_json, batches=lambda *given: _json().open_json(*given),
     ),
     Format(
         "parquet", "Parquet", ("parquet", "pq"),
@@ -101,13 +129,13 @@ _FORMATS = (
     ),
     Format(
         "letor", "LETOR", ("letor", "svm", "svmlight", "libsvm"),
-        lambda text, ask: read_letor(text, ask.path, ask.skip),
-        looks=lambda line, kind, name: looks_letor(line),
+        lambda text, ask: _letor().read_letor(text, ask.path, ask.skip),
+        looks=lambda line, kind, name: _letor().looks_letor(line),
         kinds=("truth",), note="; a file of scores is the run that goes with it",
     ),
     Format(
         "scores", "scores", ("scores",),
-        lambda text, ask: read_scores(text, ask.path, ask.beside, ask.skip),
+        lambda text, ask: _letor().read_scores(text, ask.path, ask.beside, ask.skip),
         looks=lambda line, kind, name: kind == "run" and is_number(line),
         kinds=("run",), note="; a LETOR file is the truth that goes with it",
     ),
@@ -152,7 +180,7 @@ def _heads(text: Text) -> list[bytes]:
     """The first lines that are neither blank nor comments."""
     head = Text("", bytes(text.view()[:_LINES]))
     lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
-    return [line for line in lines if line and not line.startswith(b"#")][:10]
+    return list(islice((line for line in lines if line and not line.startswith(b"#")), 10))
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:

@@ -24,7 +24,7 @@ _COMPRESSED = tuple(f".{ending}" for ending in CODECS)
 _LOOKS = re.compile(rb"\s*[-+.\deE]+\s+(qid:\S|\d+:[-+.\d])")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Table:
     """Every row of a file, bad ones too, so that scores can be laid beside them."""
 

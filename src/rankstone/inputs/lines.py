@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 import math
 import mmap
 import os
@@ -98,9 +97,11 @@ def _contents(file: BinaryIO) -> Data:
 
 
 def _decompressed(name: str, data: Data) -> Data:
+    if codec_of(data[:16]) is None:
+        return data
     from pyarrow import BufferReader
 
-    return data if codec_of(data[:16]) is None else Decompressed(name, BufferReader(data)).read()
+    return Decompressed(name, BufferReader(data)).read()
 
 
 def codec_of(head: bytes) -> str | None:
@@ -114,8 +115,12 @@ class Decompressed:
     def __init__(self, name: str, file: BinaryIO) -> None:
         self.name, self.codec = name, codec_of(file.read(16))
         file.seek(0)
+        self._failures: tuple[type[Exception], ...] = (OSError, EOFError, ValueError)  # Arrow's errors are among them
         if self.codec == "xz":
+            import lzma
+
             self._source: Any = lzma.LZMAFile(file)  # noqa: SIM115  the file is whoever's who opened it
+            self._failures += (lzma.LZMAError,)
         elif self.codec is not None:
             from pyarrow import CompressedInputStream
 
@@ -126,7 +131,7 @@ class Decompressed:
     def read(self, size: int | None = None) -> bytes:
         try:
             return bytes(self._source.read(size))
-        except (OSError, EOFError, lzma.LZMAError, ValueError) as error:  # Arrow's errors are among them
+        except self._failures as error:
             raise FileError(self.name, f"cannot be decompressed as {self.codec}: {error}") from None
 
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs import batches
-from rankstone.inputs.arrow import Places, Table, as_text, is_list, is_number, is_text, numbers, one_piece, stored
+from rankstone.inputs.arrow import (
+    Places,
+    Table,
+    as_numpy,
+    as_text,
+    is_list,
+    is_number,
+    is_text,
+    numbers,
+    one_piece,
+    stored,
+)
 from rankstone.inputs.batches import Batch, Batches, Files
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import Data, Rows
@@ -40,9 +52,11 @@ def _roles(schema: pyarrow.Schema, kind: str, given: Given, name: str) -> dict[s
 
 def _open(source: Data | Files) -> tuple[pyarrow.Schema, Callable[..., Table]]:
     """What the columns are, and what reads some of them."""
-    from pyarrow import BufferReader, dataset, parquet
+    from pyarrow import BufferReader, parquet
 
     if isinstance(source, (str, list)):
+        from pyarrow import dataset  # which loads pandas, if there is one
+
         several = dataset.dataset(source, format="parquet", partitioning="hive")
         return several.schema, several.to_table
     file = parquet.ParquetFile(BufferReader(source))
@@ -106,7 +120,7 @@ def _problems(part: str, column: pyarrow.Array, valued: bool) -> Iterator[tuple[
     import pyarrow
     import pyarrow.compute as pc
 
-    rows = np.arange(len(column))
+    rows: Places | range = range(len(column))
     if is_list(column.type):
         yield from ((int(row), f"{part} is null; an empty list is []") for row in _where(pc.is_null(column)))
         rows, column = pc.list_parent_indices(column).to_numpy(), pc.list_flatten(column)
@@ -114,6 +128,8 @@ def _problems(part: str, column: pyarrow.Array, valued: bool) -> Iterator[tuple[
         yield from ((int(rows[at]), f"{part} is null") for at in _where(pc.is_null(column)))
     if valued and pyarrow.types.is_floating(column.type):
         bad = pc.is_nan(column) if part == "score" else pc.invert(pc.is_finite(column))
+        if not pc.any(bad).as_py():
+            return
         word = "not a number" if part == "score" else "not finite"
         yield from ((int(rows[at]), f"{part} {column[int(at)].as_py()} is {word}") for at in _where(bad))
 
@@ -135,11 +151,11 @@ def _sizes(column: pyarrow.Array) -> Places:
 
 def count_rows(path: str) -> int:
     """The rows of a file; 0 if it is not Parquet, or none that can be read."""
-    from pyarrow import parquet
-
     with open(path, "rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             return 0
+    from pyarrow import parquet
+
     with contextlib.suppress(OSError, ValueError):
         return int(parquet.read_metadata(path).num_rows)
     return 0
@@ -147,13 +163,15 @@ def count_rows(path: str) -> int:
 
 def open_parquet(name: str, source: Files, given: Given) -> Batches:
     """A run in batches; `source` is a folder or a list of paths."""
-    from pyarrow import dataset, parquet
+    from pyarrow import parquet
 
     with _guarded(name):
         whole = None
         if isinstance(source, list):
             paths = source
         else:
+            from pyarrow import dataset
+
             whole = dataset.dataset(source, format="parquet", partitioning="hive")
             paths = whole.files
             if not set(whole.schema.names) - set(parquet.read_schema(paths[0]).names if paths else ()):
@@ -167,8 +185,10 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
             for batch in _named(path, found):
                 if len(batch):
                     columns = _playing(path, wanted, {role: batch[name] for role, name in wanted.items()}, "run")
-                    rows = _checked(path, columns, value_role(columns), False, row)
-                    yield as_batch(rows), done + row + len(batch)
+                    rows = as_batch(_checked(path, columns, value_role(columns), False, row))
+                    query, item = as_numpy(rows.query), as_numpy(rows.item)
+                    score = None if rows.score is None else as_numpy(rows.score)
+                    yield replace(rows, query=query, item=item, score=score), done + row + len(batch)
                     row += len(batch)
             done += row
         if done == 0:

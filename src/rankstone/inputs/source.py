@@ -40,7 +40,7 @@ class Align:
         )
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Aligned:
     """A truth and a run brought together."""
 

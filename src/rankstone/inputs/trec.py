@@ -6,13 +6,15 @@ its ranks are ignored, and so is what follows its tag. Blank lines are ignored i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.inputs.arrow import Column, Places, Table, one_piece, text_array
+from rankstone.errors import FileError
+from rankstone.inputs.arrow import Column, Places, Table, distinct, one_piece, text_array
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
@@ -47,31 +49,28 @@ def read_trec(text: Text, kind: str, skip: bool) -> Columns:
 
 def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     """The quick way, for text with nothing wrong or odd in it; else `IrregularError`."""
-    import pyarrow
-
-    ids, numbers = _core.parse_trec(data, "i-in") if kind == "truth" else _core.parse_trec(data, "i-i-n-", more=True)
+    ids, numbers = _core.parse_trec(data, "q-in") if kind == "truth" else _core.parse_trec(data, "q-i-n-", more=True)
     if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
         raise IrregularError
     if len(numbers[0]) == 0:
         raise IrregularError
-    query, item = map(pyarrow.array, ids)
+    query, item = ids
     found = as_read(query, item, numbers[0], "grade" if kind == "truth" else "score")
     if kind == "run":
         return found
 
     def second() -> Column | None:
-        fields, _ = _core.parse_trec(data, "-i--")
-        assert not isinstance(fields, int)  # or the rows had been irregular
-        return _subtopics(pyarrow.array(fields[0]))
+        fields, _ = _core.parse_trec(data, "-q--")
+        if isinstance(fields, int):  # the one thing that is looked at only now
+            raise FileError(name, "subtopic is not valid UTF-8", fields)
+        return _subtopics(fields[0])
 
     return replace(found, iteration=second)
 
 
 def _subtopics(second: Column) -> Column | None:
     """The second field of qrels; None where it only says that there is nothing to say."""
-    import pyarrow.compute as pc
-
-    said = set(pc.unique(second).to_pylist()) if len(second) else set()
+    said = set(distinct(second)) if len(second) else set()
     return None if said <= {"0", "Q0", "q0", "-"} else second
 
 
@@ -79,19 +78,26 @@ def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
     names, value = FIELDS[kind], "grade" if kind == "truth" else "score"
     wanted, at = len(names), names.index(value)
 
-    notes = ("subtopic",) if kind == "truth" else ()
+    seconds: list[bytes] = []  # which nobody may ask for
 
     def parse(line: bytes) -> Row:
         fields = line.split(None, wanted)
         if len(fields) < wanted or (len(fields) > wanted and kind == "truth"):
             raise RowError(f"expected {wanted} fields ({' '.join(names)}), found {len(line.split())}")
-        said = (to_id(fields[1], note) for note in notes)
-        return to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value), *said
+        row = to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value)
+        seconds.append(fields[1])
+        return row
 
     lines = ((number, line) for number, _, line in text.lines() if line.strip() and not line.lstrip().startswith(b"#"))
-    found = Rows(text.name, value, skip, notes).read(lines, parse, text_array)
-    second = found.subtopic
-    return found if second is None else replace(found, subtopic=None, iteration=lambda: _subtopics(second))
+    found = Rows(text.name, value, skip).read(lines, parse, text_array)
+    return found if kind == "run" else replace(found, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
+
+
+def _decoded(words: Sequence[bytes], name: str) -> Column:
+    try:
+        return text_array([to_id(word, "subtopic") for word in words])
+    except RowError as problem:
+        raise FileError(name, str(problem)) from None
 
 
 def looks_trec(line: bytes, kind: str, name: str) -> bool:

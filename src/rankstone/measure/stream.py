@@ -16,7 +16,7 @@ from rankstone.align.stream import OnePass, TwoPasses
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.arrow import as_text, is_whole, movable, plain_ids
+from rankstone.inputs.arrow import as_numpy, as_text, is_whole, movable, plain_ids
 from rankstone.inputs.batches import Batches
 from rankstone.inputs.columns import Columns, by_role, one_each
 from rankstone.inputs.files import is_path, open_batches, read_truth, side_columns
@@ -329,7 +329,9 @@ def _judged(truth: Any, given: Roles | None, plans: Sequence[Plan]) -> Columns:
         raise ValueError(f"query {query!r} of the truth has no items, and batches are measured by items; leave it out")
     how = next(iter(alignments(plans).values()))
     found = one_each(as_columns(truth, "truth", given), how)
-    return replace(found, query=movable(found.query), item=movable(found.item), iteration=None)
+    query, item = (as_numpy(movable(column)) for column in (found.query, found.item))
+    grade = None if found.grade is None else as_numpy(found.grade)
+    return replace(found, query=query, item=item, grade=grade, iteration=None)
 
 
 def _returned(batch: Rows, given: Roles | None) -> Columns:

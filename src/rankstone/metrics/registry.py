@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import operator
 import re
@@ -689,6 +688,8 @@ def _unknown(text: str, word: str | None = None) -> str:
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """The known word that was probably meant; None where all are far off."""
+    import difflib  # a quick start: most words are known
+
     return next(iter(difflib.get_close_matches(str(word).lower(), list(known), n=1, cutoff=0.7)), None)
 
 

@@ -49,31 +49,31 @@ class Results:
 
 def read_qrels(path: str, *, comments: bool) -> Judgments:
     """Judgments of documents: `qid iter docno rel`."""
-    (query, item), (grade,) = _Lines(path, _QRELS, "i-iw", comments).read()
+    (query, item), (grade,) = _Lines(path, _QRELS, "q-iw", comments).read()
     return Judgments(query, item, grade)
 
 
 def read_jg(path: str, *, comments: bool) -> Judgments:
     """Judgments by several people: `qid jg docno rel`."""
-    (query, group, item), (grade,) = _Lines(path, _QRELS, "iiiw", comments).read()
+    (query, group, item), (grade,) = _Lines(path, _QRELS, "qiiw", comments).read()
     return Judgments(query, item, grade, group)
 
 
 def read_prefs(path: str, *, comments: bool) -> Judgments:
     """Preferences: `qid jg jsg docno rel_level`, by somebody, in a set of documents compared with each other."""
-    (query, group, subgroup, item), (level,) = _Lines(path, _PREFS, "iiiin", comments).read()
+    (query, group, subgroup, item), (level,) = _Lines(path, _PREFS, "qiiin", comments).read()
     return Judgments(query, item, level, group, subgroup)
 
 
 def read_qrels_prefs(path: str, *, comments: bool) -> Judgments:
     """Judgments of documents, to be taken for preferences."""
-    (query, group, item), (level,) = _Lines(path, _QRELS, "iiin", comments).read()
+    (query, group, item), (level,) = _Lines(path, _QRELS, "qiin", comments).read()
     return Judgments(query, item, level, group)
 
 
 def read_results(path: str, *, comments: bool) -> Results:
     """Retrieved documents: `qid iter docno rank sim run_id`; the last line's run id is the run's."""
-    lines = _Lines(path, _RESULTS, "i-i-n-", comments, blanks=True, more=True)
+    lines = _Lines(path, _RESULTS, "q-i-n-", comments, blanks=True, more=True)
     (query, item), (score,) = lines.read()
     return Results(query, item, score, lines.last()[5])
 
@@ -134,10 +134,11 @@ class _Lines:
         words: list[bytes] = []
         values: list[list[float]] = []
         for number, fields in self._fields():
-            words.append(b" ".join(field for field, what in zip(fields, self.fields, strict=False) if what == "i"))
+            words.append(b" ".join(field for field, what in zip(fields, self.fields, strict=False) if what in "iq"))
             parsed = zip(fields, self.fields, self.names, strict=False)
             values.append([self._parsed(number, *field) for field in parsed if field[1] in "nw"])
-        ids, _ = _core.parse_trec(b"\n".join(words), "i" * self.fields.count("i"), comments=False, utf8=False)
+        shape = "".join(what for what in self.fields if what in "iq")
+        ids, _ = _core.parse_trec(b"\n".join(words), shape, comments=False, utf8=False)
         assert not isinstance(ids, int)
         return ids, list(np.array(values).T.copy())
 

@@ -197,30 +197,50 @@ class Lists(Ranked):
     # -- the vocabulary, as C has it -------------------------------------------------------------------------------
 
     def _sum(self, values: Floats) -> Floats:
+        if _any_order(values):
+            return super()._sum(values)
         return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
 
     def _sum_inside(self, values: Floats, k: Depth) -> Floats:
         if self._covers(k):
             return self._sum(values)
+        query, inside = self.remember(("inside", k), lambda: self._those(k)) if isinstance(k, int) else self._those(k)
+        return np.bincount(query, values[inside], minlength=len(self)).astype(np.float64)
+
+    def _those(self, k: Depth) -> tuple[Ints, Ints]:
+        """The placed documents in the first k places: their queries, and which they are."""
         inside = np.flatnonzero(self._inside(k))
-        return np.bincount(self.query[inside], values[inside], minlength=len(self)).astype(np.float64)
+        return self.query[inside], inside
 
     def _sum_truth(self, values: Floats) -> Floats:
         owner = self.remember("owner", lambda: np.repeat(np.arange(len(self)), lengths(self.truth_offsets)))
         return np.bincount(owner, values, minlength=len(self)).astype(np.float64)
 
     def running(self, values: Floats) -> Floats:
-        if (values == np.floor(values)).all():  # whole numbers add up to the same in any order
+        if _any_order(values):
             return super().running(values)
         out = np.empty(len(values))
-        for rows in self._segments():
-            np.add.accumulate(values[rows], out=out[rows])
+        starts, sizes = self.placed_offsets[:-1], lengths(self.placed_offsets)
+        _, doublings = np.frexp(sizes)
+        for some in (np.flatnonzero(doublings == much) for much in np.unique(doublings[sizes > 0])):
+            # Lists of about the same length side by side, each added up from its first to its last.
+            places = np.arange(sizes[some].max())
+            inside = places < sizes[some, None]
+            rows = (starts[some, None] + places)[inside]
+            side_by_side = np.zeros(inside.shape)
+            side_by_side[inside] = values[rows]
+            out[rows] = np.add.accumulate(side_by_side, axis=1)[inside]
         return out
 
     def weighed(self, gains: Floats, discount: Discount) -> Floats:
         if discount is not DISCOUNTS["log2(rank+1)"]:
             return super().weighed(gains, discount)
         return gains / self.remember("log2", lambda: log2_of(self.rank + 1))
+
+
+def _any_order(values: Floats) -> bool:
+    """Do they add up to the same in any order: whole numbers do."""
+    return all((some == np.floor(some)).all() for some in (values[:16], values))
 
 
 def log2_of(numbers: Floats | Ints) -> Floats:

@@ -475,3 +475,28 @@ def test_two_grades_in_one_pass(tmp_path, monkeypatch):
     assert found["dcg"] == rs.evaluate(truth, run, "dcg", truth_duplicates="first")["dcg"] == 2
     with pytest.raises(ValueError, match="is judged twice, with two grades"):
         rs.evaluate(truth, str(tmp_path / "run.csv"), "dcg", truth_duplicates="count")
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_large_truth_of_which_the_run_has_little(text):
+    """Where most rows are of queries that nobody judged, these are told apart in another way."""
+    rng = np.random.default_rng(7)
+    judged = rng.choice(200_000, 6_000, replace=False)
+    query, item = rng.integers(0, 200_000, 300_000), rng.integers(0, 40, 300_000)
+    _, first = np.unique(query * 64 + item, return_index=True)
+    rows = rng.permutation(first)
+    query, item, score = query[rows], item[rows], rng.integers(0, 50, len(rows)) / 7
+
+    def ids(values):
+        return [f"q{value}" for value in values] if text else values
+
+    asked = ["ndcg@10", "ap", "rr", "precision@5"]
+    truth = rs.columns(query=ids(np.repeat(judged, 3)), item=np.tile([1, 5, 9], len(judged)))
+    stream = rs.Stream(truth, asked)
+    for step in (stream.find, stream.count):
+        for part in np.array_split(np.arange(len(rows)), 7):
+            step(rs.columns(query=ids(query[part]), item=item[part], score=score[part]))
+    whole = rs.evaluate(truth, rs.columns(query=ids(query), item=item, score=score), asked)
+    found = stream.compute()
+    assert dict(found) == dict(whole)
+    assert found.account.missing == whole.account.missing

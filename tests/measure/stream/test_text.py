@@ -27,14 +27,48 @@ def test_many_pieces():
     rows = [(f"q{n // 1000}", f"d{rng.integers(10**9)}", float(rng.normal())) for n in range(120_000)]
     text = "".join(f"{q} Q0 {d} {n} {s!r} tag with more\n" for n, (q, d, s) in enumerate(rows)).encode()
     assert len(text) > 4 << 20
-    for threads in (1, 3):
+    for threads in (1, 2, 3, 8):
         (query, item), (score,) = _core.parse_trec(text, **RUN, threads=threads)
         assert list(zip(strings(query), strings(item), score.tolist(), strict=True)) == rows
     columns = parse_trec(memoryview(text), "run", "a file")
-    assert columns.query.type == pa.string()
-    assert columns.query.to_pylist() == [row[0] for row in rows]
-    columns.query.validate(full=True)
-    columns.item.validate(full=True)
+    query, item = pa.array(columns.query), pa.array(columns.item)
+    assert query.type == pa.string()
+    assert query.to_pylist() == [row[0] for row in rows]
+    query.validate(full=True)
+    item.validate(full=True)
+
+
+@pytest.mark.parametrize("together", [1000, 3, 1])
+def test_ids_that_rows_share(together):
+    """Each is there once for rows next to each other, which nobody can tell."""
+    rows = [(f"q{n // together % 700}", f"d{n}") for n in range(120_000)]
+    text = "".join(f"{q} Q0 {d} 1 0.5 a tag of some length\n" for q, d in rows).encode()
+    (apart, item), _ = _core.parse_trec(text, "i-i-n-", more=True)
+    for threads in (1, 2, 5):
+        (shared, again), _ = _core.parse_trec(text, "q-q-n-", more=True, threads=threads)
+        assert pa.array(shared).equals(pa.array(apart))
+        assert pa.array(again).equals(pa.array(item))
+        assert strings(shared) == [query for query, _ in rows]
+        assert shared.words([0, 5, 119_999]) == [rows[at][0] for at in (0, 5, 119_999)]
+    assert shared[2:4].to_pylist() == [rows[2][0], rows[3][0]]
+    with pytest.raises(IndexError):
+        shared[120_000]
+
+
+def test_lines_with_one_blank_and_others():
+    """Most lines are read in one go, which others among them must not disturb."""
+    plain, odd = ["q1 Q0 d{} 1 0.5 tag", "q1\tQ0\td{}\t1\t0.5\ttag"], [
+        " q1 Q0 d{} 1 0.5 tag", "q1  Q0 d{} 1 0.5 tag", "q1 Q0 d{} 1 0.5 tag ", "q1 Q0 d{} 1 0.5 tag more of it",
+        "q1 Q0 d{} 1 0.5 tag\r", "q1 Q0 d{} 1 0.5 t\x01g", "# q1 Q0 x{} 1 0.5", "", "#q1 Q0 x{} 1 0.5 tag",
+    ]  # fmt: skip
+    rng = np.random.default_rng(3)
+    lines = [str(rng.choice(plain if rng.random() < 0.7 else odd)).format(n) for n in range(50_000)]
+    text = "\n".join(lines).encode()
+    (query, item), (score,) = _core.parse_trec(text, "q-i-n-", more=True)
+    expected = [line.split()[2] for line in lines if line and not line.startswith("#")]
+    assert strings(item) == expected
+    assert set(strings(query)) == {"q1"}
+    assert score.tolist() == [0.5] * len(expected)
 
 
 @pytest.mark.parametrize(
