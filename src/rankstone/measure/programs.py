@@ -11,7 +11,6 @@ import numpy as np
 from rankstone.align.expression import Expression
 from rankstone.align.ranked import Bools, Floats, Ranked
 from rankstone.align.ranking import Finish, Ratio
-from rankstone.align.shown import Shown
 from rankstone.align.traced import Facts, Program, Steps, Traced
 from rankstone.conventions.plan import Plan
 from rankstone.errors import QueryError
@@ -63,7 +62,7 @@ def measure_all(plans: Sequence[Plan], aligned: Ranked, threads: int = 1) -> lis
     alike: dict[tuple[Any, ...], list[int]] = {}  # plans that read the same arrays
     for at, plan in enumerate(plans):
         view = views[at] = view_for(plan, aligned)
-        if isinstance(view, Shown):
+        if type(view) is not Ranked:  # what lists show, or a ranking that has words of its own
             found[at] = _measured_over(plan, view)
         else:
             alike.setdefault((is_built_in(plan.metric.declaration), *map(id, view.fields)), []).append(at)
