@@ -18,32 +18,33 @@ METRICS = [f"{name}@{k}" for name in ("ndcg", "recall", "ap", "rr") for k in CUT
 ITEMS, JUDGED = 100, 10
 
 
+GROUPED, SHUFFLED = "rows grouped by query", "rows shuffled"
+# By the order of rows: DuckDB's time, Polars', and how many times the limit may be taken.
+INTEGER_GOALS = {GROUPED: (faster(9), faster(7), within(4)), SHUFFLED: (faster(5), faster(4.5), within(10))}
+STRING_GOALS = {GROUPED: (faster(9), None, None), SHUFFLED: (faster(5), None, None)}
+Goals = dict[str, tuple[Goal | None, Goal | None, Goal | None]]
+
+
 def integer_rows(scale: float, repeats: int) -> Iterator[Row]:
     queries = max(int(100_000 * scale), 1)
-    data = integers(queries, ITEMS, JUDGED)
-    yield from both_orders("int64 columns", data, repeats, duckdb_goal=faster(15), polars_goal=faster(8), limit=True)
+    yield from both_orders("int64 columns", integers(queries, ITEMS, JUDGED), repeats, INTEGER_GOALS)
 
 
 def string_rows(scale: float, repeats: int) -> Iterator[Row]:
     queries = max(int(100_000 * scale), 1)
-    data = strings(integers(queries, ITEMS, JUDGED))
-    yield from both_orders("string columns", data, repeats, duckdb_goal=faster(5), polars_goal=faster(3))
+    yield from both_orders("string columns", strings(integers(queries, ITEMS, JUDGED)), repeats, STRING_GOALS)
 
 
-def both_orders(
-    what: str, data: Data, repeats: int, *, duckdb_goal: Goal, polars_goal: Goal, limit: bool = False
-) -> Iterator[Row]:
-    for order in ("rows grouped by query", "rows shuffled"):
-        if order == "rows shuffled":
+def both_orders(what: str, data: Data, repeats: int, goals: Goals) -> Iterator[Row]:
+    for order, (duckdb_goal, polars_goal, limit) in goals.items():
+        if order == SHUFFLED:
             data = shuffled(data)
         peers = [
-            invite("duckdb", lambda data=data: duckdb(data, duckdb_goal), duckdb_goal),
-            invite("polars", lambda data=data: polars(data, polars_goal), polars_goal),
+            invite("duckdb", lambda data=data, goal=duckdb_goal: duckdb(data, goal), duckdb_goal),
+            invite("polars", lambda data=data, goal=polars_goal: polars(data, goal), polars_goal),
         ]
-        if limit:
-            peers.append(
-                Contender("NumPy, sum of the run's three columns", lambda data=data: add_up(data.run), within(6))
-            )
+        if limit is not None:
+            peers.append(Contender("NumPy, sum of the run's three columns", lambda data=data: add_up(data.run), limit))
         work = f"{what}, {data.queries:,} queries x {ITEMS}, {order}"
         yield from race(work, lambda data=data: rankstone(data), peers, repeats)
 
@@ -118,7 +119,7 @@ SQL_METRICS = """,
     FROM ideal LEFT JOIN earned USING (query)"""
 
 
-def duckdb(data: Data, goal: Goal) -> Contender:
+def duckdb(data: Data, goal: Goal | None) -> Contender:
     """Tables as Arrow memory, read in place, and as DuckDB's own; making those is not counted."""
     import duckdb
 
@@ -146,7 +147,7 @@ def duckdb(data: Data, goal: Goal) -> Contender:
 # -- Polars --------------------------------------------------------------------------------------------------
 
 
-def polars(data: Data, goal: Goal) -> Contender:
+def polars(data: Data, goal: Goal | None) -> Contender:
     """Frames are made beforehand and not counted."""
     import polars as pl
 

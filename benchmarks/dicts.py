@@ -35,8 +35,8 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
         return dict(rs.evaluate(truth, run, names))
 
     peers = [
-        invite("pytrec_eval-terrier", lambda: pytrec_eval(truth, run), faster(10)),
-        invite("ranx", lambda: ranx(truth, run), faster(20)),
+        invite("pytrec_eval-terrier", lambda: pytrec_eval(truth, run), faster(14)),
+        invite("ranx", lambda: ranx(truth, run), faster(50)),
     ]
     yield from race(f"dicts of strings, {queries:,} queries x 1,000 items, 10 metrics", ours, peers, repeats)
 
@@ -69,7 +69,7 @@ def pytrec_eval(truth: Nested, run: Nested) -> Contender:
             for ours, name, _ in METRICS
         }
 
-    return Contender(named("pytrec_eval-terrier"), call, faster(10))
+    return Contender(named("pytrec_eval-terrier"), call, faster(14))
 
 
 def ranx(truth: Nested, run: Nested) -> Contender:
@@ -87,4 +87,4 @@ def ranx(truth: Nested, run: Nested) -> Contender:
             means = ranx.evaluate(ranx.Qrels(truth), ranx.Run(run), asked)
         return {ours: float(means[name]) for ours, _, name in METRICS}
 
-    return Contender(f"{named('ranx')}, compiled", call, faster(20))
+    return Contender(f"{named('ranx')}, compiled", call, faster(50))
