@@ -197,6 +197,30 @@ def test_one_that_looks_deeper_than_it_said(own):
     assert rs.evaluate(truth, RUN, "by_surprise")["by_surprise"] == (3 + 2 + 1) + 3 - 1
 
 
+def test_one_that_goes_deep(own):
+    @own
+    def by_many_steps(ranking, *, k=None):
+        total = ranking.hits(1)
+        for depth in range(2, 3001):
+            total = total + ranking.hits(depth) / 1.0
+        return rs.Ratio(total, ranking.one)
+
+    assert rs.evaluate(TRUTH, RUN, "by_many_steps")["by_many_steps"] == 2 * 1 + 2998 * 2
+    table = {grade: float(grade) for grade in range(-5000, 5000)}
+    assert rs.dcg(labels=[3, 0, 1], gain=table) == 3 + 1 / 2
+
+
+def test_one_that_reads_lengths_alone(own):
+    def halving(f, rank):
+        return 0.5**rank
+
+    @own
+    def by_length(ranking, *, k=None):
+        return rs.Ratio(ranking.sum_of_discounts(halving, None), ranking.one)
+
+    assert rs.evaluate(TRUTH, RUN, "by_length")["by_length"] == 1 / 2 + 1 / 4 + 1 / 8
+
+
 def test_one_whose_finish_is_the_rankings(own):
     @own
     def by_root(ranking, *, k=None):

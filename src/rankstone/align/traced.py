@@ -25,6 +25,7 @@ T = TypeVar("T")
 _SWAPPED = {">": "<", ">=": "<="}
 _NAMES = {"=": "==", "ln": "log", "least": "minimum", "greatest": "maximum"}  # of steps, where the core has others
 _PLAINLY = {name: plain for plain, name in _NAMES.items()}
+_FEW = 32  # entries of a table that are looked at one by one
 SHORT = 1024  # places of a table that is as long as the lists are, at least: so that short ones need no new table
 
 
@@ -434,6 +435,11 @@ class Traced(Ranking):
 
     # -- the rest --------------------------------------------------------------------------------------------
 
+    def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
+        if len(table) > _FEW:
+            raise NotTraced("a search in a long table")
+        return super().looked_up(grades, table)
+
     def by_count(self, of: Callable[[Functions, Values], Values]) -> Expression:
         return self.steps.of(of(self, self.relevant))
 
@@ -530,7 +536,8 @@ class Program:
     def run(self, ranked: Ranked, threads: int) -> tuple[dict[Expression, Floats | float], list[Exception | None]]:
         """The values of each query, or a number where it is the same for all; and what is wrong, by fault."""
         memo: dict[Expression, float] = {}
-        views = {lists: ranked if lists is None else lists.view(ranked) for lists, _ in self.columns}
+        looked = [*(lists for lists, _ in self.columns), *(table.lists for table in self.tables)]
+        views = {lists: ranked if lists is None else lists.view(ranked) for lists in dict.fromkeys(looked)}
         answers, refused = self.core.run(
             len(ranked),
             [_field(views[lists], name) for lists, name in self.columns],
@@ -619,14 +626,18 @@ class _Writer:
 
     def write(self, value: Expression) -> int:
         """The register that it is in."""
-        if value.kind == "number":
-            if value not in self.numbers:
-                self.numbers[value] = self._register()
-            return self.numbers[value]
-        if value not in self._at:
-            parts = [self.write(part) for part in value.parts]
-            self._at[value] = self._made(value, parts)
-        return self._at[value]
+        waiting = [value]
+        while waiting:  # not by calling itself, as a long sum goes deep
+            one = waiting[-1]
+            if one.kind == "number" and one not in self.numbers:
+                self.numbers[one] = self._register()
+            elif one.kind != "number" and one not in self._at:
+                if before := [part for part in one.parts if part not in self._at and part not in self.numbers]:
+                    waiting += before
+                    continue
+                self._at[one] = self._made(one, [self.write(part) for part in one.parts])
+            waiting.pop()
+        return self.numbers[value] if value.kind == "number" else self._at[value]
 
     def _made(self, value: Expression, parts: list[int]) -> int:
         operands: Sequence[int] = parts
