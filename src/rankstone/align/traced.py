@@ -25,6 +25,7 @@ T = TypeVar("T")
 _SWAPPED = {">": "<", ">=": "<="}
 _NAMES = {"=": "==", "ln": "log", "least": "minimum", "greatest": "maximum"}  # of steps, where the core has others
 _PLAINLY = {name: plain for plain, name in _NAMES.items()}
+_ALL = 1 << 60  # more items than there are
 _FEW = 32  # entries of a table that are looked at one by one
 SHORT = 1024  # places of a table that is as long as the lists are, at least: so that short ones need no new table
 
@@ -524,8 +525,7 @@ class Program:
         self.tables = {table: reach[table] for table in written.tables}
         deep = {lists: reach.get(lists, math.inf) for lists in written.lists if lists is not None}
         spaces = [
-            (written.columns[lists, lists.offsets], None if math.isinf(most) else int(most))
-            for lists, most in deep.items()
+            (written.columns[lists, lists.offsets], None if most > _ALL else int(most)) for lists, most in deep.items()
         ]
         steps, registers = _with_few_registers(written.steps, list(written.numbers.values()))
         self.core = _core.Program(
