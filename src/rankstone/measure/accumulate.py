@@ -231,7 +231,7 @@ class Accumulator(Saved):
             if self._shown:
                 self._known = known_of(self._beside, self._known)
             aligned = piece.aligned(self._known)
-            found = measure_each(self._summed, aligned)
+            found = measure_each(self._summed, aligned, self.threads)
             sums = [sums_of(*both, piece.weights, ExactSum) for both in zip(self._summed, found, strict=True)]
             held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
             held.pieces, held.waiting = [], 0
