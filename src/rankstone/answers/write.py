@@ -110,7 +110,22 @@ def _about(results: Mapping[str, Means]) -> dict[str, Any]:
 
 def as_json(data: object) -> str:
     """JSON proper, where NaN is null."""
-    return json.dumps(_jsonable(data), indent=2, ensure_ascii=False, allow_nan=False)
+    return _lines(_jsonable(data), "")
+
+
+def _lines(data: Any, margin: str) -> str:
+    """A line for each entry, but one for a whole list of numbers or words: `indent=` would write a line for each."""
+    if isinstance(data, dict) and data:
+        parts = [
+            f"{json.dumps(name, ensure_ascii=False)}: {_lines(part, margin + '  ')}" for name, part in data.items()
+        ]
+    elif isinstance(data, list) and {dict, list} & set(map(type, data)):
+        parts = [_lines(part, margin + "  ") for part in data]
+    else:
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+    opening, closing = "{}" if isinstance(data, dict) else "[]"
+    inside = f",\n{margin}  ".join(parts)
+    return f"{opening}\n{margin}  {inside}\n{margin}{closing}"
 
 
 def _jsonable(data: Any) -> Any:
@@ -119,7 +134,7 @@ def _jsonable(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         kinds = set(map(type, data))
         if kinds <= {str, int} or (kinds == {float} and all(map(math.isfinite, data))):  # as most are
-            return data
+            return list(data)
         return [_jsonable(value) for value in data]
     if isinstance(data, float):
         return data if math.isfinite(data) else None if math.isnan(data) else str(data)
