@@ -11,10 +11,6 @@ class NotGiven(ValueError):  # noqa: N818  it says what is the matter
     """Something that a metric needs, and nobody gave: a history, a catalogue, vectors of the items."""
 
 
-class NotTraced(TypeError):  # noqa: N818  it says what is the matter
-    """What the core has no steps for: it is measured over arrays instead."""
-
-
 class DataError(ValueError):
     """Data that cannot be measured, and where it is as far as that is known; what is not known is None.
 

@@ -19,7 +19,7 @@ from rankstone import _core
 from rankstone.align.expression import PLAIN, TESTS, Expression, Kind, Operand, kind_of
 from rankstone.align.ranked import Floats, Ranked, discounts_up_to, lengths, sums_of_discounts
 from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Values, Worth
-from rankstone.errors import NotTraced, QueryError
+from rankstone.errors import QueryError
 
 T = TypeVar("T")
 _SWAPPED = {">": "<", ">=": "<="}
@@ -28,6 +28,10 @@ _PLAINLY = {name: plain for plain, name in _NAMES.items()}
 _ALL = 1 << 60  # more items than there are
 _FEW = 32  # entries of a table that are looked at one by one
 SHORT = 1024  # places of a table that is as long as the lists are, at least: so that short ones need no new table
+
+
+class _UnspeakableError(Exception):
+    """What the core has no steps for: it is measured over arrays instead."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +271,7 @@ class Traced(Ranking):
     @property
     def weight(self) -> Expression:
         if self._in_truth:
-            raise NotTraced("weights of the truth's own items")
+            raise _UnspeakableError("weights of the truth's own items")
         return self._column("weight")
 
     @property
@@ -431,14 +435,14 @@ class Traced(Ranking):
             return self.steps.of(float(sums_of_discounts(discount, value.number, smooth)))
         parts = value.args if value.op == "minimum" else (value,)
         if not any(part is self.retrieved for part in parts):
-            raise NotTraced("discounts of places beyond the lists")
+            raise _UnspeakableError("discounts of places beyond the lists")
         return self._entry(value, discount, None, True)
 
     # -- the rest --------------------------------------------------------------------------------------------
 
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
         if len(table) > _FEW:
-            raise NotTraced("a search in a long table")
+            raise _UnspeakableError("a search in a long table")
         return super().looked_up(grades, table)
 
     def by_count(self, of: Callable[[Functions, Values], Values]) -> Expression:
@@ -458,13 +462,13 @@ class Traced(Ranking):
     # -- over all orders of tied items: by groups, which `Ranked` makes ----------------------------------------
 
     def expected_precisions(self, k: Depth) -> Expression:
-        raise NotTraced("precisions over all orders")
+        raise _UnspeakableError("precisions over all orders")
 
     def expected_reciprocal(self, k: Depth) -> Expression:
-        raise NotTraced("the first relevant item over all orders")
+        raise _UnspeakableError("the first relevant item over all orders")
 
     def chance_of_none(self, k: Depth) -> Expression:
-        raise NotTraced("the first relevant item over all orders")
+        raise _UnspeakableError("the first relevant item over all orders")
 
     # -- plain functions -------------------------------------------------------------------------------------
 
