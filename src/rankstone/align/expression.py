@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
+from rankstone.align.ranking import Functions, Values
+
 Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one an item, one a query, one for all queries
 Operand: TypeAlias = "Expression | float | bool | str"  # a text stands for a number that somebody else will fill in
 
@@ -20,6 +22,7 @@ class Speaking(Protocol):
     def both(self, left: Operand, right: Operand) -> Expression: ...
     def either(self, left: Operand, right: Operand) -> Expression: ...
     def negated(self, condition: Operand) -> Expression: ...
+    def where(self, condition: Operand, yes: Operand, no: Operand) -> Expression: ...
 
 
 class Expression:
@@ -158,3 +161,42 @@ def kind_of(args: Sequence[Expression]) -> tuple[Kind, Any]:
     if len(lists) > 1:
         raise TypeError("values of the items of two lists: sum them up first")
     return max(kinds, key=_KINDS.index), next(iter(lists), None)
+
+
+class Spoken(Functions):
+    """The plain functions of a ranking that is only spoken of: what `tree` makes of them."""
+
+    tree: Speaking
+
+    def where(self, condition: Values, yes: Values, no: Values) -> Expression:
+        return self.tree.where(condition, yes, no)
+
+    def minimum(self, a: Values, b: Values) -> Expression:
+        return self.tree.make("least", a, b)
+
+    def maximum(self, a: Values, b: Values) -> Expression:
+        return self.tree.make("greatest", a, b)
+
+    def log2(self, x: Values) -> Expression:
+        return self.tree.make("log2", x)
+
+    def log(self, x: Values) -> Expression:
+        return self.tree.make("ln", x)
+
+    def sqrt(self, x: Values) -> Expression:
+        return self.tree.make("sqrt", x)
+
+    def exp(self, x: Values) -> Expression:
+        return self.tree.make("exp", x)
+
+    def abs(self, x: Values) -> Expression:
+        return self.tree.make("abs", x)
+
+    def floor(self, x: Values) -> Expression:
+        return self.tree.make("floor", x)
+
+    def ceil(self, x: Values) -> Expression:
+        return self.tree.make("ceil", x)
+
+    def power(self, base: float, exponent: Values) -> Expression:
+        return self.tree.make("power", base, exponent)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
-from rankstone.align.expression import PLAIN, TESTS, Expression, Kind, Operand, kind_of
+from rankstone.align.expression import PLAIN, TESTS, Expression, Kind, Operand, Spoken, kind_of
 from rankstone.align.ranked import sums_of_discounts
 from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Relevance, Values, Views, Worth
 from rankstone.align.ties import SHARED
@@ -303,7 +303,7 @@ def _of_all(value: Expression) -> bool:
     )
 
 
-class Query(Views):
+class Query(Spoken, Views):
     """Lists of items with ranks and grades, in a database.
 
     `items` says which rows: the returned ones that were judged, or those of an ideal list. `scored`: the run has
@@ -695,38 +695,6 @@ class Query(Views):
         logs = self.where(left > 0, self.tree.make("ln", self.where(left > 0, left, 1.0)), 0.0)
         certain = self._sum(self.number(left <= 0), name="certain")
         return self.where(certain > 0, 0.0, self.tree.exp(self._sum(logs, name="log_chance")))
-
-    # -- plain functions -------------------------------------------------------------------------------------
-
-    def where(self, condition: Values, yes: Values, no: Values) -> Expression:
-        return self.tree.where(condition, yes, no)
-
-    def minimum(self, a: Values, b: Values) -> Expression:
-        return self.tree.make("least", a, b)
-
-    def maximum(self, a: Values, b: Values) -> Expression:
-        return self.tree.make("greatest", a, b)
-
-    def log2(self, x: Values) -> Expression:
-        return self.tree.make("log2", x)
-
-    def log(self, x: Values) -> Expression:
-        return self.tree.make("ln", x)
-
-    def sqrt(self, x: Values) -> Expression:
-        return self.tree.make("sqrt", x)
-
-    def abs(self, x: Values) -> Expression:
-        return self.tree.make("abs", x)
-
-    def floor(self, x: Values) -> Expression:
-        return self.tree.make("floor", x)
-
-    def ceil(self, x: Values) -> Expression:
-        return self.tree.make("ceil", x)
-
-    def power(self, base: float, exponent: Values) -> Expression:
-        return self.tree.make("power", base, exponent)
 
     def round(self, x: Values, digits: int) -> Expression:
         return self.tree.round(self.tree.of(x), digits)

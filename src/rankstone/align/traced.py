@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.expression import PLAIN, TESTS, Expression, Kind, Operand, kind_of
+from rankstone.align.expression import PLAIN, TESTS, Expression, Kind, Operand, Spoken, kind_of
 from rankstone.align.ranked import Floats, Ranked, discounts_up_to, lengths, sums_of_discounts
 from rankstone.align.ranking import Depth, Discount, Functions, Ideal, Ranking, Relevance, Values, Worth
 from rankstone.errors import QueryError
@@ -200,13 +200,13 @@ PLACED = Lists("placed", "placed_offsets")
 _GIVEN = Lists("given", "truth_offsets")
 
 
-class Traced(Ranking):
+class Traced(Spoken, Ranking):
     """Lists of items with ranks and grades, wherever they are."""
 
     def __init__(self, steps: Steps, facts: Facts) -> None:
-        self.__dict__.update(facts._asdict(), steps=steps, items=PLACED, _best=False, _memo={})
+        self.__dict__.update(facts._asdict(), tree=steps, items=PLACED, _best=False, _memo={})
 
-    steps: Steps
+    tree: Steps
     items: Lists
     misses: bool
     unjudged: bool
@@ -236,7 +236,7 @@ class Traced(Ranking):
 
     def _column(self, name: str, other: str | None = None, plus: int = 0) -> Expression:
         """A field of the items; where there is none, another (0) plus a number."""
-        return self.steps.node("column", name, other, plus, kind="item", items=self.items)
+        return self.tree.node("column", name, other, plus, kind="item", items=self.items)
 
     @property
     def _in_truth(self) -> bool:
@@ -251,7 +251,7 @@ class Traced(Ranking):
     @property
     def _any_rank(self) -> Expression:
         if self._in_truth:
-            return self.steps.node("nth", kind="item", items=self.items)
+            return self.tree.node("nth", kind="item", items=self.items)
         return self._column("rank_unchecked")
 
     @property
@@ -262,7 +262,7 @@ class Traced(Ranking):
 
     @property
     def score(self) -> Expression:
-        return self._column("score") if not self._best else self.steps.of(math.nan)
+        return self._column("score") if not self._best else self.tree.of(math.nan)
 
     @property
     def place(self) -> Expression:
@@ -277,7 +277,7 @@ class Traced(Ranking):
     @property
     def predicted(self) -> Expression:
         problem = "a prediction error needs scores, and the run is only an order of items"
-        self.steps.refuse(self.score != self.score, problem, named=False)
+        self.tree.refuse(self.score != self.score, problem, named=False)
         return self.score
 
     @property
@@ -286,7 +286,7 @@ class Traced(Ranking):
 
     @property
     def items_level(self) -> Expression:
-        return self.steps.of(1.0) if self._best else self._column("tied", None, 1)
+        return self.tree.of(1.0) if self._best else self._column("tied", None, 1)
 
     @property
     def credit(self) -> Expression:
@@ -302,13 +302,13 @@ class Traced(Ranking):
         bad = self.running(self.judged_bad)
         if not self.unjudged:
             return bad
-        placed_above = self.steps.node("nth", kind="item", items=self.items) - 1.0
+        placed_above = self.tree.node("nth", kind="item", items=self.items) - 1.0
         return bad + (self.rank - 1.0 - placed_above)  # what nobody judged counts as not relevant
 
     # -- one a query -----------------------------------------------------------------------------------------
 
     def _of_query(self, name: str) -> Expression:
-        return self.steps.node("column", name, None, 0, kind="query")
+        return self.tree.node("column", name, None, 0, kind="query")
 
     @property
     def retrieved(self) -> Expression:
@@ -323,8 +323,8 @@ class Traced(Ranking):
         return self._length(self.items)
 
     def _length(self, lists: Lists) -> Expression:
-        self.steps.look(lists, None)
-        return self.steps.node("length", kind="query", items=lists)
+        self.tree.look(lists, None)
+        return self.tree.node("length", kind="query", items=lists)
 
     @property
     def judged(self) -> Expression:
@@ -341,7 +341,7 @@ class Traced(Ranking):
         rule, truth = self.rule, self._truth
         if rule.credit == "weight":
             judged = Lists(rule, "placed_offsets", lambda ranked: ranked.judged_by(rule))
-            return self.steps.node("column", "relevant", None, 0, kind="query", items=judged)
+            return self.tree.node("column", "relevant", None, 0, kind="query", items=judged)
         return self.remember("relevant", lambda: truth._sum(truth.relevance(truth.grade)))
 
     @property
@@ -359,27 +359,27 @@ class Traced(Ranking):
 
     @property
     def highest_grade(self) -> Expression:
-        return self.steps.node("fact", "highest_grade", kind="number")
+        return self.tree.node("fact", "highest_grade", kind="number")
 
     # -- from items to queries and back ----------------------------------------------------------------------
 
     def per_query(self, value: Values) -> Expression:
-        return self.steps.of(value)
+        return self.tree.of(value)
 
     def number(self, condition: Values) -> Expression:
-        return self.steps.of(condition)
+        return self.tree.of(condition)
 
     def every(self, condition: Values) -> bool:
-        return bool(self.steps.of(condition).number)
+        return bool(self.tree.of(condition).number)
 
     def spread(self, values: Values) -> Expression:
-        value = self.steps.of(values)
-        return value if value.kind == "number" else self.steps.node("spread", value, kind="item", items=self.items)
+        value = self.tree.of(values)
+        return value if value.kind == "number" else self.tree.node("spread", value, kind="item", items=self.items)
 
     def _reduced(self, op: str, values: Values, k: Depth = None) -> Expression:
         """From items to queries; k: no item below the first k matters. The nth item never stands above rank n."""
-        self.steps.look(self.items, None if self.shared or self.expected else k)
-        return self.steps.node(op, self.steps.of(values), kind="query", items=self.items)
+        self.tree.look(self.items, None if self.shared or self.expected else k)
+        return self.tree.node(op, self.tree.of(values), kind="query", items=self.items)
 
     def sum(self, values: Values, k: Depth = None) -> Expression:
         if self.expected and k is not None:
@@ -395,7 +395,7 @@ class Traced(Ranking):
         return self._reduced("sum", values)
 
     def _down(self, op: str, values: Values, *more: Expression) -> Expression:
-        return self.steps.node(op, self.steps.of(values), *more, kind="item", items=self.items)
+        return self.tree.node(op, self.tree.of(values), *more, kind="item", items=self.items)
 
     def running(self, values: Values) -> Expression:
         return self._down("running", values)
@@ -416,9 +416,9 @@ class Traced(Ranking):
 
     def _entry(self, at: Values, discount: Discount, k: Depth, summed: bool = False) -> Expression:
         """An entry of a table of discounts."""
-        value, table = self.steps.of(at), Table(discount, summed, self.items)
-        self.steps.look(table, k)
-        return self.steps.node("table", value, table, kind=value.kind, items=value.items)
+        value, table = self.tree.of(at), Table(discount, summed, self.items)
+        self.tree.look(table, k)
+        return self.tree.node("table", value, table, kind=value.kind, items=value.items)
 
     def discounted(self, gains: Values, discount: Discount, k: Depth = None) -> Expression:
         if self.expected:
@@ -430,9 +430,9 @@ class Traced(Ranking):
         return self._sum_inside(gains * self._entry(self._any_rank, discount, k), k)
 
     def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
-        value = self.retrieved if depth is None else self.steps.of(depth)
+        value = self.retrieved if depth is None else self.tree.of(depth)
         if value.number is not None:
-            return self.steps.of(float(sums_of_discounts(discount, value.number, smooth)))
+            return self.tree.of(float(sums_of_discounts(discount, value.number, smooth)))
         parts = value.args if value.op == "minimum" else (value,)
         if not any(part is self.retrieved for part in parts):
             raise _UnspeakableError("discounts of places beyond the lists")
@@ -446,13 +446,13 @@ class Traced(Ranking):
         return super().looked_up(grades, table)
 
     def by_count(self, of: Callable[[Functions, Values], Values]) -> Expression:
-        return self.steps.of(of(self, self.relevant))
+        return self.tree.of(of(self, self.relevant))
 
     def refuse(self, queries: Values, problem: str) -> None:
-        self.steps.refuse(queries, problem)
+        self.tree.refuse(queries, problem)
 
     def refuse_items(self, items: Values, problem: str, values: Values) -> None:
-        self.steps.refuse(items, problem, self.steps.of(values))
+        self.tree.refuse(items, problem, self.tree.of(values))
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         if key not in self._memo:
@@ -470,45 +470,10 @@ class Traced(Ranking):
     def chance_of_none(self, k: Depth) -> Expression:
         raise _UnspeakableError("the first relevant item over all orders")
 
-    # -- plain functions -------------------------------------------------------------------------------------
-
-    def where(self, condition: Values, yes: Values, no: Values) -> Expression:
-        return self.steps.where(condition, yes, no)
-
-    def minimum(self, a: Values, b: Values) -> Expression:
-        return self.steps.make("least", a, b)
-
-    def maximum(self, a: Values, b: Values) -> Expression:
-        return self.steps.make("greatest", a, b)
-
-    def log2(self, x: Values) -> Expression:
-        return self.steps.make("log2", x)
-
-    def log(self, x: Values) -> Expression:
-        return self.steps.make("ln", x)
-
-    def sqrt(self, x: Values) -> Expression:
-        return self.steps.make("sqrt", x)
-
-    def exp(self, x: Values) -> Expression:
-        return self.steps.make("exp", x)
-
-    def abs(self, x: Values) -> Expression:
-        return self.steps.make("abs", x)
-
-    def floor(self, x: Values) -> Expression:
-        return self.steps.make("floor", x)
-
-    def ceil(self, x: Values) -> Expression:
-        return self.steps.make("ceil", x)
-
-    def power(self, base: float, exponent: Values) -> Expression:
-        return self.steps.make("power", base, exponent)
-
     def round(self, x: Values, digits: int) -> Expression:
         scale = 10.0**digits
-        scaled = self.steps.of(x) * scale
-        return self.steps.node("rint", scaled, kind=scaled.kind, items=scaled.items) / scale
+        scaled = self.tree.of(x) * scale
+        return self.tree.node("rint", scaled, kind=scaled.kind, items=scaled.items) / scale
 
 
 # -- programs ------------------------------------------------------------------------------------------------
