@@ -639,6 +639,32 @@ nb::object number_array(const std::vector<double>& numbers) {
     return to_numpy(array, std::ssize(numbers));
 }
 
+// The queries of a truth, and the column they are in.
+class BoundQueries {
+public:
+    BoundQueries(nb::handle query, nb::handle threads) {
+        column_ = inputs_.ids(query, "truth queries");
+        open(read_threads(threads), [&](Team& team) { queries_ = number_queries(column_, team); });
+    }
+
+    nb::tuple stretches(nb::handle query, nb::handle threads) const {
+        Inputs inputs;
+        const Column column = inputs.ids(query, "run queries");
+        check_same_kind(column_, column);
+        const Stretches found =
+            open(read_threads(threads), [&](Team& team) { return queries_->stretches(column, team); });
+        return nb::make_tuple(index_array(found.starts), index_array(found.queries));
+    }
+    nb::object first_rows() const { return index_array(queries_->first_rows); }
+    nb::object offsets() const { return index_array(queries_->offsets); }
+    nb::object rows() const { return queries_->rows.empty() ? nb::none() : index_array(queries_->rows); }
+
+private:
+    Inputs inputs_;
+    Column column_;
+    std::unique_ptr<Queries> queries_;
+};
+
 // A stream, and the columns of its truth, which it reads where they lie.
 class BoundStream {
 public:
@@ -680,15 +706,6 @@ public:
             return stream_->result(options.order, options.zeros, team);
         });
         return to_alignment(index_array(stream_->first_rows()), index_array({}), output);
-    }
-
-    nb::tuple stretches(nb::handle query, nb::handle threads) {
-        Inputs inputs;
-        const Column queries = inputs.ids(query, "run queries");
-        check_same_kind(truth_.queries, queries);
-        const Stretches found =
-            open(read_threads(threads), [&](Team& team) { return stream_->stretches(queries, team); });
-        return nb::make_tuple(index_array(found.starts), index_array(found.queries));
     }
 
     nb::tuple truth() const {
@@ -1096,13 +1113,18 @@ NB_MODULE(_core, m) {
         .def("words", &BoundStrings::words, "rows"_a)
         .def("__iter__", [](nb::handle self) { return checked(PySeqIter_New(self.ptr())); })
         .def("__arrow_c_array__", &BoundStrings::arrow, "requested_schema"_a.none() = nb::none());
+    nb::class_<BoundQueries>(m, "Queries")
+        .def(nb::init<nb::handle, nb::handle>(), "query"_a.none(), "threads"_a = 0)
+        .def("stretches", &BoundQueries::stretches, "query"_a.none(), "threads"_a = 0)
+        .def_prop_ro("first_rows", &BoundQueries::first_rows)
+        .def_prop_ro("offsets", &BoundQueries::offsets)
+        .def_prop_ro("rows", &BoundQueries::rows);
     nb::class_<BoundStream>(m, "Stream")
         .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle>(), "truth_query"_a.none(), "truth_item"_a.none(),
              "truth_grade"_a.none(), "how"_a)
         .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
         .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
         .def("result", &BoundStream::result, "how"_a)
-        .def("stretches", &BoundStream::stretches, "query"_a.none(), "threads"_a = 0)
         .def("truth", &BoundStream::truth)
         .def_prop_rw("finds", &BoundStream::finds, &BoundStream::set_finds)
         .def_prop_rw("counts", &BoundStream::counts, &BoundStream::set_counts);

@@ -107,6 +107,36 @@ private:
     int64_t most_ = 64, next_ = 0;
 };
 
+// The rows whose query differs from that of the row before, and the end.
+template <class Keys>
+std::vector<int64_t> find_starts(const Column& column, int64_t rows, Team& team) {
+    if (rows == 0) return {0};
+    constexpr int64_t piece = 1 << 18;
+    const int64_t pieces = (rows + piece - 1) / piece;
+    std::vector<std::vector<int64_t>> found(static_cast<size_t>(pieces));
+    team.each(pieces, rows, [&](int64_t i) {
+        auto& starts = found[static_cast<size_t>(i)];
+        const int64_t last = std::min(rows, (i + 1) * piece);
+        Keys::with_values(column, [&](auto get) {
+            for (int64_t row = std::max<int64_t>(1, i * piece), next; row < last; row = next) {
+                // Most rows have the query of the row before, so a step passes over some of them together.
+                constexpr int64_t step = 16;
+                next = std::min(row + step, last);
+                if (next == row + step && Keys::template all_same<step>(column, get, row - 1)) continue;
+                for (int64_t each = row; each < next; ++each)
+                    if (!Keys::same(get(each), get(each - 1))) starts.push_back(each);
+            }
+        });
+    });
+    std::vector<int64_t> starts{0};
+    for (auto& each : found) {
+        starts.insert(starts.end(), each.begin(), each.end());
+        each = {};
+    }
+    starts.push_back(rows);
+    return starts;
+}
+
 // Finds the rows of each query in one column.
 template <class Keys>
 class Grouping {
@@ -117,7 +147,7 @@ public:
     // If each query's rows are next to each other (most often they are), sets the ranges and says so.
     bool grouped(int64_t rows) {
         ranges_.clear();
-        const std::vector<int64_t> starts = find_starts(rows);
+        const std::vector<int64_t> starts = find_starts<Keys>(column_, rows, team_);
         for (size_t i = 0; i + 1 < starts.size(); ++i) {
             if (i % Team::few_rows == 0) team_.listen();
             const int64_t number = numbering_.next_or_add(key_at<Keys>(column_, starts[i]), starts[i], in_run_);
@@ -163,35 +193,6 @@ private:
     Range& range_of(int64_t number) {
         if (number >= std::ssize(ranges_)) ranges_.resize(static_cast<size_t>(number) + 1);
         return ranges_[static_cast<size_t>(number)];
-    }
-
-    // The rows whose query differs from that of the row before, and the end.
-    std::vector<int64_t> find_starts(int64_t rows) {
-        if (rows == 0) return {0};
-        constexpr int64_t piece = 1 << 18;
-        const int64_t pieces = (rows + piece - 1) / piece;
-        std::vector<std::vector<int64_t>> found(static_cast<size_t>(pieces));
-        team_.each(pieces, rows, [&](int64_t i) {
-            auto& starts = found[static_cast<size_t>(i)];
-            const int64_t last = std::min(rows, (i + 1) * piece);
-            Keys::with_values(column_, [&](auto get) {
-                for (int64_t row = std::max<int64_t>(1, i * piece), next; row < last; row = next) {
-                    // Most rows have the query of the row before, so a step passes over some of them together.
-                    constexpr int64_t step = 16;
-                    next = std::min(row + step, last);
-                    if (next == row + step && Keys::template all_same<step>(column_, get, row - 1)) continue;
-                    for (int64_t each = row; each < next; ++each)
-                        if (!Keys::same(get(each), get(each - 1))) starts.push_back(each);
-                }
-            });
-        });
-        std::vector<int64_t> starts{0};
-        for (auto& each : found) {
-            starts.insert(starts.end(), each.begin(), each.end());
-            each = {};
-        }
-        starts.push_back(rows);
-        return starts;
     }
 
     const Column& column_;
@@ -332,6 +333,57 @@ void first_columns(const Column& known, const Rows& run, const Options& options,
     const int64_t queries = std::ssize(result.queries) + (options.extra_queries ? std::ssize(result.extra) : 0);
     place_rows(std::move(in_run), queries, part_shift(run.queries.length, queries), team, returned);
     result.first = first_segments(returned, options, depth, team);
+}
+
+namespace {
+
+template <class Keys>
+class TypedQueries final : public Queries {
+public:
+    TypedQueries(const Column& column, Team& team) {
+        std::vector<Range> ranges;
+        const Numbers numbers = group(column, false, true, numbering_, team, ranges);
+        first_rows = std::move(numbering_.queries);
+        offsets.assign(first_rows.size() + 1, 0);
+        if (numbers.empty()) {
+            for (size_t i = 0; i < ranges.size(); ++i) offsets[i + 1] = ranges[i].last;
+            return;
+        }
+        const uint64_t* const number = numbers.wide.data();
+        for (int64_t row = 0; row < column.length; ++row) ++offsets[number[row] + 1];
+        for (size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
+        std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
+        rows.resize(static_cast<size_t>(column.length));
+        for (int64_t row = 0; row < column.length; ++row) rows[static_cast<size_t>(next[number[row]]++)] = row;
+    }
+
+    Stretches stretches(const Column& column, Team& team) const override {
+        Stretches found;
+        found.starts = find_starts<Keys>(column, column.length, team);
+        found.starts.pop_back();
+        found.queries.resize(found.starts.size());
+        Keys::with_keys(column, [&](auto get) {
+            const auto start = [&](int64_t i) { return get(found.starts[static_cast<size_t>(i)]); };
+            team.each_piece(std::ssize(found.starts), [&](int64_t first, int64_t last) {
+                constexpr int64_t block = Numbering<Keys>::block;
+                for (int64_t at = first; at < last; at += block)
+                    numbering_.find(start, at, std::min(block, last - at), found.queries.data() + at);
+                team.check();
+            });
+        });
+        return found;
+    }
+
+private:
+    Numbering<Keys> numbering_;
+};
+
+}  // namespace
+
+std::unique_ptr<Queries> number_queries(const Column& column, Team& team) {
+    std::unique_ptr<Queries> queries;
+    with_kind(column, column, [&]<class Keys>(Keys) { queries = std::make_unique<TypedQueries<Keys>>(column, team); });
+    return queries;
 }
 
 Items item_columns(const Column& queries, const Column& items, const int64_t* codes, Team& team) {

@@ -1,6 +1,8 @@
 // The door for flat columns: one row for each query and item, the rows of a query next to each other or not.
 #pragma once
 
+#include <memory>
+
 #include "segments.hpp"
 
 namespace rankstone {
@@ -27,6 +29,25 @@ struct ShownResult {
 
 void first_columns(const Column& known, const Rows& run, const Options& options, int64_t depth, Team& team,
                    ShownResult& result);
+
+// Stretches of a column that hold the same query.
+struct Stretches {
+    std::vector<int64_t> starts;   // first rows
+    std::vector<int64_t> queries;  // their numbers in the truth, -1 for those it does not have
+};
+
+// The queries of a truth, for a run that comes in batches with each query's rows together.
+class Queries {
+public:
+    virtual ~Queries() = default;
+    virtual Stretches stretches(const Column& column, Team& team) const = 0;
+
+    std::vector<int64_t> first_rows;  // one a query, in order of first appearance
+    std::vector<int64_t> offsets;     // where each query's rows start, once they are by query
+    std::vector<int64_t> rows;        // by query; empty: as they are
+};
+
+std::unique_ptr<Queries> number_queries(const Column& column, Team& team);
 
 // Which rows are one item of a query. codes: a row's subtopic; null: there is but one.
 Items item_columns(const Column& queries, const Column& items, const int64_t* codes, Team& team);

@@ -137,27 +137,6 @@ public:
         });
     }
 
-    Stretches stretches(const Column& queries, Team& team) const override {
-        const int64_t rows = queries.length, piece = Team::few_rows, pieces = (rows + piece - 1) / piece;
-        std::vector<Stretches> found(at(pieces));
-        team.each(pieces, rows, [&](int64_t i) {
-            Stretches& mine = found[at(i)];
-            QueryKeys::with_values(queries, [&](auto get) {
-                for (int64_t row = i * piece; row < std::min(rows, (i + 1) * piece); ++row) {
-                    if (row > 0 && QueryKeys::same(get(row), get(row - 1))) continue;
-                    mine.starts.push_back(row);
-                    mine.queries.push_back(find_query(key_at<QueryKeys>(queries, row)));
-                }
-            });
-        });
-        Stretches all;
-        for (const Stretches& each : found) {
-            all.starts.insert(all.starts.end(), each.starts.begin(), each.starts.end());
-            all.queries.insert(all.queries.end(), each.queries.begin(), each.queries.end());
-        }
-        return all;
-    }
-
 private:
     // Some rows of a batch, and the query of each. Those of queries that nobody judged are in no list.
     struct Block {

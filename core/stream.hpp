@@ -30,12 +30,6 @@ struct Counts {
     int64_t rows = 0;
 };
 
-// Stretches of a column that hold the same query.
-struct Stretches {
-    std::vector<int64_t> starts;   // first rows
-    std::vector<int64_t> queries;  // their numbers in the truth, -1 for those it does not have
-};
-
 class Stream {
 public:
     virtual ~Stream() = default;
@@ -51,7 +45,6 @@ public:
     virtual void seal(Team& team) = 0;
     virtual void count(const Rows& batch, Team& team) = 0;
     virtual Output result(Order order, bool zeros, Team& team) const = 0;
-    virtual Stretches stretches(const Column& queries, Team& team) const = 0;
 
     Finds finds;
     Counts counts;

@@ -242,6 +242,22 @@ def parse_trec(
     that start with # and blank ones are left out. utf8: an id must be valid text.
     """
 
+class Queries:
+    """The queries of a truth, for a run that comes in batches with each query's rows together."""
+
+    def __init__(self, query: Column, threads: int = 0) -> None: ...
+    @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """One a query, in order of first appearance."""
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each query's rows start, once they are by query."""
+    @property
+    def rows(self) -> NDArray[np.int64] | None:
+        """The rows by query; None: as they are."""
+    def stretches(self, query: Column, threads: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First rows of stretches with the same query, and the queries' numbers, -1 for those that nobody judged."""
+
 Finds: TypeAlias = tuple[
     NDArray[np.float64],  # a judged item: its score, NaN if the run has not returned it
     NDArray[np.int64],  # a query: rows of the run
@@ -265,8 +281,5 @@ class Stream:
 
     def count(self, query: Column, item: Column, score: Column, threads: int = 0) -> None: ...
     def result(self, how: Align) -> Alignment: ...
-    def stretches(self, query: Column, threads: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First rows of stretches with the same query, and the queries' numbers, -1 for those that nobody judged."""
-
     def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The truth's rows by query, where each query's start in these, and the first row of each."""

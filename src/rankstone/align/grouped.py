@@ -14,6 +14,7 @@ from rankstone.align.join import join
 from rankstone.align.ranked import Ints, Ranked
 from rankstone.inputs.arrow import concatenated, plain_ids, take
 from rankstone.inputs.columns import ColumnPair, Columns, notes_of
+from rankstone.inputs.keys import consecutive
 from rankstone.inputs.notes import ranges
 from rankstone.inputs.source import Align, Aligned, First
 
@@ -25,14 +26,11 @@ class Grouped:
 
     repeatable = False
 
-    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int]) -> None:
-        # Whatever the rules are, this only numbers the queries; the alignment of each batch keeps to them.
-        self.core = _core.Stream(
-            truth.query, truth.item, truth.grade, Align(duplicates="count", truth_duplicates="first")
-        )
-        rows, self._offsets, self._first_rows = self.core.truth()
+    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int], threads: int) -> None:
+        self.core = _core.Queries(truth.query, threads)
+        self._offsets, self._first_rows, rows = self.core.offsets, self.core.first_rows, self.core.rows
         self._query, self._whole = truth.query, truth
-        self.truth = self._truth = Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
+        self.truth = self._truth = _taken(truth, slice(None) if rows is None else rows)
         self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
         self._dropped = dict.fromkeys(self._pieces, 0)
         self._depths = depths  # how many rows of each list to keep, by what changes what it shows
@@ -52,9 +50,7 @@ class Grouped:
         return True
 
     def _align(self, rows: Columns, known: Ints) -> None:
-        at, _ = ranges(self._offsets, known)
-        query, item, grade = (take(column, at) for column in (self._truth.query, self._truth.item, self._truth.grade))
-        source = ColumnPair(Columns(query, item, grade), rows)
+        source = ColumnPair(self._judged(known), rows)
         for how, pieces in self._pieces.items():
             aligned = source.align(how)
             pieces.append(aligned.ranked)
@@ -62,6 +58,12 @@ class Grouped:
         for how, firsts in self._firsts.items():
             firsts.append(source.first(how, self._depths[how]))
         self._numbers.append(known)
+
+    def _judged(self, known: Ints) -> Columns:
+        """The truth of some queries."""
+        if len(known) and consecutive(known):  # most files have the queries in the truth's order
+            return _taken(self._truth, slice(int(self._offsets[known[0]]), int(self._offsets[known[-1] + 1])))
+        return _taken(self._truth, ranges(self._offsets, known)[0])
 
     def finish(self, empty: Columns) -> None:
         """Add the judged queries that the run does not have."""
@@ -94,14 +96,15 @@ def one_pass(
     """None if some query's rows do not lie together."""
     if len(truth.query) == 0:
         raise ValueError("the truth has no rows")
-    grouped = Grouped(truth, alignments, depths)
+    grouped = Grouped(truth, alignments, depths, threads)
     carry: Columns | None = None  # rows of the last query, which the next batch may go on with
     rows: Columns | None = None
     for rows in batches:
         starts, queries = grouped.core.stretches(rows.query, threads)
         if len(starts) == 0:
             continue
-        if len(np.unique(queries[queries >= 0])) != np.count_nonzero(queries >= 0):
+        known = queries[queries >= 0]
+        if not (known[1:] > known[:-1]).all() and len(np.unique(known)) < len(known):
             return None
         ends = np.append(starts[1:], len(rows.query))
         first = 0
@@ -131,6 +134,10 @@ def one_pass(
 
 def _add(grouped: Grouped, rows: Columns, threads: int) -> bool:
     return grouped.add(rows, *grouped.core.stretches(rows.query, threads))
+
+
+def _taken(truth: Columns, rows: Ints | slice) -> Columns:
+    return Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
 
 
 def _slice(rows: Columns, start: int, end: int) -> Columns:

@@ -192,10 +192,12 @@ def as_text(column: Column) -> pyarrow.Array:
     return plain(column).cast(pyarrow.large_string())
 
 
-def take(column: Column | None, rows: Places) -> Any:
+def take(column: Column | None, rows: Places | slice) -> Any:
     """Some rows of a column, if there is one."""
-    if column is None or isinstance(column, np.ndarray):
-        return None if column is None else column[rows]
+    if column is None:
+        return None
+    if isinstance(column, np.ndarray) or isinstance(rows, slice):
+        return column[rows]
     return movable(column).take(as_arrow(rows))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.inputs.arrow import Places
+if TYPE_CHECKING:
+    from rankstone.inputs.arrow import Places
 
 Keys = NDArray[np.int64]
 _PIECE = 1 << 15
