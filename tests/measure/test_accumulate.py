@@ -222,6 +222,17 @@ def test_an_error_names_the_query_wherever_it_is(monkeypatch, named):
             accumulator.compute()
 
 
+def test_nothing_stays_of_an_update_whose_sums_are_refused(monkeypatch):
+    monkeypatch.setattr(accumulate, "_TOGETHER", 2)
+    accumulator = rs.Accumulator("rr", keep=False, no_relevant="error")
+    accumulator.update(["a"], ["a"], query="u1")
+    with pytest.raises(ValueError, match="rr: there is no relevant item in query 'u2'"):
+        accumulator.update({"a": 0}, ["a"], query="u2")
+    accumulator.update(["a"], ["b", "a"], query="u2")
+    found = accumulator.compute()
+    assert (found["rr"], found.queries) == (3 / 4, 2)
+
+
 @pytest.mark.parametrize("keep", [True, False])
 def test_an_id_that_comes_twice_is_an_error(keep):
     accumulator = rs.Accumulator("rr", keep=keep)

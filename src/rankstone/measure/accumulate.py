@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Real
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
-_TOGETHER = 1024  # queries that are added up at a time
+_TOGETHER = 512  # queries that are added up at a time
 _GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
 _STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
@@ -199,9 +201,6 @@ class Accumulator(Saved):
             self._refuse(held, piece.ids is not None, piece.ordered)
             for query in held.ids.intersection(piece.ids or ()):
                 raise ValueError(f"query {query!r} was here before")
-            held.named, held.ordered = piece.ids is not None, piece.ordered
-            held.queries += len(piece)
-            held.ids.update(piece.ids or ())
         if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
             judged = len(piece) - len(piece.extra)
             held.pieces.append(piece.only(np.arange(judged)))
@@ -212,7 +211,16 @@ class Accumulator(Saved):
         if self.keep and held.waiting >= _GATHERED:
             held.gather()
         elif not self.keep and held.waiting >= _TOGETHER:
-            self._fold()
+            try:
+                self._fold()
+            except BaseException:  # nothing stays of an update that is refused
+                held.pieces.pop()
+                held.waiting -= len(piece)
+                raise
+        if len(piece):
+            held.named, held.ordered = piece.ids is not None, piece.ordered
+            held.queries += len(piece)
+            held.ids.update(piece.ids or ())
 
     def _refuse(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
         """Stop at queries that do not go with those that are here."""
@@ -262,24 +270,31 @@ class Accumulator(Saved):
         made = Result(*later(), self._convention, self._choices, weights)
         return made if known is None else made.remarked(known.notes)
 
-    def _sums_of(self, pieces: Iterable[Piece]) -> list[Sums] | None:
+    def _sums_of(self, pieces: Sequence[Piece]) -> list[Sums] | None:
         """What the means are made of, each piece measured once; None where all queries have to be looked at at once."""
+        new = [piece for piece in pieces if "sums" not in piece.memo]
+        found = [self._alone(piece, self.threads) for piece in new[:1]]
+        if new[1:] and found[0] is not None:
+            from concurrent.futures import ThreadPoolExecutor  # a quick start: few have so many queries
+
+            with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:  # a piece each, which starts fewer threads
+                found += pool.map(partial(self._alone, threads=1), new[1:])
+        for piece, some in zip(new, found, strict=False):
+            piece.memo["sums"] = some
         sums = self._none
         for piece in pieces:
-            if "sums" not in piece.memo:
-                piece.memo["sums"] = self._alone(piece)
-            more = piece.memo["sums"]
+            more = piece.memo.get("sums")
             if more is None:
                 return None
             sums = _plus(sums, more)
         return sums
 
-    def _alone(self, piece: Piece) -> list[Sums] | None:
+    def _alone(self, piece: Piece, threads: int) -> list[Sums] | None:
         """The sums of some queries; None where they, or what is wrong with them, could depend on others."""
         if self._shown or not all(map(_adds_up, self.plans)):
             return None
         try:
-            found = measure_each(self.plans, piece.aligned(), self.threads)
+            found = measure_each(self.plans, piece.aligned(), threads)
         except ValueError:  # which is said of all queries at once, by their numbers
             return None
         return _summed(self.plans, found, piece) if all(one.alone for one in found) else None
