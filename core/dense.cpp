@@ -99,7 +99,7 @@ Output align_dense(const Dense& input, const Options& options, Team& team) {
     const std::vector<int64_t> judged = options.zeros ? std::vector<int64_t>() : count_judged(input, team);
     const auto cost = [&](int64_t query) -> Cost {
         const int64_t rows = options.zeros ? input.items : judged[static_cast<size_t>(query)];
-        return {16 + 8 * input.items, rows, rows};
+        return {16 + 2 * input.items, rows, rows};
     };
     return align_chunks(input.queries, team, cost,
                         [&](Chunk& chunk, Output& output) { Worker(input, options, team, output).align(chunk); });
