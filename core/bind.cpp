@@ -14,6 +14,7 @@
 #include "dense.hpp"
 #include "dicts.hpp"
 #include "error.hpp"
+#include "exact.hpp"
 #include "lists.hpp"
 #include "program.hpp"
 #include "stream.hpp"
@@ -1027,6 +1028,15 @@ double bind_total(nb::handle values, nb::handle keep) {
                  some.is_none() ? nullptr : static_cast<const double*>(PyArray_DATA(as_array(some))), count);
 }
 
+nb::tuple bind_exact(nb::handle values) {
+    const nb::object all = checked(PyArray_FROM_OTF(values.ptr(), NPY_DOUBLE, NPY_ARRAY_CARRAY_RO));
+    const auto* first = static_cast<const double*>(PyArray_DATA(as_array(all)));
+    ExactSum sum;
+    for (npy_intp i = 0; i < PyArray_SIZE(as_array(all)); ++i) sum.add(first[i]);
+    const std::vector<unsigned char> units = sum.bytes();
+    return nb::make_tuple(nb::bytes(units.data(), units.size()), sum.other());
+}
+
 // The columns, or where the first bad line is: its number, from 1, and its first byte.
 nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comments, bool blanks, bool utf8,
                     nb::handle threads) {
@@ -1090,6 +1100,7 @@ NB_MODULE(_core, m) {
     m.def("parse_trec", &bind_trec, "text"_a, "fields"_a, nb::kw_only(), "more"_a = false, "comments"_a = true,
           "blanks"_a = true, "utf8"_a = true, "threads"_a = 0);
     m.def("total", &bind_total, "values"_a, "keep"_a.none() = nb::none());
+    m.def("exact_total", &bind_exact, "values"_a);
     nb::class_<BoundProgram>(m, "Program")
         .def(nb::init<nb::handle, nb::handle, nb::handle, int, int, int, int, int>(), "steps"_a, "spaces"_a,
              "constants"_a, "registers"_a, "columns"_a, "tables"_a, "answers"_a, "faults"_a)

@@ -5,6 +5,32 @@
 namespace rankstone {
 namespace {
 
+Column row(const Matrix& matrix, int64_t query) {
+    Column cells = matrix.cells;
+    cells.values = static_cast<const char*>(cells.values) + query * matrix.row_step;
+    return cells;
+}
+
+void copy(const Matrix& matrix, int64_t query, std::vector<double>& out) {
+    read_numbers(row(matrix, query), 0, std::ssize(out), out.data());
+}
+
+// How many labels of each query are not 0.
+std::vector<int64_t> count_judged(const Dense& input, Team& team) {
+    std::vector<int64_t> judged(static_cast<size_t>(input.queries));
+    constexpr int64_t swift = 32;  // labels that take as long as a row does elsewhere
+    const int64_t step = std::max<int64_t>(1, swift * Team::few_rows / std::max<int64_t>(1, input.items));
+    team.each((input.queries + step - 1) / step, input.queries * input.items / swift, [&](int64_t task) {
+        for (int64_t query = task * step; query < std::min(input.queries, (task + 1) * step); ++query)
+            judged[static_cast<size_t>(query)] = with_numbers(row(input.labels, query), [&](auto label) {
+                int64_t count = 0;
+                for (int64_t i = 0; i < input.items; ++i) count += label(i) != 0;
+                return count;
+            });
+    });
+    return judged;
+}
+
 class Worker {
 public:
     Worker(const Dense& input, const Options& options, const Team& team, Output& output)
@@ -54,12 +80,6 @@ private:
         }
     }
 
-    static void copy(const Matrix& matrix, int64_t query, std::vector<double>& out) {
-        Column cells = matrix.cells;
-        cells.values = static_cast<const char*>(cells.values) + query * matrix.row_step;
-        read_numbers(cells, 0, std::ssize(out), out.data());
-    }
-
     const Dense& input_;
     const Options& options_;
     const Team& team_;
@@ -75,7 +95,12 @@ private:
 }  // namespace
 
 Output align_dense(const Dense& input, const Options& options, Team& team) {
-    const auto cost = [&](int64_t) -> Cost { return {16 + 8 * input.items, input.items, input.items}; };
+    // Where most labels are 0, room for all of them would be memory that the system clears for nothing.
+    const std::vector<int64_t> judged = options.zeros ? std::vector<int64_t>() : count_judged(input, team);
+    const auto cost = [&](int64_t query) -> Cost {
+        const int64_t rows = options.zeros ? input.items : judged[static_cast<size_t>(query)];
+        return {16 + 2 * input.items, rows, rows};
+    };
     return align_chunks(input.queries, team, cost,
                         [&](Chunk& chunk, Output& output) { Worker(input, options, team, output).align(chunk); });
 }

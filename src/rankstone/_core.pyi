@@ -148,6 +148,11 @@ def align_dense(
 def total(values: NDArray[np.float64], keep: NDArray[np.float64] | None = None) -> float:
     """The sum of some values, or of those where `keep` is not 0; the same for the same values, whoever asks."""
 
+def exact_total(values: NDArray[np.float64]) -> tuple[bytes, float]:
+    """The sum of all finite values, without rounding: bytes of a signed number of 2 ** -1074, the lowest first; and
+    the sum of the others.
+    """
+
 class Program:
     """Metrics' functions written down: steps that the core runs over a few queries at a time.
 

@@ -29,9 +29,9 @@ def columns(items: Any, threads: int) -> Any:
     return _core.align_columns(QUERY[:2000], items[:2000], None, QUERY, items, SCORE, how)[2:14]
 
 
-def dense(threads: int) -> Any:
+def dense(threads: int, zeros: bool = True) -> Any:
     scores = SCORE.reshape(-1, 100)
-    return _core.align_dense(scores, (scores > 50).astype(float), None, Align(threads=threads))[2:14]
+    return _core.align_dense(scores, (scores > 50).astype(float), None, Align(zeros=zeros, threads=threads))[2:14]
 
 
 def stream(items: Any, threads: int) -> Any:
@@ -50,6 +50,7 @@ CALLS: dict[str, Callable[[int], Any]] = {
     "columns": lambda threads: columns(ITEM, threads),
     "columns of text": lambda threads: columns(TEXT, threads),
     "matrices": dense,
+    "matrices without zeros": lambda threads: dense(threads, zeros=False),
     "stream": lambda threads: stream(ITEM, threads),
     "stream of text": lambda threads: stream(TEXT, threads),
     "TREC": text,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.measure import accumulate
+from rankstone.measure.programs import measure_each
 from rankstone.measure.sums import ExactSum
 from tests.table.cases import fed
 
@@ -106,6 +107,130 @@ def test_small_pieces_are_gathered_as_they_come(monkeypatch):
     assert list(found.queries) == list(truth)
     for name in whole:
         assert found.per_query[name].tolist() == whole.per_query[name].tolist()
+
+
+def lists_of(queries):
+    """Truths and runs with ties, negative grades and empty lists in some queries and not in others."""
+    rng = np.random.default_rng(11)
+    truth, run = {}, {}
+    for n in range(queries):
+        scores = rng.permutation(9) if n % 4 else rng.integers(0, 3, 9)
+        truth[f"u{n}"] = {f"i{at}": int(rng.integers(n % 3 and -1, 4)) for at in rng.permutation(9)[: n % 7]}
+        run[f"u{n}"] = {f"i{at}": float(scores[at] + 0.1) for at in range(n % 10)}
+    return truth, run
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"convention": "rankstone"},
+        {"convention": "torchmetrics"},
+        {"convention": "lenskit"},
+        {"ties": "expected"},
+        {"ties": "group_mean"},
+        {"ties": "pessimistic"},
+        {"known": "judged"},
+        {"known": "returned"},
+        {"averaging": "micro"},
+        {"averaging": "geometric"},
+    ],
+    ids=str,
+)
+def test_large_pieces_are_measured_by_themselves_to_the_same_bits(monkeypatch, choices):
+    truth, run = lists_of(40)
+    apart = 0
+    for name in fed():
+        try:
+            wanted = rs.Accumulator(name, **choices)
+            wanted.update(truth, run)
+            want = wanted.compute()
+        except ValueError:
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(accumulate, "_GATHERED", 3)
+            accumulator = rs.Accumulator(name, **choices)
+            for at in range(0, 40, 2):
+                some = list(truth)[at : at + 2]
+                accumulator.update({query: truth[query] for query in some}, {query: run[query] for query in some})
+        found = accumulator.compute()
+        apart += found._later is not None
+        label = next(iter(want))
+        assert repr(found[label]) == repr(want[label])
+        assert repr(dict(found._means)) == repr({label: one.mean for label, one in found._outcomes.items()})
+        assert found.per_query[label].tobytes() == want.per_query[label].tobytes()
+        assert found.account == want.account
+    assert (apart == 0) == (choices.get("ties") in ("expected", "group_mean")), apart
+
+
+def test_what_was_measured_is_not_measured_again(monkeypatch):
+    sizes = []
+
+    def counted(plans, aligned, threads):
+        sizes.extend(len(each.ranked) for each in aligned.values())
+        return measure_each(plans, aligned, threads)
+
+    monkeypatch.setattr(accumulate, "_GATHERED", 4)
+    monkeypatch.setattr(accumulate, "measure_each", counted)
+    truth, run = lists_of(14)
+    accumulator = rs.Accumulator(["ndcg", "rr"])
+    for query in list(truth)[:10]:
+        accumulator.update({query: truth[query]}, {query: run[query]})
+    first = accumulator.compute()
+    assert sizes == [4, 4, 2]
+    accumulator.compute()
+    assert sizes == [4, 4, 2]
+    for query in list(truth)[10:]:
+        accumulator.update({query: truth[query]}, {query: run[query]})
+    second = accumulator.compute()
+    assert sizes == [4, 4, 2, 4, 2]
+    assert (len(first.queries), len(second.queries)) == (10, 14)
+    assert sizes == [4, 4, 2, 4, 2, 10, 14]
+    assert list(map(len, accumulator._held.pieces)) == [14]  # what was made one is kept as one
+    assert accumulator.compute()["ndcg"] == second["ndcg"] == rs.evaluate(truth, run, "ndcg")["ndcg"]
+    assert sizes == [4, 4, 2, 4, 2, 10, 14]
+    accumulator.update({"more": ["a"]}, {"more": ["a"]})
+    assert list(accumulator.compute().queries) == [*truth, "more"]
+    assert sizes == [4, 4, 2, 4, 2, 10, 14, 1, 15]
+
+
+def test_a_result_is_of_the_queries_there_were(monkeypatch):
+    """What it is asked later is made later, of what there was then."""
+    monkeypatch.setattr(accumulate, "_GATHERED", 3)
+    truth, run = lists_of(8)
+    accumulator = rs.Accumulator(["ndcg", "rr"])
+    found = []
+    for query in truth:
+        accumulator.update({query: truth[query]}, {query: run[query]})
+        found.append(accumulator.compute())
+    accumulator.reset()
+    for count, result in enumerate(found, 1):
+        some = list(truth)[:count]
+        want = rs.evaluate({query: truth[query] for query in some}, run, ["ndcg", "rr"])
+        assert dict(result) == near(dict(want))
+        assert list(result.queries) == some
+        assert result.per_query["ndcg"].tolist() == want.per_query["ndcg"].tolist()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_error_names_the_query_wherever_it_is(monkeypatch, named):
+    monkeypatch.setattr(accumulate, "_GATHERED", 3)
+    accumulator = rs.Accumulator(["rr", "ap"], no_relevant="error")
+    for n in range(8):
+        accumulator.update({"a": int(n != 7)}, ["a"], query=f"u{n}" if named else None)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"rr: there is no relevant item in query {'.u7.' if named else 7}"):
+            accumulator.compute()
+
+
+def test_nothing_stays_of_an_update_whose_sums_are_refused(monkeypatch):
+    monkeypatch.setattr(accumulate, "_TOGETHER", 2)
+    accumulator = rs.Accumulator("rr", keep=False, no_relevant="error")
+    accumulator.update(["a"], ["a"], query="u1")
+    with pytest.raises(ValueError, match="rr: there is no relevant item in query 'u2'"):
+        accumulator.update({"a": 0}, ["a"], query="u2")
+    accumulator.update(["a"], ["b", "a"], query="u2")
+    found = accumulator.compute()
+    assert (found["rr"], found.queries) == (3 / 4, 2)
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -492,6 +492,9 @@ class Program:
         self.at = written.answers(values)
         self.columns, self.numbers = list(written.columns), list(written.numbers)
         self.tables = {table: reach[table] for table in written.tables}
+        known = (value.kind != "number" or value.number is not None for value in (*values, *written.numbers))
+        views = (lists for lists, _ in written.columns if lists is not None and lists.of is not None)
+        self.alone = all(known) and not any(views)  # is a query's value the same whatever other queries there are
         deep = {lists: reach.get(lists, math.inf) for lists in written.lists if lists is not None}
         spaces = [
             (written.columns[lists, lists.offsets], None if most > _ALL else int(most)) for lists, most in deep.items()

@@ -420,20 +420,28 @@ class Result(Means):
         self._weights = weights
 
     @classmethod
-    def of(cls, means: dict[str, float], later: Later, convention: Convention, choices: ByName) -> Result:
+    def of(
+        cls,
+        means: dict[str, float],
+        later: Later,
+        convention: Convention,
+        choices: ByName,
+        weights: Floats | None = None,
+    ) -> Result:
         """Means, and what makes all the rest when it is first asked for."""
         made = object.__new__(cls)
         made.__dict__ = {"_means": means, "_later": later, "convention": convention, "choices": dict(choices)}
+        made._weights = weights
         return made
 
     _later: Later | None = None
-    _weights: Floats | None = None
 
     def _made(self, name: str) -> Any:
         """What was left for later."""
-        assert self._later is not None
-        outcomes, aligned = self._later()
-        self.__dict__.update(_outcomes=outcomes, _aligned=aligned, _later=None)
+        later = self._later
+        if later is not None:  # or another thread was here
+            outcomes, aligned = later()
+            self.__dict__.update(_outcomes=outcomes, _aligned=aligned, _later=None)
         return self.__dict__[name]
 
     @cached_property

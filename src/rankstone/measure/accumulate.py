@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Real
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -27,11 +30,12 @@ from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
-from rankstone.measure.programs import measure_each
+from rankstone.measure.programs import Measured, measure_each
 from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
-from rankstone.measure.sums import ExactSum, Sums, finish_of, mean_from, outcome_of, sums_of
+from rankstone.measure.sums import ExactSum, Outcome, Sums, finish_of, mean_from, outcome_of, sums_of
 from rankstone.measure.values import weights_of
+from rankstone.metrics.registry import is_built_in
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
-_TOGETHER = 1024  # queries that are added up at a time
+_TOGETHER = 512  # queries that are added up at a time
 _GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
 _STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
@@ -111,6 +115,7 @@ class Accumulator(Saved):
         if not keep:
             refuse_unknown(self.plans, SUMS)
             self._summed = tuple(map(by_query, self.plans))
+        self._none = [Sums(0, 0, 0)] * len(self.plans)
         self._lock = RLock()
         self.reset()
 
@@ -118,7 +123,7 @@ class Accumulator(Saved):
     def reset(self) -> None:
         """Forget all queries."""
         self._known: Known | None = None  # what is known of items, for sums
-        self._held = _Held(sums=[Sums(0, 0, 0)] * len(self.plans))
+        self._held = _Held(sums=self._none)
 
     # -- more queries ----------------------------------------------------------------------------------------
 
@@ -196,9 +201,6 @@ class Accumulator(Saved):
             self._refuse(held, piece.ids is not None, piece.ordered)
             for query in held.ids.intersection(piece.ids or ()):
                 raise ValueError(f"query {query!r} was here before")
-            held.named, held.ordered = piece.ids is not None, piece.ordered
-            held.queries += len(piece)
-            held.ids.update(piece.ids or ())
         if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
             judged = len(piece) - len(piece.extra)
             held.pieces.append(piece.only(np.arange(judged)))
@@ -209,7 +211,16 @@ class Accumulator(Saved):
         if self.keep and held.waiting >= _GATHERED:
             held.gather()
         elif not self.keep and held.waiting >= _TOGETHER:
-            self._fold()
+            try:
+                self._fold()
+            except BaseException:  # nothing stays of an update that is refused
+                held.pieces.pop()
+                held.waiting -= len(piece)
+                raise
+        if len(piece):
+            held.named, held.ordered = piece.ids is not None, piece.ordered
+            held.queries += len(piece)
+            held.ids.update(piece.ids or ())
 
     def _refuse(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
         """Stop at queries that do not go with those that are here."""
@@ -223,17 +234,13 @@ class Accumulator(Saved):
         """Put together what has come; with keep=False, add it up and forget it."""
         held = self._held
         if self.keep:
-            for pieces in (held.pieces, held.extra_pieces):
-                pieces[:] = [joined(pieces)] if pieces else []  # so that the next time has less to join
-            held.gathered, held.waiting = len(held.pieces), 0
+            held.join()
         elif held.pieces:
             piece = joined(held.pieces)
             if self._shown:
                 self._known = known_of(self._beside, self._known)
-            aligned = piece.aligned(self._known)
-            found = measure_each(self._summed, aligned, self.threads)
-            sums = [sums_of(*both, piece.weights, ExactSum) for both in zip(self._summed, found, strict=True)]
-            held.sums = [before.plus(more) for before, more in zip(held.sums, sums, strict=True)]
+            found = measure_each(self._summed, piece.aligned(self._known), self.threads)
+            held.sums = _plus(held.sums, _summed(self._summed, found, piece))
             held.pieces, held.waiting = [], 0
         return held.copy()
 
@@ -246,15 +253,59 @@ class Accumulator(Saved):
             named = self._convention.with_choices(**self._choices)
             definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
             return Totals(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
-        whole = joined([*held.pieces, *held.extra_pieces] or [self._nothing()])
+        pieces = held.pieces or [self._nothing()]
+        weights = joined_weights([*pieces, *held.extra_pieces])
         known = known_of(self._beside) if self._shown else None
-        aligned = whole.aligned(known)
-        outcomes = {
-            plan.label: outcome_of(plan, found, whole.weights, ExactSum)
-            for plan, found in zip(self.plans, measure_each(self.plans, aligned, self.threads), strict=True)
-        }
-        made = Result(outcomes, aligned, self._convention, self._choices, whole.weights)
+
+        def later() -> tuple[dict[str, Outcome], dict[Align, Aligned]]:
+            """All queries at once."""
+            aligned = joined([self._made_one(pieces), *held.extra_pieces]).aligned(known)
+            found = zip(self.plans, measure_each(self.plans, aligned, self.threads), strict=True)
+            return {plan.label: outcome_of(plan, one, weights, ExactSum) for plan, one in found}, aligned
+
+        sums = self._sums_of([*pieces, *held.extra_pieces])
+        if sums is not None:
+            means = self.means([one.rounded() for one in sums])
+            return Result.of(means, later, self._convention, self._choices, weights)
+        made = Result(*later(), self._convention, self._choices, weights)
         return made if known is None else made.remarked(known.notes)
+
+    def _sums_of(self, pieces: Sequence[Piece]) -> list[Sums] | None:
+        """What the means are made of, each piece measured once; None where all queries have to be looked at at once."""
+        new = [piece for piece in pieces if "sums" not in piece.memo]
+        found = [self._alone(piece, self.threads) for piece in new[:1]]
+        if new[1:] and found[0] is not None:
+            from concurrent.futures import ThreadPoolExecutor  # a quick start: few have so many queries
+
+            with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:  # a piece each, which starts fewer threads
+                found += pool.map(partial(self._alone, threads=1), new[1:])
+        for piece, some in zip(new, found, strict=False):
+            piece.memo["sums"] = some
+        sums = self._none
+        for piece in pieces:
+            more = piece.memo.get("sums")
+            if more is None:
+                return None
+            sums = _plus(sums, more)
+        return sums
+
+    def _alone(self, piece: Piece, threads: int) -> list[Sums] | None:
+        """The sums of some queries; None where they, or what is wrong with them, could depend on others."""
+        if self._shown or not all(map(_adds_up, self.plans)):
+            return None
+        try:
+            found = measure_each(self.plans, piece.aligned(), threads)
+        except ValueError:  # which is said of all queries at once, by their numbers
+            return None
+        return _summed(self.plans, found, piece) if all(one.alone for one in found) else None
+
+    def _made_one(self, pieces: list[Piece]) -> Piece:
+        """The first pieces as one, which takes their place."""
+        whole = joined(pieces)
+        whole.memo["sums"] = self._sums_of(pieces)
+        with self._lock:
+            self._held.replace(pieces, whole)
+        return whole
 
     def _nothing(self) -> Piece:
         """No queries."""
@@ -297,7 +348,7 @@ class Accumulator(Saved):
         held.queries += more.queries
         held.pieces += more.pieces
         held.extra_pieces += more.extra_pieces
-        held.sums = [mine.plus(others) for mine, others in zip(held.sums, more.sums, strict=True)]
+        held.sums = _plus(held.sums, more.sums)
 
     def state_dict(self) -> dict[str, Any]:
         """All it knows, in arrays, lists, strings and numbers; ids are as they were given."""
@@ -375,9 +426,23 @@ class _Held:
     waiting: int = 0  # queries in the pieces after these, or in those that are yet to be added up
 
     def gather(self) -> None:
-        """Make one of the last pieces."""
+        """Make one large piece of the last ones."""
         self.pieces[self.gathered :] = [joined(self.pieces[self.gathered :])]
         self.gathered, self.waiting = len(self.pieces), 0
+
+    def join(self) -> None:
+        """Make one of the last pieces, which more can be added to."""
+        for pieces, large in ((self.pieces, self.gathered), (self.extra_pieces, 0)):
+            if len(pieces) > large:
+                pieces[large:] = [joined(pieces[large:])]
+
+    def replace(self, pieces: Sequence[Piece], whole: Piece) -> None:
+        """Have one piece where the first ones were, if these are still here."""
+        count = len(pieces)
+        if len(self.pieces) >= count and all(map(operator.is_, self.pieces, pieces)):
+            self.pieces[:count] = [whole]
+            self.gathered = max(self.gathered - count, 0) + 1
+            self.waiting = sum(map(len, self.pieces[self.gathered :]))
 
     def copy(self) -> _Held:
         return replace(
@@ -399,6 +464,7 @@ class Piece:
     dropped: int
     firsts: dict[Align, First] = field(default_factory=dict)
     judged: bool = True  # False: there is no truth
+    memo: dict[str, list[Sums] | None] = field(default_factory=dict, init=False, repr=False)  # its sums, once measured
 
     def __len__(self) -> int:
         return len(next(iter(self.ranked.values()), ()))
@@ -488,16 +554,21 @@ def joined(pieces: Sequence[Piece]) -> Piece:
         return pieces[0]
     filled = [piece for piece in pieces if len(piece)] or pieces[:1]  # an empty one says nothing of ids and orders
     ids = None if filled[0].ids is None else [query for piece in filled for query in piece.ids or ()]
-    weights = [piece.weights for piece in pieces if piece.weights is not None]
     return Piece(
         {align: join([piece.ranked[align] for piece in filled]) for align in pieces[0].ranked},
         ids,
-        np.concatenate(weights) if weights else None,
+        joined_weights(pieces),
         [query for piece in pieces for query in piece.extra],
         sum(piece.dropped for piece in pieces),
         {align: first.joined([piece.firsts[align] for piece in filled]) for align in pieces[0].firsts},
         any(piece.judged for piece in filled),
     )
+
+
+def joined_weights(pieces: Iterable[Piece]) -> Floats | None:
+    """The weights of the queries of several pieces, where they have any."""
+    weights = [piece.weights for piece in pieces if piece.weights is not None]
+    return np.concatenate(weights) if weights else None
 
 
 def _is_list(side: Any) -> bool:
@@ -515,6 +586,21 @@ def by_query(plan: Plan) -> Plan:
     if plan.choices["averaging"] != "one_list":
         return plan
     return replace(plan, choices={**plan.choices, "averaging": "micro"})
+
+
+def _adds_up(plan: Plan) -> bool:
+    """Does its mean add up from values of queries: not that of one list, and not what somebody's own function says."""
+    return plan.choices["averaging"] != "one_list" and is_built_in(plan.metric.declaration)
+
+
+def _summed(plans: Iterable[Plan], found: Iterable[Measured], piece: Piece) -> list[Sums]:
+    """The exact sums of each metric."""
+    return [sums_of(plan, one, piece.weights, ExactSum) for plan, one in zip(plans, found, strict=True)]
+
+
+def _plus(some: Iterable[Sums], more: Iterable[Sums]) -> list[Sums]:
+    """Both shares of each metric together."""
+    return [one.plus(other) for one, other in zip(some, more, strict=True)]
 
 
 def _plain(total: Any) -> Any:

@@ -120,11 +120,7 @@ def _written(plans: Sequence[Plan], how: Align) -> _Made | None:
         finishes.append(spoken.ratio.finish)
     wanted = dict.fromkeys(part for several in sums for part in several if part is not None)
     program = Program(list(wanted), steps.faults, steps.reach)
-    if (
-        any(part.kind == "number" for part in wanted)
-        or any(number.number is None for number in program.numbers)
-        or any(lists is not None and lists.of is not None for lists, _ in program.columns)
-    ):
+    if not program.alone or any(part.kind == "number" for part in wanted):
         return None
     at: dict[Any, int] = {None: -1, **program.at}
     core = _core.Kept(

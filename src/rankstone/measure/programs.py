@@ -22,7 +22,7 @@ from rankstone.metrics.registry import is_built_in, on_declare
 class Measured:
     """One metric's values, the ranking and the ratios they come from, and which of them count (None: all)."""
 
-    __slots__ = ("_ratio", "counted", "finish", "ranked", "values")
+    __slots__ = ("_ratio", "alone", "counted", "finish", "ranked", "values")
 
     def __init__(
         self,
@@ -31,8 +31,10 @@ class Measured:
         values: Floats,
         counted: Bools | None,
         finish: Finish | None = None,
+        alone: bool = False,
     ) -> None:
         self.ranked, self._ratio = ranked, ratio
+        self.alone = alone  # is a query's value known to be the same to the last bit, whatever other queries there are
         self.values, self.counted = values, counted  # one a query; NaN where the query does not enter the mean
         self.finish = ratio.finish if isinstance(ratio, Ratio) else finish
 
@@ -156,6 +158,8 @@ class _Compiled:
         self.traces = [trace(plan, fact, self.steps) for plan, fact in zip(plans, facts, strict=True)]
         known = [trace for trace in self.traces if trace is not None]
         self.program = self._program([trace.values for trace in known] + [trace.counted for trace in known])
+        # Whether items are tied is asked of all queries, and what is expected of ties goes another way then.
+        self.alone = self.program.alone and not any(fact.expected or fact.shared for fact in facts)
         self._ratios: dict[int, Program] = {}
 
     def _program(self, wanted: Iterable[Expression | None], refusing: bool = True) -> Program:
@@ -175,7 +179,8 @@ class _Compiled:
             wrong = next((error for error in errors[trace.faults] if error is not None), None)
             counted = None if trace.counted is None else _each(found[trace.counted], view) != 0
             later, finish = partial(self._ratio, at, view), trace.ratio.finish
-            out.append(wrong or Measured(view, later, _each(found[trace.values], view), counted, finish))
+            values = _each(found[trace.values], view)
+            out.append(wrong or Measured(view, later, values, counted, finish, self.alone))
         return out
 
     def _ratio(self, at: int, view: Ranked) -> Ratio:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from rankstone._core import total
+from rankstone._core import exact_total, total
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Finish, Ratio, V, Values
 from rankstone.align.shown import Shown
@@ -26,8 +26,7 @@ Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leav
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 LEFT_OUT = 20  # groups of lists that are left out in turn, where a number is of all of them: each is a count anew
 _NONE: Floats = np.zeros(0)
-_SCALE = 1126  # every float is a whole number of 2 ** -1126
-_HUGE = 2.0**900
+_SCALE = 1074  # every float is a whole number of 2 ** -1074
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -330,24 +329,10 @@ class ExactSum:
     def __init__(self, values: Floats = _NONE, units: int = 0, other: float = 0.0) -> None:
         self._units = units  # of 2 ** -_SCALE
         self._other = other  # infinite, or not a number
-        highest = np.abs(values).max(initial=0.0)
-        if not np.isfinite(highest):
-            finite = np.isfinite(values)
-            self._other += sum(values[~finite].tolist())
-            values = values[finite]
-            highest = np.abs(values).max(initial=0.0)
-        if highest > _HUGE:
-            self._units += sum(map(_units, values.tolist()))
-            return
-        # In parts of 26 bits: the sum of up to 2 ** 26 numbers of so few bits is exact.
-        power = int(np.frexp(highest)[1])
-        while highest:
-            power = max(power - 26, -1074)
-            shift = 1.5 * 2.0 ** (52 + power)
-            part = (values + shift) - shift  # to the nearest multiple of 2 ** power
-            self._units += _units(float(part.sum()))
-            values = values - part
-            highest = values.any()
+        if len(values):
+            found, more = exact_total(values)
+            self._units += int.from_bytes(found, "little", signed=True)
+            self._other += more
 
     def __add__(self, other: ExactSum | int) -> ExactSum:
         if isinstance(other, int):
@@ -364,8 +349,3 @@ class ExactSum:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ExactSum, (_NONE, self._units, self._other)
-
-
-def _units(value: float) -> int:
-    over, under = value.as_integer_ratio()
-    return over << (_SCALE + 1 - under.bit_length())
