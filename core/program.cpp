@@ -34,8 +34,8 @@ constexpr std::pair<const char*, Op> names[] = {
     {"where", Op::where},     {"table", Op::table},     {"spread", Op::spread},
     {"length", Op::length},   {"sum", Op::sum},         {"highest", Op::highest},
     {"lowest", Op::lowest},   {"running", Op::running}, {"surviving", Op::surviving},
-    {"higher", Op::higher},   {"level", Op::level},     {"refuse", Op::refuse},
-    {"answer", Op::answer},
+    {"higher", Op::higher},   {"level", Op::level},     {"at", Op::at},
+    {"upto", Op::upto},       {"refuse", Op::refuse},   {"answer", Op::answer},
 };
 
 double power_of(double base, double exponent) { return base == 2.0 ? std::exp2(exponent) : std::pow(base, exponent); }
@@ -242,6 +242,9 @@ private:
             case Op::higher:
             case Op::level:
                 return by_score(step, span);
+            case Op::at:
+            case Op::upto:
+                return across(step, span, spans_[static_cast<size_t>(step.b)]);
             case Op::refuse:
                 return refuse(step, span, count);
             case Op::answer: {
@@ -349,6 +352,29 @@ private:
         });
     }
 
+    void across(const Step& step, const Span& span, const Span& other) {
+        const double *from = read(step.a), *by = read(step.c);
+        double* to = write(step.to);
+        int64_t start = 0;
+        queries(span, [&](int64_t query, int64_t first, int64_t end) {
+            const int64_t stop = other.ends[static_cast<size_t>(query)];
+            if (step.op == Op::upto) {
+                int64_t next = start;
+                for (int64_t i = first; i < end; ++i) {
+                    while (next < stop && from[next] <= by[i]) ++next;
+                    to[i] = static_cast<double>(next - start);
+                }
+            } else {
+                const auto count = static_cast<double>(stop - start);
+                for (int64_t i = first; i < end; ++i) {
+                    const double nth = by[i] < count ? by[i] : count;
+                    to[i] = nth >= 1.0 ? from[start + static_cast<int64_t>(nth) - 1] : 0.0;
+                }
+            }
+            start = stop;
+        });
+    }
+
     void refuse(const Step& step, const Span& span, int64_t count) {
         Refusal& refusal = (*refusals_)[static_cast<size_t>(step.b)];
         if (refusal.query >= 0) return;
@@ -420,6 +446,11 @@ void Program::check() const {
             case Op::highest:
             case Op::lowest:
                 demand(within(step.b, std::ssize(spaces)), "list"), demand(within(step.a, registers), "register");
+                break;
+            case Op::at:
+            case Op::upto:
+                demand(step.space > 0 && step.b > 0 && within(step.b, std::ssize(spaces)), "list");
+                demand(within(step.a, registers) && within(step.c, registers), "register");
                 break;
             case Op::refuse:
                 demand(within(step.b, faults), "fault"), demand(within(step.a, registers), "register");

@@ -117,14 +117,16 @@ class Steps:
     def make(self, op: str, *operands: Operand) -> Expression:
         """An operation, or what it comes to where that is known."""
         args = tuple(map(self.of, operands))
-        numbers = [arg.number for arg in args]
-        if None not in numbers:
-            return self.of(PLAIN[op](*numbers))
-        return self._op(op, args)
+        if any(arg.op != "number" for arg in args):
+            return self._op(op, args)
+        return self.of(PLAIN[op](*(arg.number for arg in args)))
 
     def _op(self, op: str, args: tuple[Expression, ...]) -> Expression:
-        kind, items = kind_of(args)
-        return self.node(_NAMES.get(op, op), *args, kind=kind, items=items)
+        key = (op, *map(id, args))
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Expression(self, _NAMES.get(op, op), args, *kind_of(args))
+        return found
 
     def compare(self, sign: str, left: Operand, right: Operand) -> Expression:
         a, b = self.of(left), self.of(right)
@@ -197,7 +199,6 @@ class Facts(NamedTuple):
 
 
 PLACED = Lists("placed", "placed_offsets")
-_GIVEN = Lists("given", "truth_offsets")
 
 
 class Traced(Spoken, Ranking):
@@ -320,17 +321,14 @@ class Traced(Spoken, Ranking):
 
     @property
     def placed(self) -> Expression:
-        return self._length(self.items)
-
-    def _length(self, lists: Lists) -> Expression:
-        self.tree.look(lists, None)
-        return self.tree.node("length", kind="query", items=lists)
+        self.tree.look(self.items, None)
+        return self.tree.node("length", kind="query", items=self.items)
 
     @property
     def judged(self) -> Expression:
         if self.unjudged:  # the ranking itself knows less of the truth
             return self._of_query("judged")
-        return self._length(_GIVEN)
+        return self._truth.placed
 
     @property
     def _truth(self) -> Traced:
@@ -338,11 +336,16 @@ class Traced(Spoken, Ranking):
 
     @property
     def relevant(self) -> Expression:
-        rule, truth = self.rule, self._truth
+        rule = self.rule
         if rule.credit == "weight":
             judged = Lists(rule, "placed_offsets", lambda ranked: ranked.judged_by(rule))
             return self.tree.node("column", "relevant", None, 0, kind="query", items=judged)
-        return self.remember("relevant", lambda: truth._sum(truth.relevance(truth.grade)))
+
+        def count() -> Expression:
+            truth = self._truth
+            return truth._sum(truth.relevance(truth.grade))
+
+        return self.remember("relevant", count)
 
     @property
     def nonrelevant(self) -> Expression:
@@ -411,6 +414,18 @@ class Traced(Spoken, Ranking):
 
     def level(self, values: Values) -> Expression:
         return self._down("level", values, self.items_above)
+
+    def at(self, other: Traced, values: Values, nth: Values) -> Expression:
+        """The value of another list's nth item at each of this one's; of its last where it is not as long, or 0."""
+        return self._from(other, "at", values, nth)
+
+    def upto(self, other: Traced) -> Expression:
+        """How many of another list's items stand at each item's rank or above it."""
+        return self._from(other, "upto", other.rank, self.rank)
+
+    def _from(self, other: Traced, op: str, values: Values, by: Values) -> Expression:
+        self.tree.look(other.items, None)
+        return self.tree.node(op, self.tree.of(values), other.items, by, kind="item", items=self.items)
 
     # -- discounts -------------------------------------------------------------------------------------------
 
@@ -543,8 +558,9 @@ def _number(value: Expression, ranked: Ranked, memo: dict[Expression, float]) ->
     return memo[value]
 
 
+# Which parts of a step are registers; else all three are.
 _READS = {"column": (), "nth": (), "length": (), "table": (3,), "sum": (3,), "highest": (3,), "lowest": (3,),
-          "refuse": (3, 5), "answer": (3,)}  # which parts of a step are registers; else all three are  # fmt: skip
+          "at": (3, 5), "upto": (3, 5), "refuse": (3, 5), "answer": (3,)}  # fmt: skip
 
 
 def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[list[tuple[Any, ...]], int]:
@@ -552,7 +568,7 @@ def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[
     last = {step[at]: nth for nth, step in enumerate(steps) for at in _READS.get(step[0], (3, 4, 5))}
     where = {register: at for at, register in enumerate(kept)}
     free: list[int] = []
-    count = len(kept)
+    stay, count = set(kept), len(kept)
     out = []
     for nth, step in enumerate(steps):
         reads = _READS.get(step[0], (3, 4, 5))
@@ -562,7 +578,7 @@ def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[
                 free.append(count)
                 count += 1
             parts[2] = where[step[2]] = free.pop()
-        free += {where[step[at]] for at in reads if last[step[at]] == nth and step[at] >= 0 and step[at] not in kept}
+        free += {where[step[at]] for at in reads if last[step[at]] == nth and step[at] >= 0 and step[at] not in stay}
         out.append(tuple(parts))
     return out, count
 
@@ -595,18 +611,19 @@ class _Writer:
 
     def write(self, value: Expression) -> int:
         """The register that it is in."""
-        waiting = [value]
+        waiting, at = [value], self._at
         while waiting:  # not by calling itself, as a long sum goes deep
             one = waiting[-1]
-            if one.kind == "number" and one not in self.numbers:
-                self.numbers[one] = self._register()
-            elif one.kind != "number" and one not in self._at:
-                if before := [part for part in one.parts if part not in self._at and part not in self.numbers]:
+            if one.kind == "number" and one not in at:
+                at[one] = self.numbers[one] = self._register()
+            elif one not in at:
+                parts = one.parts
+                if before := [part for part in parts if part not in at]:
                     waiting += before
                     continue
-                self._at[one] = self._made(one, [self.write(part) for part in one.parts])
+                at[one] = self._made(one, [at[part] for part in parts])
             waiting.pop()
-        return self.numbers[value] if value.kind == "number" else self._at[value]
+        return at[value]
 
     def _made(self, value: Expression, parts: list[int]) -> int:
         operands: Sequence[int] = parts
@@ -617,6 +634,8 @@ class _Writer:
             operands = parts[0], self.tables.setdefault(value.args[1], len(self.tables))
         elif value.op in ("length", "sum", "highest", "lowest"):
             operands = parts[0] if parts else -1, self._space(value.items)
+        elif value.op in ("at", "upto"):
+            operands = parts[0], self._space(value.args[1]), parts[1]
         to = self._register()
         self._step(value.op, value, to, *operands)
         return to

@@ -12,20 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from rankstone.align.expression import Expression
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.align.traced import Program, Steps
 from rankstone.trec_eval import files
-from rankstone.trec_eval.lists import Lines, Lists, Placed, Setup, place, place_lines, ranked_by
+from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
     LOWEST_GEOMETRIC,
     MEASURES,
     NICKNAMES,
     BadParameters,
-    JudgedLists,
     Measure,
     parameters,
     value_names,
 )
 from rankstone.trec_eval.preferences import Contradiction, Preferences
+from rankstone.trec_eval.spoken import Spoken
 
 MISSING_ZSCORE = -1000000.0
 FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
@@ -284,10 +286,7 @@ def evaluate(options: Options) -> Evaluation:
     del judgments, results  # all that is large
     queries, stop = _evaluated(options, chosen, form, placed, lines)
     ranked = placed.ranked if len(queries) == len(placed.queries) else placed.ranked.only(queries)
-    missing = ~ranked.present
-    # A query without results has, for -c, one document that nobody judged.
-    state = _State(ranked.replace(retrieved=np.maximum(ranked.retrieved, 1)), lines, queries, setup)
-    columns = _columns(state, chosen, missing)
+    columns = _columns(chosen, _Asked(chosen, setup), ranked, lines, queries, setup)
     names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
         _standardize(columns, names, zscores)
@@ -344,51 +343,75 @@ def _refuse_repeats(lines: Lines, placed: Placed) -> None:
         raise Stop(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
 
 
-@dataclass(frozen=True)
-class _State:
-    """What measures read, made when the first of a kind asks for it."""
+class _Asked:
+    """What the core is to compute for some measures: known before there is any data."""
 
-    ranked: Ranked
-    lines: Lines | None
-    queries: Ints
-    setup: Setup
-
-    def over(self, kind: str) -> Any:
-        if kind == "qrels":
-            return Lists(self.ranked, self.setup)
-        if self.lines is None or not kind:
-            return None
-        return self._judged_lists(self.lines) if kind == "qrels_jg" else self._prefs(self.lines)
-
-    def _judged_lists(self, lines: Lines) -> JudgedLists:
-        places = np.full(int(lines.query.max()) + 1, -1)
-        places[self.queries] = np.arange(len(self.queries))
-        mine = np.flatnonzero(places[lines.query] >= 0)
-        groups = int(lines.group.max()) + 1
-        distinct, owner = np.unique(places[lines.query[mine]] * groups + lines.group[mine], return_inverse=True)
-        query = distinct // groups
-        ranked = ranked_by(owner, lines.rank[mine], lines.grade[mine], self.ranked.retrieved[query])
-        return JudgedLists(Lists(ranked, self.setup), query, len(self.queries))
-
-    def _prefs(self, lines: Lines) -> Preferences:
+    def __init__(self, chosen: list[Chosen], setup: Setup) -> None:
+        self.wrong: Stop | None = None
+        self.values: dict[str, list[Expression]] = {}
+        lists, name = Spoken(steps := Steps(), setup), ""
         try:
-            return Preferences(lines, self.queries, self.setup)
+            for name, choice in ((choice.measure.name, choice) for choice in chosen if choice.measure.spoken):
+                made = choice.measure.calculate(lists, choice.params)
+                self.values[name] = [steps.of(value) for value in made]
+        except BadParameters as error:
+            self.wrong = Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{name}'")
+        self.program = Program([value for values in self.values.values() for value in values], (), steps.reach)
+
+    def answers(self, ranked: Ranked) -> dict[str, list[Floats]]:
+        """The values of each list."""
+        found, _ = self.program.run(ranked, threads=0)
+        size = len(ranked)
+        return {name: [np.broadcast_to(found[one], size) for one in values] for name, values in self.values.items()}
+
+
+def _judged_lists(lines: Lines, queries: Ints, ranked: Ranked) -> tuple[Ranked, Ints]:
+    """A list for each group of judgments of some queries, and whose it is."""
+    places = np.full(int(lines.query.max()) + 1, -1)
+    places[queries] = np.arange(len(queries))
+    mine = np.flatnonzero(places[lines.query] >= 0)
+    groups = int(lines.group.max()) + 1
+    distinct, owner = np.unique(places[lines.query[mine]] * groups + lines.group[mine], return_inverse=True)
+    query = distinct // groups
+    return ranked_by(owner, lines.rank[mine], lines.grade[mine], ranked.retrieved[query]), query
+
+
+def _mean_over(query: Ints, values: Floats) -> Floats:
+    """The mean over each query's groups."""
+    return np.bincount(query, values) / np.bincount(query)
+
+
+def _columns(
+    chosen: list[Chosen], asked: _Asked, ranked: Ranked, lines: Lines | None, queries: Ints, setup: Setup
+) -> list[Column]:
+    if not len(queries):
+        return []
+    if asked.wrong:
+        raise asked.wrong
+    missing = ~ranked.present
+    # A query without results has, for -c, one document that nobody judged.
+    ranked = ranked.replace(retrieved=np.maximum(ranked.retrieved, 1))
+    over = {choice.measure.over for choice in chosen}
+    state: Any = None
+    found: dict[str, list[Any]] = {}
+    if "qrels" in over:
+        state = prepared(ranked, setup)
+        found |= asked.answers(state)
+    elif lines is not None and "qrels_jg" in over:
+        groups, query = _judged_lists(lines, queries, ranked)
+        several = asked.answers(prepared(groups, setup))
+        found |= {name: [_mean_over(query, one) for one in values] for name, values in several.items()}
+    elif lines is not None and "prefs" in over:
+        try:
+            state = Preferences(lines, queries, setup)
         except Contradiction as error:
             raise Stop(4, f"trec_eval.form_prefs_counts: {error}") from None
-
-
-def _columns(state: _State, chosen: list[Chosen], missing: Bools) -> list[Column]:
-    if not len(state.queries):
-        return []
-    states = {kind: state.over(kind) for kind in {choice.measure.over for choice in chosen}}
     columns = []
     for choice in chosen:
-        try:
-            made = choice.measure.calculate(states[choice.measure.over], choice.params)
-        except BadParameters as error:
-            raise Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{choice.measure.name}'") from None
-        for name, values in zip(choice.names, made, strict=True):
-            columns.append(Column(choice.measure, name, _without_results(name, values, missing)))
+        measure = choice.measure
+        values = found[measure.name] if measure.spoken else measure.calculate(state, choice.params)
+        for name, one in zip(choice.names, values, strict=True):
+            columns.append(Column(measure, name, _without_results(name, one, missing)))
     return columns
 
 
