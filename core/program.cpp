@@ -123,6 +123,11 @@ private:
         std::vector<int64_t> ends;
         int64_t start = 0, count = 0;
         bool whole = true;  // no item is left out
+
+        bool holds(int64_t query) const {  // any item
+            const auto at = static_cast<size_t>(query);
+            return ends[at] > (at ? ends[at - 1] : 0);
+        }
     };
 
     int64_t run_some(int64_t first, int64_t last) {
@@ -193,6 +198,36 @@ private:
         }
     }
 
+    // The same one item after the other, next(state, item), and what comes of it, done(query, state). Four lists at a
+    // time, since each sum waits for the one before it in its list, and for no other.
+    template <class Next, class Done>
+    void down(const Span& span, double state, Next next, Done done) const {
+        constexpr int side = 4;
+        int64_t query = 0, first = 0;
+        for (; query + side <= queries_; query += side) {
+            int64_t at[side], left = std::numeric_limits<int64_t>::max();
+            double states[side];
+            for (int i = 0; i < side; ++i) {
+                at[i] = first;
+                first = span.ends[static_cast<size_t>(query + i)];
+                left = std::min(left, first - at[i]);
+                states[i] = state;
+            }
+            for (; left > 0; --left)
+                for (int i = 0; i < side; ++i) states[i] = next(states[i], at[i]++);
+            for (int i = 0; i < side; ++i) {
+                const int64_t end = span.ends[static_cast<size_t>(query + i)];
+                while (at[i] < end) states[i] = next(states[i], at[i]++);
+                done(query + i, states[i]);
+            }
+        }
+        for (; query < queries_; ++query) {
+            double last = state;
+            for (const int64_t end = span.ends[static_cast<size_t>(query)]; first < end;) last = next(last, first++);
+            done(query, last);
+        }
+    }
+
     void run_step(const Step& step) {
         const Span& span = spans_[static_cast<size_t>(step.space)];
         const int64_t count = step.space ? span.count : queries_;
@@ -222,10 +257,8 @@ private:
             case Op::running: {
                 const double* from = read(step.a);
                 double* to = write(step.to);
-                return queries(span, [&](int64_t, int64_t first, int64_t end) {
-                    double sum = 0;
-                    for (int64_t i = first; i < end; ++i) to[i] = sum += from[i];
-                });
+                return down(
+                    span, 0.0, [&](double sum, int64_t i) { return to[i] = sum + from[i]; }, [](int64_t, double) {});
             }
             case Op::surviving: {
                 const double* stops = read(step.a);
@@ -307,30 +340,23 @@ private:
     void reduce(const Step& step, const Span& span) {
         const double* from = read(step.a);
         double* to = write(step.to);
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        const auto done = [&](int64_t query, double made) { to[query] = made; };
         switch (step.op) {
             case Op::length:
                 return queries(span, [&](int64_t query, int64_t first, int64_t end) {
                     to[query] = static_cast<double>(end - first);
                 });
             case Op::sum:  // from the top of the list down
-                return queries(span, [&](int64_t query, int64_t first, int64_t end) {
-                    double sum = 0;
-                    for (int64_t i = first; i < end; ++i) sum += from[i];
-                    to[query] = sum;
-                });
+                return down(span, 0.0, [&](double sum, int64_t i) { return sum + from[i]; }, done);
             case Op::highest:
-                return queries(span, [&](int64_t query, int64_t first, int64_t end) {
-                    double best = first < end ? from[first] : 0.0;
-                    for (int64_t i = first + 1; i < end; ++i)
-                        best = (from[i] > best) | (from[i] != from[i]) ? from[i] : best;
-                    to[query] = best;
-                });
+                return down(
+                    span, -infinity,
+                    [&](double best, int64_t i) { return (from[i] > best) | (from[i] != from[i]) ? from[i] : best; },
+                    [&](int64_t query, double best) { to[query] = span.holds(query) ? best : 0.0; });
             default:
-                return queries(span, [&](int64_t query, int64_t first, int64_t end) {
-                    double least = std::numeric_limits<double>::infinity();
-                    for (int64_t i = first; i < end; ++i) least = from[i] < least ? from[i] : least;
-                    to[query] = least;
-                });
+                return down(
+                    span, infinity, [&](double least, int64_t i) { return from[i] < least ? from[i] : least; }, done);
         }
     }
 
@@ -355,24 +381,44 @@ private:
     void across(const Step& step, const Span& span, const Span& other) {
         const double *from = read(step.a), *by = read(step.c);
         double* to = write(step.to);
+        const auto nth = [&](int64_t start, int64_t stop, int64_t i) {
+            const auto count = static_cast<double>(stop - start);
+            const double at = by[i] < count ? by[i] : count;
+            to[i] = at >= 1.0 ? from[start + static_cast<int64_t>(at) - 1] : 0.0;
+        };
         int64_t start = 0;
+        if (step.space == 0) {
+            for (int64_t query = 0; query < queries_; ++query) {
+                const int64_t stop = other.ends[static_cast<size_t>(query)];
+                if (step.op == Op::upto)
+                    to[query] = static_cast<double>(no_more(from + start, from + stop, by[query]));
+                else
+                    nth(start, stop, query);
+                start = stop;
+            }
+            return;
+        }
         queries(span, [&](int64_t query, int64_t first, int64_t end) {
             const int64_t stop = other.ends[static_cast<size_t>(query)];
-            if (step.op == Op::upto) {
-                int64_t next = start;
-                for (int64_t i = first; i < end; ++i) {
-                    while (next < stop && from[next] <= by[i]) ++next;
-                    to[i] = static_cast<double>(next - start);
+            for (int64_t i = first, next = start; i < end; ++i) {
+                if (step.op == Op::at) {
+                    nth(start, stop, i);
+                    continue;
                 }
-            } else {
-                const auto count = static_cast<double>(stop - start);
-                for (int64_t i = first; i < end; ++i) {
-                    const double nth = by[i] < count ? by[i] : count;
-                    to[i] = nth >= 1.0 ? from[start + static_cast<int64_t>(nth) - 1] : 0.0;
-                }
+                while (next < stop && from[next] <= by[i]) ++next;
+                to[i] = static_cast<double>(next - start);
             }
             start = stop;
         });
+    }
+
+    // How many of some values, which only grow, are no more than a limit.
+    static int64_t no_more(const double* from, const double* end, double limit) {
+        constexpr int64_t few = 64;  // they are looked at all at once
+        if (end - from > few) return std::upper_bound(from, end, limit) - from;
+        int64_t count = 0;
+        for (; from < end; ++from) count += *from <= limit;
+        return count;
     }
 
     void refuse(const Step& step, const Span& span, int64_t count) {
@@ -449,7 +495,7 @@ void Program::check() const {
                 break;
             case Op::at:
             case Op::upto:
-                demand(step.space > 0 && step.b > 0 && within(step.b, std::ssize(spaces)), "list");
+                demand(step.b > 0 && within(step.b, std::ssize(spaces)), "list");
                 demand(within(step.a, registers) && within(step.c, registers), "register");
                 break;
             case Op::refuse:
@@ -487,11 +533,19 @@ Answers run_program(const Program& program, const Data& data, Team& team) {
     }
     if (pieces.back() != data.queries) pieces.push_back(data.queries);
     std::mutex mutex;
+    std::vector<std::unique_ptr<Machine>> idle;  // with buffers that are filled already
     team.each(std::ssize(pieces) - 1, all, [&](int64_t piece) {
         const auto at = static_cast<size_t>(piece);
+        std::unique_ptr<Machine> machine;
+        {
+            const std::lock_guard lock(mutex);
+            if (!idle.empty()) machine = std::move(idle.back()), idle.pop_back();
+        }
+        if (!machine) machine = std::make_unique<Machine>(program);
         std::vector<Refusal> refusals;
-        Machine(program).run(data, pieces[at], pieces[at + 1], answers, refusals);
+        machine->run(data, pieces[at], pieces[at + 1], answers, refusals);
         const std::lock_guard lock(mutex);
+        idle.push_back(std::move(machine));
         for (size_t fault = 0; fault < answers.refusals.size(); ++fault) {
             const Refusal& found = refusals[fault];
             Refusal& first = answers.refusals[fault];

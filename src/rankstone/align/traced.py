@@ -47,8 +47,7 @@ class Lists:
         return ranked if self.of is None else self.of(ranked)
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Discounts by rank, or their sums."""
 
     discount: Discount
@@ -391,8 +390,17 @@ class Traced(Spoken, Ranking):
         return self._sum_inside(values, k)
 
     def _sum_inside(self, values: Values, k: Depth) -> Expression:
-        inside = values if k is None else self.where(self._any_rank <= self.spread(k), values, 0.0)
-        return self._reduced("sum", inside, k)
+        if k is None or self.shared:
+            inside = values if k is None else self.where(self._any_rank <= self.spread(k), values, 0.0)
+            return self._reduced("sum", inside, k)
+        # The first k places are the top of the list: where its sum down to each item is known, it is for all k.
+        self.tree.look(self.items, k)
+        count = self._across("upto", self._any_rank, k) if not self._in_truth else self.tree.of(k)
+        return self._across("at", self.running(values), count)
+
+    def _across(self, op: str, values: Expression, by: Values) -> Expression:
+        """From this list to its queries."""
+        return self.tree.node(op, values, self.items, self.tree.of(by), kind="query")
 
     def _sum(self, values: Values) -> Expression:
         return self._reduced("sum", values)
