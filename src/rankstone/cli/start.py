@@ -24,9 +24,14 @@ def settle() -> None:
 
 def command() -> NoReturn:
     """Run the command of this process, and end it: at once, as Python takes longer to take its modules down."""
-    from rankstone.cli.commands import main
+    if sys.argv[1:2] == ["trec_eval"]:  # it has its own ways with options, and needs none of ours
+        from rankstone.trec_eval import main as trec_eval
 
-    code = main()
+        code = trec_eval(sys.argv[2:])
+    else:
+        from rankstone.cli.commands import main
+
+        code = main()
     if _is_quick():
         with suppress(OSError, ValueError):
             sys.stdout.flush()

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Stop(Exception):  # noqa: N818  it says what to do
         self.code = code
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Options:
     """The command line."""
 
@@ -98,8 +98,7 @@ class Options:
     paths: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A measure to be printed."""
 
     measure: Measure
@@ -228,8 +227,7 @@ def _help_text(options: Options) -> str:
 # -- steps ---------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Column:
+class Column(NamedTuple):
     """One value of a measure."""
 
     measure: Measure
@@ -237,8 +235,7 @@ class Column:
     values: Any  # one entry a query; None for what is not a query's
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """What there is to print."""
 
     columns: list[Column]
@@ -285,11 +282,10 @@ def evaluate(options: Options) -> Evaluation:
     relevant, run_id = int((judgments.grade > 0).sum()), results.run_id
     del judgments, results  # all that is large
     queries, stop = _evaluated(options, chosen, form, placed, lines)
-    ranked = placed.ranked if len(queries) == len(placed.queries) else placed.ranked.only(queries)
-    columns = _columns(chosen, _Asked(chosen, setup), ranked, lines, queries, setup)
+    columns = _columns(chosen, _Asked(chosen, setup), placed, lines, queries, setup)
     names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
-        _standardize(columns, names, zscores)
+        columns = [_standardized(column, names, zscores) for column in columns]
     return Evaluation(columns, names, stop, len(placed.queries), relevant, run_id)
 
 
@@ -309,7 +305,7 @@ def _evaluated(
         _refuse_repeats(lines, placed)
     wanted = None if options.query is None else os.fsencode(options.query)
     queries: list[int] = []
-    present = placed.ranked.present.tolist()
+    present = placed.ranked.present[placed.at].tolist()
     for query, name in enumerate(placed.queries):
         if wanted not in (None, name):
             continue
@@ -365,7 +361,7 @@ class _Asked:
         return {name: [np.broadcast_to(found[one], size) for one in values] for name, values in self.values.items()}
 
 
-def _judged_lists(lines: Lines, queries: Ints, ranked: Ranked) -> tuple[Ranked, Ints]:
+def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Ranked, Ints]:
     """A list for each group of judgments of some queries, and whose it is."""
     places = np.full(int(lines.query.max()) + 1, -1)
     places[queries] = np.arange(len(queries))
@@ -373,7 +369,7 @@ def _judged_lists(lines: Lines, queries: Ints, ranked: Ranked) -> tuple[Ranked, 
     groups = int(lines.group.max()) + 1
     distinct, owner = np.unique(places[lines.query[mine]] * groups + lines.group[mine], return_inverse=True)
     query = distinct // groups
-    return ranked_by(owner, lines.rank[mine], lines.grade[mine], ranked.retrieved[query]), query
+    return ranked_by(owner, lines.rank[mine], lines.grade[mine], retrieved[query]), query
 
 
 def _mean_over(query: Ints, values: Floats) -> Floats:
@@ -382,13 +378,16 @@ def _mean_over(query: Ints, values: Floats) -> Floats:
 
 
 def _columns(
-    chosen: list[Chosen], asked: _Asked, ranked: Ranked, lines: Lines | None, queries: Ints, setup: Setup
+    chosen: list[Chosen], asked: _Asked, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
 ) -> list[Column]:
     if not len(queries):
         return []
     if asked.wrong:
         raise asked.wrong
-    missing = ~ranked.present
+    ranked, order = placed.ranked, placed.at[queries]
+    if len(queries) < len(ranked):
+        ranked, order = ranked.only(order), np.arange(len(queries))
+    missing = ~ranked.present[order]
     # A query without results has, for -c, one document that nobody judged.
     ranked = ranked.replace(retrieved=np.maximum(ranked.retrieved, 1))
     over = {choice.measure.over for choice in chosen}
@@ -398,7 +397,7 @@ def _columns(
         state = prepared(ranked, setup)
         found |= asked.answers(state)
     elif lines is not None and "qrels_jg" in over:
-        groups, query = _judged_lists(lines, queries, ranked)
+        groups, query = _judged_lists(lines, queries, ranked.retrieved[order])
         several = asked.answers(prepared(groups, setup))
         found |= {name: [_mean_over(query, one) for one in values] for name, values in several.items()}
     elif lines is not None and "prefs" in over:
@@ -411,6 +410,8 @@ def _columns(
         measure = choice.measure
         values = found[measure.name] if measure.spoken else measure.calculate(state, choice.params)
         for name, one in zip(choice.names, values, strict=True):
+            if measure.over == "qrels":
+                one = [one[at] for at in order.tolist()] if measure.kind == "text" else one[order]
             columns.append(Column(measure, name, _without_results(name, one, missing)))
     return columns
 
@@ -424,11 +425,11 @@ def _without_results(name: str, values: Any, missing: Bools) -> Any:
     return values
 
 
-def _standardize(columns: list[Column], queries: list[bytes], zscores: dict[Any, Any]) -> None:
-    for column in columns:
-        if column.values is not None and column.measure.kind != "text":
-            known = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
-            column.values = np.array([_zscore(*pair) for pair in zip(column.values.tolist(), known, strict=True)])
+def _standardized(column: Column, queries: list[bytes], zscores: dict[Any, Any]) -> Column:
+    if column.values is None or column.measure.kind == "text":
+        return column
+    known = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
+    return column._replace(values=np.array(list(map(_zscore, column.values.tolist(), known))))
 
 
 def _zscore(value: float, known: tuple[float, float] | None) -> float:

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ class BadFile(Exception):  # noqa: N818  it says what is the matter
     """A file that cannot be read, or a line of it that makes no sense."""
 
 
-@dataclass(frozen=True)
-class Judgments:
+class Judgments(NamedTuple):
     """One entry a line."""
 
     query: _core.Strings
@@ -37,8 +36,7 @@ class Judgments:
     subgroup: _core.Strings | None = None
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """One entry a retrieved document."""
 
     query: _core.Strings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from rankstone.inputs.source import Align, ranked_from
 from rankstone.trec_eval.files import Judgments, Results
 
 
-@dataclass(frozen=True)
-class Setup:
+class Setup(NamedTuple):
     """What the command line says about all measures."""
 
     version: int = 10
@@ -32,12 +31,12 @@ class Setup:
         return np.float32 if self.version < 10 else np.float64
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """Where the judged documents of each query stand. A query's number is its place in the order of the names."""
 
     queries: list[bytes]
-    ranked: Ranked
+    ranked: Ranked  # in the order of the judgments
+    at: Ints  # where in that order each query stands
     judged_twice: set[int]  # queries with a document that is judged twice
     returned_twice: dict[int, bytes]  # query -> document
 
@@ -57,11 +56,11 @@ def place(
         repeated = True
         found = _core.align_columns(*columns, replace(how, duplicates="count", truth_duplicates="first"))
     names = [query[row] for row in found.queries.tolist()]
-    at = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-    queries = [names[number] for number in at.tolist()]
+    at = sorted(range(len(names)), key=names.__getitem__)
+    queries = [names[number] for number in at]
     judged = _judged_twice(queries, query, item) if repeated else set()
     returned = _returned_twice(queries, results, setup, order) if repeated else {}
-    return Placed(queries, ranked_from(found).only(at), judged, returned)
+    return Placed(queries, ranked_from(found), np.array(at, dtype=np.int64), judged, returned)
 
 
 def _judged_twice(queries: list[bytes], query: _core.Strings, item: _core.Strings) -> set[int]:
@@ -91,8 +90,7 @@ def _returned_twice(queries: list[bytes], results: Results, setup: Setup, order:
     return found
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(NamedTuple):
     """Judgments of which several may be of one document; one entry a line. A code is a place in the order of names."""
 
     items: _core.Strings

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankstone.align.expression import Expression
 from rankstone.align.ranked import Floats, Ranked
-from rankstone.align.ranking import Functions
+from rankstone.align.ranking import Discount, Functions
 from rankstone.metrics.gains import dcg, ndcg
 from rankstone.metrics.pairs import INFAP_EPSILON, bpref
 from rankstone.metrics.precision import ap, iprec, rr
@@ -33,8 +33,7 @@ class BadParameters(ValueError):  # noqa: N818  it says what is the matter
     """Parameters that a measure does not take."""
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """One measure: what it is called, what it reads, how its values are computed, printed and averaged."""
 
     name: str
@@ -264,32 +263,32 @@ def _g(lists: Spoken, *pairs: Any) -> Expression:
 # -- persistence ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Persistence:
+def _persistence(pairs: Pairs) -> float:
+    return next((value for name, value in reversed(pairs) if name == "p"), 0.9)
+
+
+@lru_cache
+def _chance(p: float) -> Discount:
     """How likely a person who goes on with probability p comes to a rank."""
 
-    p: float
-
-    @classmethod
-    def told(cls, pairs: Pairs) -> _Persistence:
-        return cls(next((value for name, value in reversed(pairs) if name == "p"), 0.9))
-
-    def __call__(self, _: Functions, rank: Floats) -> Floats:
-        steps = np.full(int(rank.max(initial=1.0)), self.p)
+    def chance(_: Functions, rank: Floats) -> Floats:
+        steps = np.full(int(rank.max(initial=1.0)), p)
         steps[0] = 1.0
         return np.multiply.accumulate(steps)[rank.astype(np.int64) - 1]
+
+    return chance
 
 
 def _rbp(lists: Spoken, *pairs: Any) -> Expression:
     """`rbp`, for any number as p, and with the terms added up before they are multiplied by 1 - p."""
-    lists, chance = lists.valued(pairs, scaled=True), _Persistence.told(pairs)
-    return (1.0 - chance.p) * lists.discounted(lists.grade, chance)
+    lists, p = lists.valued(pairs, scaled=True), _persistence(pairs)
+    return (1.0 - p) * lists.discounted(lists.grade, _chance(p))
 
 
 def _rbp_resid(ranked: Ranked, *pairs: Any) -> Floats:
     """How much larger rbp could be if all documents that are not judged were worth most."""
-    deepest, told = int(ranked.retrieved.max(initial=0)), _Persistence.told(pairs)
-    chance = told(ranked, np.arange(1.0, deepest + 2.0))
+    deepest, p = int(ranked.retrieved.max(initial=0)), _persistence(pairs)
+    chance = _chance(p)(ranked, np.arange(1.0, deepest + 2.0))
     judged = ranked.grade >= 0
     query, place = ranked.query[judged], ranked.rank[judged] - 1
     unknown = ranked.retrieved > np.bincount(query, minlength=len(ranked))
@@ -303,7 +302,7 @@ def _rbp_resid(ranked: Ranked, *pairs: Any) -> Floats:
         rest = np.add.accumulate(terms)[-1]
         if (rest + chance[places[-1] + 1] == rest)[unknown].all():  # too little to change any sum
             break
-    return np.where(unknown, chance[ranked.retrieved] + (1 - told.p) * rest, 0.0)
+    return np.where(unknown, chance[ranked.retrieved] + (1 - p) * rest, 0.0)
 
 
 # -- the table -----------------------------------------------------------------------------------------------
