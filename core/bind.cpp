@@ -82,6 +82,13 @@ Options read_options(nb::handle how) {
             .threads = read_threads(how.attr("threads"))};
 }
 
+// Loads NumPy, which takes longer than all else that the module needs.
+void use_numpy() {
+    static bool loaded = false;
+    if (!loaded && _import_array() < 0) throw nb::python_error();
+    loaded = true;
+}
+
 template <class T>
 constexpr int numpy_type = std::is_same_v<T, bool>      ? NPY_BOOL
                            : std::is_same_v<T, double>  ? NPY_DOUBLE
@@ -1024,6 +1031,7 @@ nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comment
     const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
     try {
         TrecColumns columns = open(read_threads(threads), [&](Team& team) { return parse_trec(data, shape, team); });
+        use_numpy();  // text may be read before the package has it
         nb::list ids, numbers;
         for (Strings& strings : columns.ids) ids.append(nb::cast(BoundStrings(std::move(strings), columns.rows)));
         for (Array<double>& each : columns.numbers) numbers.append(to_numpy(each, columns.rows));
@@ -1038,7 +1046,6 @@ nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comment
 
 NB_MODULE(_core, m) {
     using namespace rankstone;
-    if (_import_array() < 0) throw nb::python_error();
     nb::set_leak_warnings(false);  // programs are kept until the process ends
     alignment_type = PyStructSequence_NewType(&description);
     if (!alignment_type) throw nb::python_error();
@@ -1054,6 +1061,7 @@ NB_MODULE(_core, m) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
     });
+    m.def("use_numpy", &use_numpy);
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("unite_dicts", &bind_unite, "names"_a, "queries"_a, "contents"_a);
     m.def("spread_dicts", &bind_spread, "truth"_a.none());

@@ -5,6 +5,7 @@ import typing as _typing
 from rankstone.cli import start as _start  # noqa: F401  before NumPy is loaded
 
 # isort: split
+from rankstone import _core as _loaded
 from rankstone import errors
 from rankstone.align.ranking import Ranking, Ratio
 from rankstone.align.shown import Shown
@@ -56,6 +57,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.measure.online import Online
     from rankstone.measure.stream import Stream
 
+_loaded.use_numpy()
 choices = _CHOICES
 
 # Loaded when first asked for, so that `import rankstone` stays light.

@@ -225,6 +225,9 @@ class Strings:
     def __iter__(self) -> Iterator[bytes]: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
+def use_numpy() -> None:
+    """Load NumPy: before anything but `parse_trec` is called. The package does."""
+
 def parse_trec(
     text: Any,
     fields: str,

@@ -11,7 +11,8 @@ _QUICK = ("evaluate", "trec_eval")
 
 
 def settle() -> None:
-    """Leave out what a quick command has no use for: threads for matrices, a third of what loading NumPy takes.
+    """Leave out what a quick command has no use for: threads for matrices, a third of what loading NumPy takes. Begin
+    to read what can be read without.
 
     Only where the process is such a command; whoever imports the package keeps all of it.
     """
@@ -20,6 +21,10 @@ def settle() -> None:
     if program == "rankstone" and _is_quick():
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         gc.disable()  # it is over before there is garbage worth a search
+        if sys.argv[1] == "trec_eval":
+            from rankstone.trec_eval import ahead
+
+            ahead.begin(sys.argv[2:])
 
 
 def command() -> NoReturn:

@@ -15,7 +15,7 @@ import numpy as np
 from rankstone.align.expression import Expression
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.traced import Program, Steps
-from rankstone.trec_eval import files
+from rankstone.trec_eval import ahead, files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
     LOWEST_GEOMETRIC,
@@ -123,30 +123,10 @@ def main(argv: list[str]) -> int:
 
 
 def read_options(argv: list[str]) -> Options:
-    short = "hvqm:cl:nD:JN:M:R:T:oZ:"
-    names = {
-        "help": "-h",
-        "version": "-v",
-        "query_eval_wanted": "-q",
-        "measure=": "-m",
-        "complete_rel_info_wanted": "-c",
-        "level_for_rel=": "-l",
-        "nosummary": "-n",
-        "Debug_level=": "-D",
-        "Judged_docs_only": "-J",
-        "Number_docs_in_coll=": "-N",
-        "Max_retrieved_per_topic=": "-M",
-        "Rel_info_format=": "-R",
-        "Results_format=": "-T",
-        "Output_old_results_format=": "-o",
-        "Zscore=": "-Z",
-    }
     try:
-        found, paths = getopt.gnu_getopt(argv, short, [*names, "version-like="])
+        pairs, paths = ahead.split(argv)
     except getopt.GetoptError as error:
         raise Stop(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
-    letters = {f"--{name.rstrip('=')}": letter for name, letter in names.items()}
-    pairs = [(letters.get(name, name), value) for name, value in found]
     options = Options(paths=paths)
     for name, value in pairs:
         if name == "--version-like":
@@ -262,19 +242,15 @@ def _run(options: Options) -> None:
 def evaluate(options: Options) -> Evaluation:
     """Read the files and compute the values."""
     setup = Setup(options.version, options.level, options.depth, options.judged_only, options.collection)
-    comments = options.version >= 10
     if options.judgments not in FORMATS:
         raise Stop(2, f"trec_eval: Illegal rel_format '{options.judgments}'")
-    reader, form = FORMATS[options.judgments]
     try:
-        judgments = reader(options.paths[0], comments=comments)
-        if options.results != "trec_results":
-            raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
-        results = files.read_results(options.paths[1], comments=comments)
-        zscores = files.read_zscores(options.zscores) if options.zscores else None
-    except files.BadFile as error:
-        raise Stop(2, f"trec_eval: {error}") from None
-    chosen = _choose(options)
+        chosen = _choose(options)
+    except Stop:
+        _read(options)  # what is wrong with the files comes first
+        raise
+    asked = _Asked(chosen, setup)  # before the files are read, which others may be at
+    (judgments, results, zscores), form = _read(options), FORMATS[options.judgments][1]
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
     else:
@@ -282,11 +258,24 @@ def evaluate(options: Options) -> Evaluation:
     relevant, run_id = int((judgments.grade > 0).sum()), results.run_id
     del judgments, results  # all that is large
     queries, stop = _evaluated(options, chosen, form, placed, lines)
-    columns = _columns(chosen, _Asked(chosen, setup), placed, lines, queries, setup)
+    columns = _columns(chosen, asked, placed, lines, queries, setup)
     names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
         columns = [_standardized(column, names, zscores) for column in columns]
     return Evaluation(columns, names, stop, len(placed.queries), relevant, run_id)
+
+
+def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, Any] | None]:
+    """What the files hold."""
+    comments = options.version >= 10
+    try:
+        judgments = FORMATS[options.judgments][0](options.paths[0], comments=comments)
+        if options.results != "trec_results":
+            raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
+        results = files.read_results(options.paths[1], comments=comments)
+        return judgments, results, files.read_zscores(options.zscores) if options.zscores else None
+    except ahead.BadFile as error:
+        raise Stop(2, f"trec_eval: {error}") from None
 
 
 def _evaluated(
