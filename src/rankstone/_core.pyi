@@ -226,24 +226,32 @@ class Strings:
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
 def use_numpy() -> None:
-    """Load NumPy: before anything but `parse_trec` is called. The package does."""
+    """Load NumPy: before anything is called but `Text(...)`. The package does."""
 
-def parse_trec(
-    text: Any,
-    fields: str,
-    *,
-    more: bool = False,
-    comments: bool = True,
-    blanks: bool = True,
-    utf8: bool = True,
-    threads: int = 0,
-) -> tuple[list[Strings], list[NDArray[np.float64]]] | tuple[int, int]:
-    """The ids and the numbers of all lines; or the number and the first byte of a line that needs a closer look.
+class Text:
+    """Lines of fields, read.
 
     fields: one letter each, `i` for an id, `q` for one that rows next to each other share, `n` for a number, `w` for
     one written with digits only, `-` for what nobody asks for. more: other fields may follow. comments, blanks: lines
     that start with # and blank ones are left out. utf8: an id must be valid text.
     """
+
+    def __init__(
+        self,
+        text: Any,
+        fields: str,
+        *,
+        more: bool = False,
+        comments: bool = True,
+        blanks: bool = True,
+        utf8: bool = True,
+        threads: int = 0,
+    ) -> None: ...
+    def columns(self) -> tuple[list[Strings], list[NDArray[np.float64]]] | tuple[int, int]:
+        """The ids and the numbers of all lines; or the number and the first byte of a line that needs a closer look.
+
+        It gives them away, once.
+        """
 
 Finds: TypeAlias = tuple[
     NDArray[np.float64],  # a judged item: its score, NaN if the run has not returned it

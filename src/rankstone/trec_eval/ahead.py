@@ -1,4 +1,7 @@
-"""Parses files on threads of their own: those of a command while NumPy and the rest of the program are loaded."""
+"""Parses files on threads of their own: those of a command while NumPy and the rest of the program are loaded.
+
+Such a thread loads no module, NumPy least of all: two threads that load the same at once see halves of it.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class Parsing:
 
     def __init__(self, path: str, shape: Shape) -> None:
         self._path, self._shape = path, shape
-        self._found: tuple[Data, Any] | Exception
+        self._found: tuple[Data, _core.Text] | Exception
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._run, ())
@@ -75,8 +78,8 @@ class Parsing:
         finally:
             self._done.release()
 
-    def result(self) -> tuple[Data, Any]:
-        """What the file holds, and what the core makes of it."""
+    def result(self) -> tuple[Data, _core.Text]:
+        """What the file holds."""
         self._done.acquire()
         if isinstance(self._found, Exception):
             raise self._found
@@ -100,12 +103,13 @@ def begin(argv: list[str]) -> None:
 def parsed(path: str, shape: Shape) -> tuple[Data, Any]:
     """What a file holds, and what the core makes of it: begun before, or now."""
     begun = _begun.pop((path, shape), None)
-    return _parse(path, shape) if begun is None else begun.result()
+    data, text = _parse(path, shape) if begun is None else begun.result()
+    return data, text.columns()
 
 
-def _parse(path: str, shape: Shape) -> tuple[Data, Any]:
+def _parse(path: str, shape: Shape) -> tuple[Data, _core.Text]:
     data = _content(path)
-    return data, _core.parse_trec(data, utf8=False, **shape._asdict())
+    return data, _core.Text(data, utf8=False, **shape._asdict())
 
 
 def _content(path: str) -> Data:

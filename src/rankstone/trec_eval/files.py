@@ -122,7 +122,7 @@ class _Lines:
             parsed = zip(fields, self.shape.fields, self.names, strict=False)
             values.append([self._parsed(number, *field) for field in parsed if field[1] in "nw"])
         shape = "".join(what for what in self.shape.fields if what in "iq")
-        ids, _ = _core.parse_trec(b"\n".join(words), shape, comments=False, utf8=False)
+        ids, _ = _core.Text(b"\n".join(words), shape, comments=False, utf8=False).columns()
         assert not isinstance(ids, int)
         return ids, list(np.array(values).T.copy())
 

@@ -106,7 +106,7 @@ def place_lines(judgments: Judgments, results: Results, setup: Setup, order: str
     """The same for judgments by several people."""
     keys = list(zip(judgments.query, judgments.item, strict=True))
     distinct, pair = _coded(keys)
-    ids, _ = _core.parse_trec(b"\n".join(map(b" ".join, distinct)), "ii", comments=False, utf8=False)
+    ids, _ = _core.Text(b"\n".join(map(b" ".join, distinct)), "ii", comments=False, utf8=False).columns()
     assert not isinstance(ids, int)
     query, item = ids
     placed = place(query, item, None, results, setup, order)
