@@ -23,19 +23,46 @@ namespace {
 constexpr int64_t few_items = 2048;  // at a time: all registers stay in the cache, and a step's start costs little
 
 constexpr std::pair<const char*, Op> names[] = {
-    {"column", Op::column},   {"nth", Op::nth},         {"+", Op::add},
-    {"-", Op::subtract},      {"*", Op::multiply},      {"/", Op::divide},
-    {"minimum", Op::minimum}, {"maximum", Op::maximum}, {"power", Op::power},
-    {"<", Op::less},          {"<=", Op::less_equal},   {"==", Op::equal},
-    {"and", Op::both},        {"or", Op::either},       {"negative", Op::negative},
-    {"not", Op::invert},      {"log2", Op::log2},       {"log", Op::log},
-    {"sqrt", Op::sqrt},       {"exp", Op::exp},         {"abs", Op::abs},
-    {"floor", Op::floor},     {"ceil", Op::ceil},       {"rint", Op::rint},
-    {"where", Op::where},     {"table", Op::table},     {"spread", Op::spread},
-    {"length", Op::length},   {"sum", Op::sum},         {"highest", Op::highest},
-    {"lowest", Op::lowest},   {"running", Op::running}, {"surviving", Op::surviving},
-    {"higher", Op::higher},   {"level", Op::level},     {"at", Op::at},
-    {"upto", Op::upto},       {"refuse", Op::refuse},   {"answer", Op::answer},
+    {"column", Op::column},
+    {"nth", Op::nth},
+    {"+", Op::add},
+    {"-", Op::subtract},
+    {"*", Op::multiply},
+    {"/", Op::divide},
+    {"minimum", Op::minimum},
+    {"maximum", Op::maximum},
+    {"power", Op::power},
+    {"<", Op::less},
+    {"<=", Op::less_equal},
+    {"==", Op::equal},
+    {"and", Op::both},
+    {"or", Op::either},
+    {"negative", Op::negative},
+    {"not", Op::invert},
+    {"log2", Op::log2},
+    {"log", Op::log},
+    {"sqrt", Op::sqrt},
+    {"exp", Op::exp},
+    {"abs", Op::abs},
+    {"floor", Op::floor},
+    {"ceil", Op::ceil},
+    {"rint", Op::rint},
+    {"where", Op::where},
+    {"table", Op::table},
+    {"spread", Op::spread},
+    {"length", Op::length},
+    {"sum", Op::sum},
+    {"highest", Op::highest},
+    {"lowest", Op::lowest},
+    {"running", Op::running},
+    {"surviving", Op::surviving},
+    {"higher", Op::higher},
+    {"level", Op::level},
+    {"at", Op::at},
+    {"upto", Op::upto},
+    {"elsewhere", Op::elsewhere},
+    {"refuse", Op::refuse},
+    {"answer", Op::answer},
 };
 
 double power_of(double base, double exponent) { return base == 2.0 ? std::exp2(exponent) : std::pow(base, exponent); }
@@ -278,6 +305,8 @@ private:
             case Op::at:
             case Op::upto:
                 return across(step, span, spans_[static_cast<size_t>(step.b)]);
+            case Op::elsewhere:
+                return elsewhere(step, span);
             case Op::refuse:
                 return refuse(step, span, count);
             case Op::answer: {
@@ -412,6 +441,26 @@ private:
         });
     }
 
+    void elsewhere(const Step& step, const Span& span) {
+        const double *own = read(step.a), *places = read(step.c);
+        double* to = write(step.to);
+        const std::span<const double> table = data_->tables[static_cast<size_t>(step.b)];
+        const auto most = static_cast<double>(table.size() - 1);
+        queries(span, [&](int64_t query, int64_t first, int64_t end) {
+            const auto behind = static_cast<size_t>(places[query] > 0 ? std::min(places[query], most) : 0.0) + 1;
+            size_t place = 1;
+            double sum = 0;
+            for (int64_t i = first; i <= end; ++i) {
+                const bool held = i < end && own[i] < static_cast<double>(behind);
+                if (held && !(own[i] >= static_cast<double>(place))) continue;
+                const size_t stop = held ? static_cast<size_t>(own[i]) : behind;
+                for (; place < stop; ++place) sum += table[place];
+                place += held;
+            }
+            to[query] = sum;
+        });
+    }
+
     // How many of some values, which only grow, are no more than a limit.
     static int64_t no_more(const double* from, const double* end, double limit) {
         constexpr int64_t few = 64;  // they are looked at all at once
@@ -492,6 +541,10 @@ void Program::check() const {
             case Op::highest:
             case Op::lowest:
                 demand(within(step.b, std::ssize(spaces)), "list"), demand(within(step.a, registers), "register");
+                break;
+            case Op::elsewhere:
+                demand(step.space > 0, "list"), demand(within(step.b, tables), "table");
+                demand(within(step.a, registers) && within(step.c, registers), "register");
                 break;
             case Op::at:
             case Op::upto:

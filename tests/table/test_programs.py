@@ -282,6 +282,20 @@ def test_values_of_another_list():
         _core.Program([("at", 1, 2, 1, 1, -1)], [(0, None)], [], 4, 1, 0, 0, 0)
 
 
+def test_entries_of_places_that_no_item_has():
+    offsets, ranks = np.array([0, 3, 3, 5]), np.array([2.0, 0.0, 4.0, 1.0, 9.0])
+    steps = [("column", 1, 0, 1, -1, 0), ("column", 0, 1, 2, -1, 0), ("elsewhere", 1, 2, 0, 0, 1)]
+    program = _core.Program([*steps, ("answer", 0, -1, 2, 0, -1)], [(0, None)], [], 3, 3, 1, 1, 0)
+    table = 2.0 ** np.arange(6)
+    found = program.run(3, [offsets, ranks, np.array([5.0, 2.0, 3.0])], [], [table])[0][0]
+    assert found.tolist() == [2 + 8 + 32, 2 + 4, 4 + 8]
+    found = program.run(3, [offsets, ranks, np.array([100.0, 0.0, -1.0])], [], [table])[0][0]
+    assert found.tolist() == [2 + 8 + 32, 0, 0]  # the table ends there
+    for step in (("elsewhere", 0, 2, 0, 0, 1), ("elsewhere", 1, 2, 0, 1, 1), ("elsewhere", 1, 2, 0, 0, -1)):
+        with pytest.raises(ValueError, match=r"names no (list|table|register)"):
+            _core.Program([step], [(0, None)], [], 3, 3, 1, 1, 0)
+
+
 @pytest.mark.parametrize("count", [0, 1, 7, 127, 128, 129, 1000, 100_000])
 def test_total(count):
     values = np.random.default_rng(count).random(count)

@@ -423,25 +423,17 @@ class Traced(Spoken, Ranking):
     def level(self, values: Values) -> Expression:
         return self._down("level", values, self.items_above)
 
-    def at(self, other: Traced, values: Values, nth: Values) -> Expression:
-        """The value of another list's nth item at each of this one's; of its last where it is not as long, or 0."""
-        return self._from(other, "at", values, nth)
-
-    def upto(self, other: Traced) -> Expression:
-        """How many of another list's items stand at each item's rank or above it."""
-        return self._from(other, "upto", other.rank, self.rank)
-
-    def _from(self, other: Traced, op: str, values: Values, by: Values) -> Expression:
-        self.tree.look(other.items, None)
-        return self.tree.node(op, self.tree.of(values), other.items, by, kind="item", items=self.items)
-
     # -- discounts -------------------------------------------------------------------------------------------
 
-    def _entry(self, at: Values, discount: Discount, k: Depth, summed: bool = False) -> Expression:
-        """An entry of a table of discounts."""
-        value, table = self.tree.of(at), Table(discount, summed, self.items)
+    def _table(self, discount: Discount, k: Depth, summed: bool = False) -> Table:
+        """A table of discounts."""
+        table = Table(discount, summed, self.items)
         self.tree.look(table, k)
-        return self.tree.node("table", value, table, kind=value.kind, items=value.items)
+        return table
+
+    def _entry(self, at: Values, discount: Discount, k: Depth, summed: bool = False) -> Expression:
+        value = self.tree.of(at)
+        return self.tree.node("table", value, self._table(discount, k, summed), kind=value.kind, items=value.items)
 
     def discounted(self, gains: Values, discount: Discount, k: Depth = None) -> Expression:
         if self.expected:
@@ -568,7 +560,7 @@ def _number(value: Expression, ranked: Ranked, memo: dict[Expression, float]) ->
 
 # Which parts of a step are registers; else all three are.
 _READS = {"column": (), "nth": (), "length": (), "table": (3,), "sum": (3,), "highest": (3,), "lowest": (3,),
-          "at": (3, 5), "upto": (3, 5), "refuse": (3, 5), "answer": (3,)}  # fmt: skip
+          "at": (3, 5), "upto": (3, 5), "elsewhere": (3, 5), "refuse": (3, 5), "answer": (3,)}  # fmt: skip
 
 
 def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[list[tuple[Any, ...]], int]:
@@ -639,9 +631,11 @@ class _Writer:
             name, other, plus = value.args
             operands = self._field(value.items, name), -1 if other is None else self._field(value.items, other), plus
         elif value.op == "table":
-            operands = parts[0], self.tables.setdefault(value.args[1], len(self.tables))
+            operands = parts[0], self._table(value.args[1])
         elif value.op in ("length", "sum", "highest", "lowest"):
             operands = parts[0] if parts else -1, self._space(value.items)
+        elif value.op == "elsewhere":
+            operands = parts[0], self._table(value.args[1]), parts[1]
         elif value.op in ("at", "upto"):
             operands = parts[0], self._space(value.args[1]), parts[1]
         to = self._register()
@@ -649,7 +643,7 @@ class _Writer:
         return to
 
     def _step(self, op: str, value: Expression, to: int, *operands: int) -> None:
-        space = self._space(value.items if value.kind == "item" else None)
+        space = self._space(value.items if value.kind == "item" or op == "elsewhere" else None)
         self.steps.append((op, space, to, *operands, *(-1,) * (3 - len(operands))))
 
     def _space(self, lists: Lists | None) -> int:
@@ -657,6 +651,9 @@ class _Writer:
             self.lists[lists] = len(self.lists)
             self._field(lists, cast("Lists", lists).offsets)
         return self.lists[lists]
+
+    def _table(self, table: Table) -> int:
+        return self.tables.setdefault(table, len(self.tables))
 
     def _field(self, lists: Lists | None, name: str) -> int:
         return self.columns.setdefault((lists, name), len(self.columns))

@@ -46,7 +46,11 @@ class Measure(NamedTuple):
     mean: str = "mean"  # how numbers are put together: "mean", "sum" or "geometric"
     single: bool = True  # is it printed for each query
     since: int = 9  # version
-    spoken: bool = True  # does it only say what its values are, for the core to compute; else it reads arrays
+
+    @property
+    def spoken(self) -> bool:
+        """Does it only say what its values are, for the core to compute; else it reads arrays."""
+        return self.over in ("qrels", "qrels_jg") and self.kind != "text"
 
 
 def parameters(measure: Measure, text: str | None) -> Params:
@@ -285,24 +289,12 @@ def _rbp(lists: Spoken, *pairs: Any) -> Expression:
     return (1.0 - p) * lists.discounted(lists.grade, _chance(p))
 
 
-def _rbp_resid(ranked: Ranked, *pairs: Any) -> Floats:
+def _rbp_resid(lists: Spoken, *pairs: Any) -> Expression:
     """How much larger rbp could be if all documents that are not judged were worth most."""
-    deepest, p = int(ranked.retrieved.max(initial=0)), _persistence(pairs)
-    chance = _chance(p)(ranked, np.arange(1.0, deepest + 2.0))
-    judged = ranked.grade >= 0
-    query, place = ranked.query[judged], ranked.rank[judged] - 1
-    unknown = ranked.retrieved > np.bincount(query, minlength=len(ranked))
-    rest, step = np.zeros(len(ranked)), 128
-    for first in range(0, deepest, step):  # so many places of all lists at a time
-        places = np.arange(first, min(first + step, deepest))
-        terms = np.where(places[:, None] < ranked.retrieved, chance[places][:, None], 0.0)
-        inside = (place >= first) & (place < first + step)
-        terms[place[inside] - first, query[inside]] = 0.0
-        terms[0] += rest
-        rest = np.add.accumulate(terms)[-1]
-        if (rest + chance[places[-1] + 1] == rest)[unknown].all():  # too little to change any sum
-            break
-    return np.where(unknown, chance[ranked.retrieved] + (1 - p) * rest, 0.0)
+    p, judged = _persistence(pairs), lists.grade >= 0
+    rest = lists.discounts_elsewhere(_chance(p), lists.where(judged, lists.rank, 0.0))
+    beyond = p * lists.last_discount(_chance(p))
+    return lists.where(lists.retrieved > lists.sum(judged), beyond + (1 - p) * rest, 0.0)
 
 
 # -- the table -----------------------------------------------------------------------------------------------
@@ -318,8 +310,8 @@ def _cut(name: str, metric: Metric, meaning: str, cuts: Params = CUTS, **choices
 
 def _prefs(name: str, calculate: Callable[[Preferences], Any], meaning: str) -> Measure:
     if name.startswith("prefs_num"):
-        return _count(name, calculate, meaning, over="prefs", spoken=False)
-    return Measure(name, _each(calculate), meaning, over="prefs", spoken=False)
+        return _count(name, calculate, meaning, over="prefs")
+    return Measure(name, _each(calculate), meaning, over="prefs")
 
 
 _AP, _BPREF, _PRECISION, _RECALL = _engine(ap), _engine(bpref), _engine(precision), _engine(recall)
@@ -328,8 +320,8 @@ _NDCG = _engine(ndcg, negative="signed")
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        Measure("runid", lambda state, params: [None], "run id", over="", kind="text", single=False, spoken=False),
-        Measure("num_q", lambda state, params: [None], "queries", over="", kind="count", single=False, spoken=False),
+        Measure("runid", lambda state, params: [None], "run id", over="", kind="text", single=False),
+        Measure("num_q", lambda state, params: [None], "queries", over="", kind="count", single=False),
         _count("num_ret", lambda lists: lists.retrieved, "documents retrieved"),
         _count("num_rel", lambda lists: lists.relevant, "relevant documents"),
         _count("num_rel_ret", lambda lists: lists.hits(), "relevant documents retrieved"),
@@ -359,7 +351,6 @@ MEASURES: dict[str, Measure] = {
             "numbers",
             (10.0,),
             kind="text",
-            spoken=False,
         ),
         _cut("recall", recall, "recall after so many documents"),
         Measure("infAP", _each(_infap), "average precision estimated from a sample of judgments"),
@@ -425,7 +416,6 @@ MEASURES: dict[str, Measure] = {
             "what documents not judged could add to rbp",
             "pairs",
             since=10,
-            spoken=False,
         ),
         Measure("unj", _unjudged, "share of documents not judged among so many", "cuts", (5, 10, 20), since=10),
     )

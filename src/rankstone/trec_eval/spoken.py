@@ -42,6 +42,28 @@ class Spoken(Traced):
         best, of = cast("Spoken", super().ideal(items, worth, k)), self.items.of
         return best if of is None else best.replace(items=Lists((self.items.name, "best"), "truth_offsets", of))
 
+    def at(self, other: Spoken, values: Values, nth: Values) -> Expression:
+        """The value of another list's nth item at each of this one's; of its last where it is not as long, or 0."""
+        return self._from(other, "at", values, nth)
+
+    def upto(self, other: Spoken) -> Expression:
+        """How many of another list's items stand at each item's rank or above it."""
+        return self._from(other, "upto", other.rank, self.rank)
+
+    def _from(self, other: Spoken, op: str, values: Values, by: Values) -> Expression:
+        self.tree.look(other.items, None)
+        return self.tree.node(op, self.tree.of(values), other.items, by, kind="item", items=self.items)
+
+    def discounts_elsewhere(self, discount: Discount, ranks: Values) -> Expression:
+        """The discounts of the places of the list that are none of these ranks, added up from the top."""
+        self.tree.look(self.items, None)
+        table = self._table(discount, None)
+        return self.tree.node("elsewhere", self.tree.of(ranks), table, self.retrieved, kind="query", items=self.items)
+
+    def last_discount(self, discount: Discount) -> Expression:
+        """The discount of the list's last place."""
+        return self._entry(self.retrieved, discount, None)
+
     def discounted(self, gains: Values, discount: Discount, k: Depth = None) -> Expression:
         if discount is not DISCOUNTS["log2(rank+1)"]:
             return super().discounted(gains, discount, k)
