@@ -10,21 +10,24 @@ from typing import NoReturn
 _QUICK = ("evaluate", "trec_eval")
 
 
-def settle() -> None:
+def settle() -> bool:
     """Leave out what a quick command has no use for: threads for matrices, a third of what loading NumPy takes. Begin
-    to read what can be read without.
+    to read what can be read without. Is it `trec_eval`, which asks for no name of the package's.
 
     Only where the process is such a command; whoever imports the package keeps all of it.
     """
     by_module = sys.argv[:1] == ["-m"]  # the name of the module is not there yet
     program = sys.orig_argv[-len(sys.argv)] if by_module else os.path.basename("".join(sys.argv[:1]))
-    if program == "rankstone" and _is_quick():
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        gc.disable()  # it is over before there is garbage worth a search
-        if sys.argv[1] == "trec_eval":
-            from rankstone.trec_eval import ahead
+    if program != "rankstone" or not _is_quick():
+        return False
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()  # it is over before there is garbage worth a search
+    if sys.argv[1] != "trec_eval":
+        return False
+    from rankstone.trec_eval import ahead
 
-            ahead.begin(sys.argv[2:])
+    ahead.begin(sys.argv[2:])
+    return True
 
 
 def command() -> NoReturn:
@@ -49,4 +52,4 @@ def _is_quick() -> bool:
     return len(sys.argv) > 1 and sys.argv[1] in _QUICK
 
 
-settle()
+ALONE = settle()
