@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from rankstone.inputs.source import Align
 from rankstone.trec_eval import ahead
 
 TRUTH = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
@@ -15,8 +16,10 @@ RUN = {"q1": {"a": 0.5, "x": 0.7}, "q2": {"c": 0.1}}
 @pytest.fixture(autouse=True)
 def nothing_begun():
     ahead._begun.clear()
+    ahead._aligning.clear()
     yield
     ahead._begun.clear()
+    ahead._aligning.clear()
 
 
 def test_what_was_begun_is_used_once(command):
@@ -30,6 +33,7 @@ def test_what_was_begun_is_used_once(command):
     command.results({"q1": {"a": 9}, "q2": {"c": 9}})  # too late
     assert command("-q", "-m", "all_trec", *files) == later
     assert not ahead._begun
+    assert not ahead._aligning
     assert command("-q", "-m", "all_trec", *files) != later
 
 
@@ -39,11 +43,31 @@ def test_what_is_not_plain_is_not_begun(words):
     assert not ahead._begun
 
 
+def test_an_alignment_of_other_columns_or_in_another_way_is_not_used(command):
+    files = [str(command.qrels(TRUTH)), str(command.results(RUN))]
+    columns = [column for path, shape in zip(files, (ahead.QRELS, ahead.RESULTS), strict=True)
+               for part in ahead.parsed(path, shape)[1] for column in part]  # fmt: skip
+    for how in (Align(), Align(order="item_asc")):
+        ahead.begin(files)
+        ahead.go_on(how)
+        begun = ahead._aligning[0].result()
+        assert begun[1] == how
+        assert ahead.align(begun[0], how) is begun[2]
+        for others, other in ((tuple(columns), how), (begun[0], Align(float32=True))):
+            ahead._aligning.append(ahead.Later(lambda found=begun: found))
+            made = ahead.align(others, other)
+            assert made is not begun[2]
+            assert made.rank.tolist() == begun[2].rank.tolist()
+            assert not ahead._aligning
+
+
 @pytest.mark.parametrize(
     ("qrels", "results"),
     [
         ("q1 0 a 1\n", "q1 Q0 a 1 0.5 tag\nq1 Q0 b 2 0.25 tag\n"),
         ("q1 0 a +1.5\n", "q1 Q0 a 1 inf tag\n"),  # numbers that are read one by one
+        ("q1 0 a 1\n", "q1 Q0 a 1 0.5 tag\nq1 Q0 a 2 0.25 tag\n"),  # a document twice
+        ("q1 0 a 1\nq1 0 a 0\n", "q1 Q0 a 1 0.5 tag\n"),
         ("q1 0 a one\n", "q1 Q0 a 1 0.5 tag\n"),
         ("q1 0 a 1\n", "q1 Q0 a 1 0.5\n"),
         ("q1 0 a 1\n", ""),

@@ -93,13 +93,13 @@ class Fault(NamedTuple):
         return QueryError(problem, query) if self.named else ValueError(problem)
 
 
-@dataclass(eq=False)
 class Steps:
     """All expressions of some metrics; equal ones are one."""
 
-    faults: list[Fault] = field(default_factory=list)
-    known: dict[tuple[Any, ...], Expression] = field(default_factory=dict)
-    reach: dict[Lists | Table, float] = field(default_factory=dict)  # how deep each is looked into
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.known: dict[tuple[Any, ...], Expression] = {}
+        self.reach: dict[Lists | Table, float] = {}  # how deep each is looked into
 
     def node(self, op: str, *args: object, kind: Kind, items: Lists | None = None) -> Expression:
         """The expression that this is, made once."""

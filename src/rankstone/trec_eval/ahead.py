@@ -1,4 +1,4 @@
-"""Parses files on threads of their own: those of a command while NumPy and the rest of the program are loaded.
+"""Reads and aligns on threads of their own: the files of a command while NumPy and the rest of the program are loaded.
 
 Such a thread loads no module, NumPy least of all: two threads that load the same at once see halves of it.
 """
@@ -10,11 +10,19 @@ import getopt
 import mmap
 import os
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from operator import is_
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from rankstone import _core
+from rankstone.errors import DataError
 
+if TYPE_CHECKING:
+    from rankstone.inputs.source import Align
+
+T = TypeVar("T")
 Data = bytes | mmap.mmap
+Columns = tuple[Any, Any, Any, Any, Any, Any]  # query, item and grade; query, item and score
 
 
 class Shape(NamedTuple):
@@ -60,51 +68,89 @@ def split(argv: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
     return [(letters.get(name, name), value) for name, value in found], paths
 
 
-class Parsing:
-    """A file that is parsed on a thread of its own."""
+class Later(Generic[T]):
+    """What a function returns, or raises, that runs on a thread of its own."""
 
-    def __init__(self, path: str, shape: Shape) -> None:
-        self._path, self._shape = path, shape
-        self._found: tuple[Data, _core.Text] | Exception
+    def __init__(self, function: Callable[..., T], *arguments: Any) -> None:
+        self._found: T | Exception
         self._done = _thread.allocate_lock()
         self._done.acquire()
-        _thread.start_new_thread(self._run, ())
+        _thread.start_new_thread(self._run, (function, arguments))
 
-    def _run(self) -> None:
+    def _run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
         try:
-            self._found = _parse(self._path, self._shape)
+            self._found = function(*arguments)
         except Exception as error:
             self._found = error
         finally:
             self._done.release()
 
-    def result(self) -> tuple[Data, _core.Text]:
-        """What the file holds."""
-        self._done.acquire()
-        if isinstance(self._found, Exception):
-            raise self._found
-        return self._found
+    def outcome(self) -> T | Exception:
+        """What it returned, or raised."""
+        with self._done:
+            return self._found
+
+    def result(self) -> T:
+        """What it returned; raises what it raised."""
+        found = self.outcome()
+        if isinstance(found, Exception):
+            raise found
+        return found
 
 
-_begun: dict[tuple[str, Shape], Parsing] = {}
+_begun: dict[tuple[str, Shape], Later[tuple[Data, Any]]] = {}  # files
+_aligning: list[Later[tuple[Columns, Align, _core.Alignment | DataError]]] = []
 
 
 def begin(argv: list[str]) -> None:
-    """Begin with the files of a command, if it is plain which they are and what is in them."""
+    """Begin to read the files of a command, if it is plain which they are and what is in them."""
     try:
         options, paths = split(argv)
     except getopt.GetoptError:
         return
     unlike = {"-h", "-v", "-R", "-T", "--version-like"} & {name for name, _ in options}
     if len(paths) == 2 and not unlike and "-" not in paths:
-        _begun.update({key: Parsing(*key) for key in ((paths[1], RESULTS), (paths[0], QRELS))})
+        _begun.update({key: Later(_parse, *key) for key in ((paths[0], QRELS), (paths[1], RESULTS))})
+
+
+def go_on(how: Align) -> None:
+    """Begin to align what is being read; NumPy must be there."""
+    if _begun:
+        _begun.update({key: Later(_read, text) for key, text in _begun.items()})
+        _aligning.append(Later(_align, *_begun.values(), how))
 
 
 def parsed(path: str, shape: Shape) -> tuple[Data, Any]:
     """What a file holds, and what the core makes of it: begun before, or now."""
     begun = _begun.pop((path, shape), None)
     data, text = _parse(path, shape) if begun is None else begun.result()
-    return data, text.columns()
+    return data, text.columns() if isinstance(text, _core.Text) else text
+
+
+def align(columns: Columns, how: Align) -> _core.Alignment:
+    """Judgments and results brought together: begun before, or now."""
+    begun = _aligning.pop().outcome() if _aligning else None
+    if isinstance(begun, tuple) and begun[1] == how and all(map(is_, begun[0], columns)):
+        if isinstance(begun[2], DataError):
+            raise begun[2]
+        return begun[2]
+    return _core.align_columns(*columns, how)
+
+
+def _read(text: Later[tuple[Data, _core.Text]]) -> tuple[Data, Any]:
+    data, found = text.result()
+    return data, found.columns()
+
+
+def _align(
+    qrels: Later[tuple[Data, Any]], results: Later[tuple[Data, Any]], how: Align
+) -> tuple[Columns, Align, _core.Alignment | DataError]:
+    (_, (judged, grades)), (_, (returned, scores)) = qrels.result(), results.result()
+    columns: Columns = (*judged, *grades, *returned, *scores)  # fails where a line needs a closer look
+    try:
+        return columns, how, _core.align_columns(*columns, how)
+    except DataError as error:
+        return columns, how, error
 
 
 def _parse(path: str, shape: Shape) -> tuple[Data, _core.Text]:

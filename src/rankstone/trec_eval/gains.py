@@ -31,12 +31,12 @@ def valued(ranked: Ranked, given: Given, scaled: bool) -> Ranked:
 
 def _by_grade(ranked: Ranked, _: Given, scaled: bool) -> Ranked:
     """A document is worth its grade."""
-    gain, worth = np.maximum(ranked.grade, 0.0), ranked.ideal_grades > 0
     if scaled:
-        highest = ranked.ideal_grades[ranked.truth_offsets[:-1]]  # the first, and each query has one
-        gain = gain / ranked.spread(np.maximum(highest, 1.0))
+        plain, highest = valued(ranked, (), False), ranked.ideal_grades[ranked.truth_offsets[:-1]]  # each has a first
+        return plain.replace(grade=plain.grade / ranked.spread(np.maximum(highest, 1.0)))
+    worth = ranked.ideal_grades > 0
     offsets = np.append(0, np.cumsum(worth))[ranked.truth_offsets]
-    return _replaced(ranked, gain, ranked.ideal_grades[worth], offsets)
+    return _replaced(ranked, np.maximum(ranked.grade, 0.0), ranked.ideal_grades[worth], offsets)
 
 
 def _by_table(ranked: Ranked, given: Given, scaled: bool) -> Ranked:

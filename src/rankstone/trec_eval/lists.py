@@ -13,6 +13,7 @@ from rankstone import _core
 from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
+from rankstone.trec_eval.ahead import align
 from rankstone.trec_eval.files import Judgments, Results
 
 
@@ -49,7 +50,7 @@ def place(
     columns = query, item, grade, results.query, results.item, results.score
     repeated = False
     try:
-        found = _core.align_columns(*columns, how)
+        found = align(columns, how)
     except DataError as error:
         if error.kind != "twice":
             raise
