@@ -159,11 +159,15 @@ def _relstring(ranked: Ranked, length: float, *_: float) -> list[str]:
 
 def _interpolated(lists: Spoken, share: float) -> Expression:
     """`iprec`, for any number as a share of the relevant documents; 0 / 0 where nothing was retrieved."""
-    rounding = "floor(x+0.9)" if lists.setup.version < 10 else "round(x)"
-    ratio = iprec.declaration.function(lists, recall=min(max(share, 0.0), 1.0), recall_rounding=rounding)
-    needed = _needed(lists, share)
-    value = lists.where(needed > lists.relevant, 0.0, ratio.numerator)
-    return lists.where((needed <= 0) & (lists.retrieved == 0), math.nan, value)
+
+    def calculate() -> Expression:
+        rounding = "floor(x+0.9)" if lists.setup.version < 10 else "round(x)"
+        ratio = iprec.declaration.function(lists, recall=min(max(share, 0.0), 1.0), recall_rounding=rounding)
+        needed = _needed(lists, share)
+        value = lists.where(needed > lists.relevant, 0.0, ratio.numerator)
+        return lists.where((needed <= 0) & (lists.retrieved == 0), math.nan, value)
+
+    return lists.remember(("interpolated", share), calculate)
 
 
 def _needed(lists: Spoken, share: float) -> Expression:
