@@ -83,6 +83,13 @@ Options read_options(nb::handle how) {
             .threads = read_threads(how.attr("threads"))};
 }
 
+// Loads NumPy, which takes longer than all else that the module needs.
+void use_numpy() {
+    static bool loaded = false;
+    if (!loaded && _import_array() < 0) throw nb::python_error();
+    loaded = true;
+}
+
 template <class T>
 constexpr int numpy_type = std::is_same_v<T, bool>      ? NPY_BOOL
                            : std::is_same_v<T, double>  ? NPY_DOUBLE
@@ -1037,35 +1044,51 @@ nb::tuple bind_exact(nb::handle values) {
     return nb::make_tuple(nb::bytes(units.data(), units.size()), sum.other());
 }
 
-// The columns, or where the first bad line is: its number, from 1, and its first byte.
-nb::tuple bind_trec(nb::handle text, const char* fields, bool more, bool comments, bool blanks, bool utf8,
-                    nb::handle threads) {
-    const TrecShape shape{fields, more, comments, blanks, utf8};
-    if (shape.fields.empty() || shape.fields.find_first_not_of("iqnw-") != std::string_view::npos)
-        throw nb::value_error("fields: one letter each, i or q (an id), n (a number), w (a whole number) or -");
-    struct Buffer {
-        Py_buffer view;
-        ~Buffer() { PyBuffer_Release(&view); }
-    } buffer{};
-    if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
-    const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
-    try {
-        TrecColumns columns = open(read_threads(threads), [&](Team& team) { return parse_trec(data, shape, team); });
-        nb::list ids, numbers;
-        for (Strings& strings : columns.ids) ids.append(nb::cast(BoundStrings(std::move(strings), columns.rows)));
-        for (Array<double>& each : columns.numbers) numbers.append(to_numpy(each, columns.rows));
-        return nb::make_tuple(std::move(ids), std::move(numbers));
-    } catch (const BadLine& bad) {
-        return nb::make_tuple(1 + std::count(data.begin(), data.begin() + bad.offset, '\n'), bad.offset);
+// Text that was read, without any NumPy.
+class BoundText {
+public:
+    BoundText(nb::handle text, const char* fields, bool more, bool comments, bool blanks, bool utf8,
+              nb::handle threads) {
+        const TrecShape shape{fields, more, comments, blanks, utf8};
+        if (shape.fields.empty() || shape.fields.find_first_not_of("iqnw-") != std::string_view::npos)
+            throw nb::value_error("fields: one letter each, i or q (an id), n (a number), w (a whole number) or -");
+        struct Buffer {
+            Py_buffer view;
+            ~Buffer() { PyBuffer_Release(&view); }
+        } buffer{};
+        if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
+        const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
+        try {
+            columns_ = open(read_threads(threads), [&](Team& team) { return parse_trec(data, shape, team); });
+        } catch (const BadLine& bad) {
+            line_ = 1 + std::count(data.begin(), data.begin() + bad.offset, '\n');
+            offset_ = bad.offset;
+        }
     }
-}
+
+    BoundText(const BoundText&) = delete;
+
+    // The columns, which are given away; or where the first bad line is: its number, from 1, and its first byte.
+    nb::tuple columns() {
+        if (line_) return nb::make_tuple(line_, offset_);
+        if (std::exchange(given_, true)) throw nb::value_error("the columns of a text are given away once");
+        nb::list ids, numbers;
+        for (Strings& strings : columns_.ids) ids.append(nb::cast(BoundStrings(std::move(strings), columns_.rows)));
+        for (Array<double>& each : columns_.numbers) numbers.append(to_numpy(each, columns_.rows));
+        return nb::make_tuple(std::move(ids), std::move(numbers));
+    }
+
+private:
+    TrecColumns columns_;
+    int64_t line_ = 0, offset_ = 0;
+    bool given_ = false;
+};
 
 }  // namespace
 }  // namespace rankstone
 
 NB_MODULE(_core, m) {
     using namespace rankstone;
-    if (_import_array() < 0) throw nb::python_error();
     nb::set_leak_warnings(false);  // programs are kept until the process ends
     alignment_type = PyStructSequence_NewType(&description);
     if (!alignment_type) throw nb::python_error();
@@ -1081,6 +1104,7 @@ NB_MODULE(_core, m) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
     });
+    m.def("use_numpy", &use_numpy);
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("unite_dicts", &bind_unite, "names"_a, "queries"_a, "contents"_a);
     m.def("spread_dicts", &bind_spread, "truth"_a.none());
@@ -1097,8 +1121,10 @@ NB_MODULE(_core, m) {
     m.def("fill_greedily", &bind_greedy, "queries"_a.none(), "items"_a.none(), "subtopic"_a.none(), "relevant"_a.none(),
           "order"_a.none(), "alpha"_a, "weights"_a.none(), "threads"_a = 0);
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
-    m.def("parse_trec", &bind_trec, "text"_a, "fields"_a, nb::kw_only(), "more"_a = false, "comments"_a = true,
-          "blanks"_a = true, "utf8"_a = true, "threads"_a = 0);
+    nb::class_<BoundText>(m, "Text")
+        .def(nb::init<nb::handle, const char*, bool, bool, bool, bool, nb::handle>(), "text"_a, "fields"_a,
+             nb::kw_only(), "more"_a = false, "comments"_a = true, "blanks"_a = true, "utf8"_a = true, "threads"_a = 0)
+        .def("columns", &BoundText::columns);
     m.def("total", &bind_total, "values"_a, "keep"_a.none() = nb::none());
     m.def("exact_total", &bind_exact, "values"_a);
     nb::class_<BoundProgram>(m, "Program")

@@ -23,18 +23,45 @@ namespace {
 constexpr int64_t few_items = 2048;  // at a time: all registers stay in the cache, and a step's start costs little
 
 constexpr std::pair<const char*, Op> names[] = {
-    {"column", Op::column},   {"nth", Op::nth},         {"+", Op::add},
-    {"-", Op::subtract},      {"*", Op::multiply},      {"/", Op::divide},
-    {"minimum", Op::minimum}, {"maximum", Op::maximum}, {"power", Op::power},
-    {"<", Op::less},          {"<=", Op::less_equal},   {"==", Op::equal},
-    {"and", Op::both},        {"or", Op::either},       {"negative", Op::negative},
-    {"not", Op::invert},      {"log2", Op::log2},       {"log", Op::log},
-    {"sqrt", Op::sqrt},       {"exp", Op::exp},         {"abs", Op::abs},
-    {"floor", Op::floor},     {"ceil", Op::ceil},       {"rint", Op::rint},
-    {"where", Op::where},     {"table", Op::table},     {"spread", Op::spread},
-    {"length", Op::length},   {"sum", Op::sum},         {"highest", Op::highest},
-    {"lowest", Op::lowest},   {"running", Op::running}, {"surviving", Op::surviving},
-    {"higher", Op::higher},   {"level", Op::level},     {"refuse", Op::refuse},
+    {"column", Op::column},
+    {"nth", Op::nth},
+    {"+", Op::add},
+    {"-", Op::subtract},
+    {"*", Op::multiply},
+    {"/", Op::divide},
+    {"minimum", Op::minimum},
+    {"maximum", Op::maximum},
+    {"power", Op::power},
+    {"<", Op::less},
+    {"<=", Op::less_equal},
+    {"==", Op::equal},
+    {"and", Op::both},
+    {"or", Op::either},
+    {"negative", Op::negative},
+    {"not", Op::invert},
+    {"log2", Op::log2},
+    {"log", Op::log},
+    {"sqrt", Op::sqrt},
+    {"exp", Op::exp},
+    {"abs", Op::abs},
+    {"floor", Op::floor},
+    {"ceil", Op::ceil},
+    {"rint", Op::rint},
+    {"where", Op::where},
+    {"table", Op::table},
+    {"spread", Op::spread},
+    {"length", Op::length},
+    {"sum", Op::sum},
+    {"highest", Op::highest},
+    {"lowest", Op::lowest},
+    {"running", Op::running},
+    {"surviving", Op::surviving},
+    {"higher", Op::higher},
+    {"level", Op::level},
+    {"at", Op::at},
+    {"upto", Op::upto},
+    {"elsewhere", Op::elsewhere},
+    {"refuse", Op::refuse},
     {"answer", Op::answer},
 };
 
@@ -123,6 +150,11 @@ private:
         std::vector<int64_t> ends;
         int64_t start = 0, count = 0;
         bool whole = true;  // no item is left out
+
+        bool holds(int64_t query) const {  // any item
+            const auto at = static_cast<size_t>(query);
+            return ends[at] > (at ? ends[at - 1] : 0);
+        }
     };
 
     int64_t run_some(int64_t first, int64_t last) {
@@ -193,6 +225,36 @@ private:
         }
     }
 
+    // The same one item after the other, next(state, item), and what comes of it, done(query, state). Four lists at a
+    // time, since each sum waits for the one before it in its list, and for no other.
+    template <class Next, class Done>
+    void down(const Span& span, double state, Next next, Done done) const {
+        constexpr int side = 4;
+        int64_t query = 0, first = 0;
+        for (; query + side <= queries_; query += side) {
+            int64_t at[side], left = std::numeric_limits<int64_t>::max();
+            double states[side];
+            for (int i = 0; i < side; ++i) {
+                at[i] = first;
+                first = span.ends[static_cast<size_t>(query + i)];
+                left = std::min(left, first - at[i]);
+                states[i] = state;
+            }
+            for (; left > 0; --left)
+                for (int i = 0; i < side; ++i) states[i] = next(states[i], at[i]++);
+            for (int i = 0; i < side; ++i) {
+                const int64_t end = span.ends[static_cast<size_t>(query + i)];
+                while (at[i] < end) states[i] = next(states[i], at[i]++);
+                done(query + i, states[i]);
+            }
+        }
+        for (; query < queries_; ++query) {
+            double last = state;
+            for (const int64_t end = span.ends[static_cast<size_t>(query)]; first < end;) last = next(last, first++);
+            done(query, last);
+        }
+    }
+
     void run_step(const Step& step) {
         const Span& span = spans_[static_cast<size_t>(step.space)];
         const int64_t count = step.space ? span.count : queries_;
@@ -222,10 +284,8 @@ private:
             case Op::running: {
                 const double* from = read(step.a);
                 double* to = write(step.to);
-                return queries(span, [&](int64_t, int64_t first, int64_t end) {
-                    double sum = 0;
-                    for (int64_t i = first; i < end; ++i) to[i] = sum += from[i];
-                });
+                return down(
+                    span, 0.0, [&](double sum, int64_t i) { return to[i] = sum + from[i]; }, [](int64_t, double) {});
             }
             case Op::surviving: {
                 const double* stops = read(step.a);
@@ -242,6 +302,11 @@ private:
             case Op::higher:
             case Op::level:
                 return by_score(step, span);
+            case Op::at:
+            case Op::upto:
+                return across(step, span, spans_[static_cast<size_t>(step.b)]);
+            case Op::elsewhere:
+                return elsewhere(step, span);
             case Op::refuse:
                 return refuse(step, span, count);
             case Op::answer: {
@@ -304,30 +369,23 @@ private:
     void reduce(const Step& step, const Span& span) {
         const double* from = read(step.a);
         double* to = write(step.to);
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        const auto done = [&](int64_t query, double made) { to[query] = made; };
         switch (step.op) {
             case Op::length:
                 return queries(span, [&](int64_t query, int64_t first, int64_t end) {
                     to[query] = static_cast<double>(end - first);
                 });
             case Op::sum:  // from the top of the list down
-                return queries(span, [&](int64_t query, int64_t first, int64_t end) {
-                    double sum = 0;
-                    for (int64_t i = first; i < end; ++i) sum += from[i];
-                    to[query] = sum;
-                });
+                return down(span, 0.0, [&](double sum, int64_t i) { return sum + from[i]; }, done);
             case Op::highest:
-                return queries(span, [&](int64_t query, int64_t first, int64_t end) {
-                    double best = first < end ? from[first] : 0.0;
-                    for (int64_t i = first + 1; i < end; ++i)
-                        best = (from[i] > best) | (from[i] != from[i]) ? from[i] : best;
-                    to[query] = best;
-                });
+                return down(
+                    span, -infinity,
+                    [&](double best, int64_t i) { return (from[i] > best) | (from[i] != from[i]) ? from[i] : best; },
+                    [&](int64_t query, double best) { to[query] = span.holds(query) ? best : 0.0; });
             default:
-                return queries(span, [&](int64_t query, int64_t first, int64_t end) {
-                    double least = std::numeric_limits<double>::infinity();
-                    for (int64_t i = first; i < end; ++i) least = from[i] < least ? from[i] : least;
-                    to[query] = least;
-                });
+                return down(
+                    span, infinity, [&](double least, int64_t i) { return from[i] < least ? from[i] : least; }, done);
         }
     }
 
@@ -347,6 +405,69 @@ private:
                 i = next;
             }
         });
+    }
+
+    void across(const Step& step, const Span& span, const Span& other) {
+        const double *from = read(step.a), *by = read(step.c);
+        double* to = write(step.to);
+        const auto nth = [&](int64_t start, int64_t stop, int64_t i) {
+            const auto count = static_cast<double>(stop - start);
+            const double at = by[i] < count ? by[i] : count;
+            to[i] = at >= 1.0 ? from[start + static_cast<int64_t>(at) - 1] : 0.0;
+        };
+        int64_t start = 0;
+        if (step.space == 0) {
+            for (int64_t query = 0; query < queries_; ++query) {
+                const int64_t stop = other.ends[static_cast<size_t>(query)];
+                if (step.op == Op::upto)
+                    to[query] = static_cast<double>(no_more(from + start, from + stop, by[query]));
+                else
+                    nth(start, stop, query);
+                start = stop;
+            }
+            return;
+        }
+        queries(span, [&](int64_t query, int64_t first, int64_t end) {
+            const int64_t stop = other.ends[static_cast<size_t>(query)];
+            for (int64_t i = first, next = start; i < end; ++i) {
+                if (step.op == Op::at) {
+                    nth(start, stop, i);
+                    continue;
+                }
+                while (next < stop && from[next] <= by[i]) ++next;
+                to[i] = static_cast<double>(next - start);
+            }
+            start = stop;
+        });
+    }
+
+    void elsewhere(const Step& step, const Span& span) {
+        const double *own = read(step.a), *places = read(step.c);
+        double* to = write(step.to);
+        const std::span<const double> table = data_->tables[static_cast<size_t>(step.b)];
+        const auto most = static_cast<double>(table.size() - 1);
+        queries(span, [&](int64_t query, int64_t first, int64_t end) {
+            const auto behind = static_cast<size_t>(places[query] > 0 ? std::min(places[query], most) : 0.0) + 1;
+            size_t place = 1;
+            double sum = 0;
+            for (int64_t i = first; i <= end; ++i) {
+                const bool held = i < end && own[i] < static_cast<double>(behind);
+                if (held && !(own[i] >= static_cast<double>(place))) continue;
+                const size_t stop = held ? static_cast<size_t>(own[i]) : behind;
+                for (; place < stop; ++place) sum += table[place];
+                place += held;
+            }
+            to[query] = sum;
+        });
+    }
+
+    // How many of some values, which only grow, are no more than a limit.
+    static int64_t no_more(const double* from, const double* end, double limit) {
+        constexpr int64_t few = 64;  // they are looked at all at once
+        if (end - from > few) return std::upper_bound(from, end, limit) - from;
+        int64_t count = 0;
+        for (; from < end; ++from) count += *from <= limit;
+        return count;
     }
 
     void refuse(const Step& step, const Span& span, int64_t count) {
@@ -421,6 +542,15 @@ void Program::check() const {
             case Op::lowest:
                 demand(within(step.b, std::ssize(spaces)), "list"), demand(within(step.a, registers), "register");
                 break;
+            case Op::elsewhere:
+                demand(step.space > 0, "list"), demand(within(step.b, tables), "table");
+                demand(within(step.a, registers) && within(step.c, registers), "register");
+                break;
+            case Op::at:
+            case Op::upto:
+                demand(step.b > 0 && within(step.b, std::ssize(spaces)), "list");
+                demand(within(step.a, registers) && within(step.c, registers), "register");
+                break;
             case Op::refuse:
                 demand(within(step.b, faults), "fault"), demand(within(step.a, registers), "register");
                 optional(step.c);
@@ -456,11 +586,19 @@ Answers run_program(const Program& program, const Data& data, Team& team) {
     }
     if (pieces.back() != data.queries) pieces.push_back(data.queries);
     std::mutex mutex;
+    std::vector<std::unique_ptr<Machine>> idle;  // with buffers that are filled already
     team.each(std::ssize(pieces) - 1, all, [&](int64_t piece) {
         const auto at = static_cast<size_t>(piece);
+        std::unique_ptr<Machine> machine;
+        {
+            const std::lock_guard lock(mutex);
+            if (!idle.empty()) machine = std::move(idle.back()), idle.pop_back();
+        }
+        if (!machine) machine = std::make_unique<Machine>(program);
         std::vector<Refusal> refusals;
-        Machine(program).run(data, pieces[at], pieces[at + 1], answers, refusals);
+        machine->run(data, pieces[at], pieces[at + 1], answers, refusals);
         const std::lock_guard lock(mutex);
+        idle.push_back(std::move(machine));
         for (size_t fault = 0; fault < answers.refusals.size(); ++fault) {
             const Refusal& found = refusals[fault];
             Refusal& first = answers.refusals[fault];

@@ -53,6 +53,11 @@ enum class Op : uint8_t {
     surviving,
     higher,
     level,
+    // From list b to another, or to queries: a of its item number c, or of its last where it has no more (0 where it
+    // has none); and how many of its items have an a of no more than c, where both only grow down the lists.
+    at,
+    upto,
+    elsewhere,  // the sum of table b's entries from 1 to c, one a query, but for those that an item has for its a
     // To the outside: fault b where a holds, with c for a value; answer b.
     refuse,
     answer,

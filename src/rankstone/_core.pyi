@@ -230,22 +230,33 @@ class Strings:
     def __iter__(self) -> Iterator[bytes]: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
-def parse_trec(
-    text: Any,
-    fields: str,
-    *,
-    more: bool = False,
-    comments: bool = True,
-    blanks: bool = True,
-    utf8: bool = True,
-    threads: int = 0,
-) -> tuple[list[Strings], list[NDArray[np.float64]]] | tuple[int, int]:
-    """The ids and the numbers of all lines; or the number and the first byte of a line that needs a closer look.
+def use_numpy() -> None:
+    """Load NumPy: before anything is called but `Text(...)`. The package does."""
+
+class Text:
+    """Lines of fields, read.
 
     fields: one letter each, `i` for an id, `q` for one that rows next to each other share, `n` for a number, `w` for
     one written with digits only, `-` for what nobody asks for. more: other fields may follow. comments, blanks: lines
     that start with # and blank ones are left out. utf8: an id must be valid text.
     """
+
+    def __init__(
+        self,
+        text: Any,
+        fields: str,
+        *,
+        more: bool = False,
+        comments: bool = True,
+        blanks: bool = True,
+        utf8: bool = True,
+        threads: int = 0,
+    ) -> None: ...
+    def columns(self) -> tuple[list[Strings], list[NDArray[np.float64]]] | tuple[int, int]:
+        """The ids and the numbers of all lines; or the number and the first byte of a line that needs a closer look.
+
+        It gives them away, once.
+        """
 
 class Queries:
     """The queries of a truth, for a run that comes in batches with each query's rows together."""

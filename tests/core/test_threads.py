@@ -42,7 +42,7 @@ def stream(items: Any, threads: int) -> Any:
 
 
 def text(threads: int) -> Any:
-    ids, numbers = _core.parse_trec(TREC, "i-i-n-", threads=threads)
+    ids, numbers = _core.Text(TREC, "i-i-n-", threads=threads).columns()
     return [*(pa.array(column).to_numpy(zero_copy_only=False) for column in ids), *numbers]  # type: ignore[union-attr]
 
 

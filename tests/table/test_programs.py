@@ -246,6 +246,56 @@ def test_a_program_stays_within_its_data():
         _core.Program([("dance", 0, 0, 0, 0, -1)], [], [], 2, 0, 0, 0, 0)
 
 
+def test_values_of_another_list():
+    # Two queries: lists of 3 and 0 items beside lists of 2 and 1.
+    ours, theirs = np.array([0, 3, 3]), np.array([0, 2, 3])
+    wanted, values, ranks = np.array([0.0, 1.0, 9.0]), np.array([10.0, 20.0, 30.0]), np.array([1.0, 2.0, 5.0])
+
+    def each(op, columns):
+        steps = [
+            ("column", 1, 0, 1, -1, 0),
+            ("column", 0, 1, 2, -1, 0),
+            (op, 0, 2, 0, 1, 1),
+            ("answer", 0, -1, 2, 0, -1),
+        ]
+        return _core.Program(steps, [(0, None)], [], 3, 3, 0, 1, 0).run(2, columns, [], [])[0][0].tolist()
+
+    assert each("at", [theirs, values, np.array([5.0, 0.0])]) == [20, 0]
+    assert each("upto", [theirs, ranks, np.array([1.5, 5.0])]) == [1, 1]
+    long = np.array([0, 100, 300])
+    assert each("upto", [long, np.tile(np.arange(100.0), 3)[:300], np.array([41.0, -1.0])]) == [42, 0]
+
+    def sums(op, own, other, columns):
+        steps = [("column", own, 0, 2, -1, 0), ("column", other, 1, 3, -1, 0), (op, own, 2, 1, other, 0)]
+        steps += [("sum", 0, 3, 2, own, -1), ("answer", 0, -1, 3, 0, -1)]
+        program = _core.Program(steps, [(0, None), (1, None)], [], 4, 4, 0, 1, 0)
+        return program.run(2, [ours, theirs, *columns], [], [])[0][0].tolist()
+
+    assert sums("at", 1, 2, [wanted, values]) == [0 + 10 + 20, 0]  # before the first, the first, beyond the last
+    assert sums("at", 2, 1, [np.array([2.0, 7.0, 1.0]), values]) == [20 + 30, 0]  # nothing in an empty list
+    assert sums("upto", 1, 2, [ranks, values / 10]) == [1 + 2 + 2, 0]
+    assert sums("upto", 2, 1, [np.array([1.0, 4.0, 7.0]), ranks]) == [1 + 2, 0]
+    for step in (("at", 1, 2, 1, 0, 0), ("at", 0, 2, 1, 2, 0), ("upto", 1, 2, 1, -1, 0)):
+        with pytest.raises(ValueError, match="names no list"):
+            _core.Program([step], [(0, None)], [], 4, 1, 0, 0, 0)
+    with pytest.raises(ValueError, match="names no register"):
+        _core.Program([("at", 1, 2, 1, 1, -1)], [(0, None)], [], 4, 1, 0, 0, 0)
+
+
+def test_entries_of_places_that_no_item_has():
+    offsets, ranks = np.array([0, 3, 3, 5]), np.array([2.0, 0.0, 4.0, 1.0, 9.0])
+    steps = [("column", 1, 0, 1, -1, 0), ("column", 0, 1, 2, -1, 0), ("elsewhere", 1, 2, 0, 0, 1)]
+    program = _core.Program([*steps, ("answer", 0, -1, 2, 0, -1)], [(0, None)], [], 3, 3, 1, 1, 0)
+    table = 2.0 ** np.arange(6)
+    found = program.run(3, [offsets, ranks, np.array([5.0, 2.0, 3.0])], [], [table])[0][0]
+    assert found.tolist() == [2 + 8 + 32, 2 + 4, 4 + 8]
+    found = program.run(3, [offsets, ranks, np.array([100.0, 0.0, -1.0])], [], [table])[0][0]
+    assert found.tolist() == [2 + 8 + 32, 0, 0]  # the table ends there
+    for step in (("elsewhere", 0, 2, 0, 0, 1), ("elsewhere", 1, 2, 0, 1, 1), ("elsewhere", 1, 2, 0, 0, -1)):
+        with pytest.raises(ValueError, match=r"names no (list|table|register)"):
+            _core.Program([step], [(0, None)], [], 3, 3, 1, 1, 0)
+
+
 @pytest.mark.parametrize("count", [0, 1, 7, 127, 128, 129, 1000, 100_000])
 def test_total(count):
     values = np.random.default_rng(count).random(count)

@@ -58,8 +58,7 @@ class Expression:
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("what is computed later is no array; use the ranking's own functions")
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__
 
     def __neg__(self) -> Expression:
         return self.tree.make("negative", self)

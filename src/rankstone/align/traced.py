@@ -47,8 +47,7 @@ class Lists:
         return ranked if self.of is None else self.of(ranked)
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Discounts by rank, or their sums."""
 
     discount: Discount
@@ -94,13 +93,13 @@ class Fault(NamedTuple):
         return QueryError(problem, query) if self.named else ValueError(problem)
 
 
-@dataclass(eq=False)
 class Steps:
     """All expressions of some metrics; equal ones are one."""
 
-    faults: list[Fault] = field(default_factory=list)
-    known: dict[tuple[Any, ...], Expression] = field(default_factory=dict)
-    reach: dict[Lists | Table, float] = field(default_factory=dict)  # how deep each is looked into
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.known: dict[tuple[Any, ...], Expression] = {}
+        self.reach: dict[Lists | Table, float] = {}  # how deep each is looked into
 
     def node(self, op: str, *args: object, kind: Kind, items: Lists | None = None) -> Expression:
         """The expression that this is, made once."""
@@ -117,14 +116,16 @@ class Steps:
     def make(self, op: str, *operands: Operand) -> Expression:
         """An operation, or what it comes to where that is known."""
         args = tuple(map(self.of, operands))
-        numbers = [arg.number for arg in args]
-        if None not in numbers:
-            return self.of(PLAIN[op](*numbers))
-        return self._op(op, args)
+        if any(arg.op != "number" for arg in args):
+            return self._op(op, args)
+        return self.of(PLAIN[op](*(arg.number for arg in args)))
 
     def _op(self, op: str, args: tuple[Expression, ...]) -> Expression:
-        kind, items = kind_of(args)
-        return self.node(_NAMES.get(op, op), *args, kind=kind, items=items)
+        key = (op, *map(id, args))
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Expression(self, _NAMES.get(op, op), args, *kind_of(args))
+        return found
 
     def compare(self, sign: str, left: Operand, right: Operand) -> Expression:
         a, b = self.of(left), self.of(right)
@@ -197,7 +198,6 @@ class Facts(NamedTuple):
 
 
 PLACED = Lists("placed", "placed_offsets")
-_GIVEN = Lists("given", "truth_offsets")
 
 
 class Traced(Spoken, Ranking):
@@ -320,17 +320,14 @@ class Traced(Spoken, Ranking):
 
     @property
     def placed(self) -> Expression:
-        return self._length(self.items)
-
-    def _length(self, lists: Lists) -> Expression:
-        self.tree.look(lists, None)
-        return self.tree.node("length", kind="query", items=lists)
+        self.tree.look(self.items, None)
+        return self.tree.node("length", kind="query", items=self.items)
 
     @property
     def judged(self) -> Expression:
         if self.unjudged:  # the ranking itself knows less of the truth
             return self._of_query("judged")
-        return self._length(_GIVEN)
+        return self._truth.placed
 
     @property
     def _truth(self) -> Traced:
@@ -338,11 +335,16 @@ class Traced(Spoken, Ranking):
 
     @property
     def relevant(self) -> Expression:
-        rule, truth = self.rule, self._truth
+        rule = self.rule
         if rule.credit == "weight":
             judged = Lists(rule, "placed_offsets", lambda ranked: ranked.judged_by(rule))
             return self.tree.node("column", "relevant", None, 0, kind="query", items=judged)
-        return self.remember("relevant", lambda: truth._sum(truth.relevance(truth.grade)))
+
+        def count() -> Expression:
+            truth = self._truth
+            return truth._sum(truth.relevance(truth.grade))
+
+        return self.remember("relevant", count)
 
     @property
     def nonrelevant(self) -> Expression:
@@ -388,8 +390,17 @@ class Traced(Spoken, Ranking):
         return self._sum_inside(values, k)
 
     def _sum_inside(self, values: Values, k: Depth) -> Expression:
-        inside = values if k is None else self.where(self._any_rank <= self.spread(k), values, 0.0)
-        return self._reduced("sum", inside, k)
+        if k is None or self.shared:
+            inside = values if k is None else self.where(self._any_rank <= self.spread(k), values, 0.0)
+            return self._reduced("sum", inside, k)
+        # The first k places are the top of the list: where its sum down to each item is known, it is for all k.
+        self.tree.look(self.items, k)
+        count = self._across("upto", self._any_rank, k) if not self._in_truth else self.tree.of(k)
+        return self._across("at", self.running(values), count)
+
+    def _across(self, op: str, values: Expression, by: Values) -> Expression:
+        """From this list to its queries."""
+        return self.tree.node(op, values, self.items, self.tree.of(by), kind="query")
 
     def _sum(self, values: Values) -> Expression:
         return self._reduced("sum", values)
@@ -414,11 +425,15 @@ class Traced(Spoken, Ranking):
 
     # -- discounts -------------------------------------------------------------------------------------------
 
-    def _entry(self, at: Values, discount: Discount, k: Depth, summed: bool = False) -> Expression:
-        """An entry of a table of discounts."""
-        value, table = self.tree.of(at), Table(discount, summed, self.items)
+    def _table(self, discount: Discount, k: Depth, summed: bool = False) -> Table:
+        """A table of discounts."""
+        table = Table(discount, summed, self.items)
         self.tree.look(table, k)
-        return self.tree.node("table", value, table, kind=value.kind, items=value.items)
+        return table
+
+    def _entry(self, at: Values, discount: Discount, k: Depth, summed: bool = False) -> Expression:
+        value = self.tree.of(at)
+        return self.tree.node("table", value, self._table(discount, k, summed), kind=value.kind, items=value.items)
 
     def discounted(self, gains: Values, discount: Discount, k: Depth = None) -> Expression:
         if self.expected:
@@ -546,8 +561,9 @@ def _number(value: Expression, ranked: Ranked, memo: dict[Expression, float]) ->
     return memo[value]
 
 
+# Which parts of a step are registers; else all three are.
 _READS = {"column": (), "nth": (), "length": (), "table": (3,), "sum": (3,), "highest": (3,), "lowest": (3,),
-          "refuse": (3, 5), "answer": (3,)}  # which parts of a step are registers; else all three are  # fmt: skip
+          "at": (3, 5), "upto": (3, 5), "elsewhere": (3, 5), "refuse": (3, 5), "answer": (3,)}  # fmt: skip
 
 
 def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[list[tuple[Any, ...]], int]:
@@ -555,7 +571,7 @@ def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[
     last = {step[at]: nth for nth, step in enumerate(steps) for at in _READS.get(step[0], (3, 4, 5))}
     where = {register: at for at, register in enumerate(kept)}
     free: list[int] = []
-    count = len(kept)
+    stay, count = set(kept), len(kept)
     out = []
     for nth, step in enumerate(steps):
         reads = _READS.get(step[0], (3, 4, 5))
@@ -565,7 +581,7 @@ def _with_few_registers(steps: list[tuple[Any, ...]], kept: list[int]) -> tuple[
                 free.append(count)
                 count += 1
             parts[2] = where[step[2]] = free.pop()
-        free += {where[step[at]] for at in reads if last[step[at]] == nth and step[at] >= 0 and step[at] not in kept}
+        free += {where[step[at]] for at in reads if last[step[at]] == nth and step[at] >= 0 and step[at] not in stay}
         out.append(tuple(parts))
     return out, count
 
@@ -598,18 +614,19 @@ class _Writer:
 
     def write(self, value: Expression) -> int:
         """The register that it is in."""
-        waiting = [value]
+        waiting, at = [value], self._at
         while waiting:  # not by calling itself, as a long sum goes deep
             one = waiting[-1]
-            if one.kind == "number" and one not in self.numbers:
-                self.numbers[one] = self._register()
-            elif one.kind != "number" and one not in self._at:
-                if before := [part for part in one.parts if part not in self._at and part not in self.numbers]:
+            if one.kind == "number" and one not in at:
+                at[one] = self.numbers[one] = self._register()
+            elif one not in at:
+                parts = one.parts
+                if before := [part for part in parts if part not in at]:
                     waiting += before
                     continue
-                self._at[one] = self._made(one, [self.write(part) for part in one.parts])
+                at[one] = self._made(one, [at[part] for part in parts])
             waiting.pop()
-        return self.numbers[value] if value.kind == "number" else self._at[value]
+        return at[value]
 
     def _made(self, value: Expression, parts: list[int]) -> int:
         operands: Sequence[int] = parts
@@ -617,15 +634,19 @@ class _Writer:
             name, other, plus = value.args
             operands = self._field(value.items, name), -1 if other is None else self._field(value.items, other), plus
         elif value.op == "table":
-            operands = parts[0], self.tables.setdefault(value.args[1], len(self.tables))
+            operands = parts[0], self._table(value.args[1])
         elif value.op in ("length", "sum", "highest", "lowest"):
             operands = parts[0] if parts else -1, self._space(value.items)
+        elif value.op == "elsewhere":
+            operands = parts[0], self._table(value.args[1]), parts[1]
+        elif value.op in ("at", "upto"):
+            operands = parts[0], self._space(value.args[1]), parts[1]
         to = self._register()
         self._step(value.op, value, to, *operands)
         return to
 
     def _step(self, op: str, value: Expression, to: int, *operands: int) -> None:
-        space = self._space(value.items if value.kind == "item" else None)
+        space = self._space(value.items if value.kind == "item" or op == "elsewhere" else None)
         self.steps.append((op, space, to, *operands, *(-1,) * (3 - len(operands))))
 
     def _space(self, lists: Lists | None) -> int:
@@ -633,6 +654,9 @@ class _Writer:
             self.lists[lists] = len(self.lists)
             self._field(lists, cast("Lists", lists).offsets)
         return self.lists[lists]
+
+    def _table(self, table: Table) -> int:
+        return self.tables.setdefault(table, len(self.tables))
 
     def _field(self, lists: Lists | None, name: str) -> int:
         return self.columns.setdefault((lists, name), len(self.columns))

@@ -49,7 +49,8 @@ def read_trec(text: Text, kind: str, skip: bool) -> Columns:
 
 def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     """The quick way, for text with nothing wrong or odd in it; else `IrregularError`."""
-    ids, numbers = _core.parse_trec(data, "q-in") if kind == "truth" else _core.parse_trec(data, "q-i-n-", more=True)
+    text = _core.Text(data, "q-in") if kind == "truth" else _core.Text(data, "q-i-n-", more=True)
+    ids, numbers = text.columns()
     if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
         raise IrregularError
     if len(numbers[0]) == 0:
@@ -60,7 +61,7 @@ def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
         return found
 
     def second() -> Column | None:
-        fields, _ = _core.parse_trec(data, "-q--")
+        fields, _ = _core.Text(data, "-q--").columns()
         if isinstance(fields, int):  # the one thing that is looked at only now
             raise FileError(name, "subtopic is not valid UTF-8", fields)
         return _subtopics(fields[0])

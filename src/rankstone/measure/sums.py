@@ -26,7 +26,7 @@ Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leav
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 LEFT_OUT = 20  # groups of lists that are left out in turn, where a number is of all of them: each is a count anew
 _NONE: Floats = np.zeros(0)
-_SCALE = 1074  # every float is a whole number of 2 ** -1074
+_SCALE = 1126  # every float is a whole number of 2 ** -1126, which saved states count in; the core's are of 2 ** -1074
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -331,7 +331,7 @@ class ExactSum:
         self._other = other  # infinite, or not a number
         if len(values):
             found, more = exact_total(values)
-            self._units += int.from_bytes(found, "little", signed=True)
+            self._units += int.from_bytes(found, "little", signed=True) << (_SCALE - 1074)
             self._other += more
 
     def __add__(self, other: ExactSum | int) -> ExactSum:

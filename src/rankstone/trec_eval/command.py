@@ -8,24 +8,26 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankstone.align.expression import Expression
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
-from rankstone.trec_eval import files
-from rankstone.trec_eval.lists import Lines, Lists, Placed, Setup, place, place_lines, ranked_by
+from rankstone.align.traced import Program, Steps
+from rankstone.trec_eval import ahead, files
+from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
     LOWEST_GEOMETRIC,
     MEASURES,
     NICKNAMES,
     BadParameters,
-    JudgedLists,
     Measure,
     parameters,
     value_names,
 )
 from rankstone.trec_eval.preferences import Contradiction, Preferences
+from rankstone.trec_eval.spoken import Spoken
 
 MISSING_ZSCORE = -1000000.0
 FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
@@ -74,7 +76,7 @@ class Stop(Exception):  # noqa: N818  it says what to do
         self.code = code
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Options:
     """The command line."""
 
@@ -96,8 +98,7 @@ class Options:
     paths: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A measure to be printed."""
 
     measure: Measure
@@ -122,30 +123,10 @@ def main(argv: list[str]) -> int:
 
 
 def read_options(argv: list[str]) -> Options:
-    short = "hvqm:cl:nD:JN:M:R:T:oZ:"
-    names = {
-        "help": "-h",
-        "version": "-v",
-        "query_eval_wanted": "-q",
-        "measure=": "-m",
-        "complete_rel_info_wanted": "-c",
-        "level_for_rel=": "-l",
-        "nosummary": "-n",
-        "Debug_level=": "-D",
-        "Judged_docs_only": "-J",
-        "Number_docs_in_coll=": "-N",
-        "Max_retrieved_per_topic=": "-M",
-        "Rel_info_format=": "-R",
-        "Results_format=": "-T",
-        "Output_old_results_format=": "-o",
-        "Zscore=": "-Z",
-    }
     try:
-        found, paths = getopt.gnu_getopt(argv, short, [*names, "version-like="])
+        pairs, paths = ahead.split(argv)
     except getopt.GetoptError as error:
         raise Stop(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
-    letters = {f"--{name.rstrip('=')}": letter for name, letter in names.items()}
-    pairs = [(letters.get(name, name), value) for name, value in found]
     options = Options(paths=paths)
     for name, value in pairs:
         if name == "--version-like":
@@ -226,8 +207,7 @@ def _help_text(options: Options) -> str:
 # -- steps ---------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Column:
+class Column(NamedTuple):
     """One value of a measure."""
 
     measure: Measure
@@ -235,8 +215,7 @@ class Column:
     values: Any  # one entry a query; None for what is not a query's
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """What there is to print."""
 
     columns: list[Column]
@@ -263,19 +242,15 @@ def _run(options: Options) -> None:
 def evaluate(options: Options) -> Evaluation:
     """Read the files and compute the values."""
     setup = Setup(options.version, options.level, options.depth, options.judged_only, options.collection)
-    comments = options.version >= 10
     if options.judgments not in FORMATS:
         raise Stop(2, f"trec_eval: Illegal rel_format '{options.judgments}'")
-    reader, form = FORMATS[options.judgments]
     try:
-        judgments = reader(options.paths[0], comments=comments)
-        if options.results != "trec_results":
-            raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
-        results = files.read_results(options.paths[1], comments=comments)
-        zscores = files.read_zscores(options.zscores) if options.zscores else None
-    except files.BadFile as error:
-        raise Stop(2, f"trec_eval: {error}") from None
-    chosen = _choose(options)
+        chosen = _choose(options)
+    except Stop:
+        _read(options)  # what is wrong with the files comes first
+        raise
+    asked = _Asked(chosen, setup)  # before the files are read, which others may be at
+    (judgments, results, zscores), form = _read(options), FORMATS[options.judgments][1]
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
     else:
@@ -283,15 +258,24 @@ def evaluate(options: Options) -> Evaluation:
     relevant, run_id = int((judgments.grade > 0).sum()), results.run_id
     del judgments, results  # all that is large
     queries, stop = _evaluated(options, chosen, form, placed, lines)
-    ranked = placed.ranked if len(queries) == len(placed.queries) else placed.ranked.only(queries)
-    missing = ~ranked.present
-    # A query without results has, for -c, one document that nobody judged.
-    state = _State(ranked.replace(retrieved=np.maximum(ranked.retrieved, 1)), lines, queries, setup)
-    columns = _columns(state, chosen, missing)
+    columns = _columns(chosen, asked, placed, lines, queries, setup)
     names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
-        _standardize(columns, names, zscores)
+        columns = [_standardized(column, names, zscores) for column in columns]
     return Evaluation(columns, names, stop, len(placed.queries), relevant, run_id)
+
+
+def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, Any] | None]:
+    """What the files hold."""
+    comments = options.version >= 10
+    try:
+        judgments = FORMATS[options.judgments][0](options.paths[0], comments=comments)
+        if options.results != "trec_results":
+            raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
+        results = files.read_results(options.paths[1], comments=comments)
+        return judgments, results, files.read_zscores(options.zscores) if options.zscores else None
+    except ahead.BadFile as error:
+        raise Stop(2, f"trec_eval: {error}") from None
 
 
 def _evaluated(
@@ -310,7 +294,7 @@ def _evaluated(
         _refuse_repeats(lines, placed)
     wanted = None if options.query is None else os.fsencode(options.query)
     queries: list[int] = []
-    present = placed.ranked.present.tolist()
+    present = placed.ranked.present[placed.at].tolist()
     for query, name in enumerate(placed.queries):
         if wanted not in (None, name):
             continue
@@ -344,51 +328,80 @@ def _refuse_repeats(lines: Lines, placed: Placed) -> None:
         raise Stop(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
 
 
-@dataclass(frozen=True)
-class _State:
-    """What measures read, made when the first of a kind asks for it."""
+class _Asked:
+    """What the core is to compute for some measures: known before there is any data."""
 
-    ranked: Ranked
-    lines: Lines | None
-    queries: Ints
-    setup: Setup
-
-    def over(self, kind: str) -> Any:
-        if kind == "qrels":
-            return Lists(self.ranked, self.setup)
-        if self.lines is None or not kind:
-            return None
-        return self._judged_lists(self.lines) if kind == "qrels_jg" else self._prefs(self.lines)
-
-    def _judged_lists(self, lines: Lines) -> JudgedLists:
-        places = np.full(int(lines.query.max()) + 1, -1)
-        places[self.queries] = np.arange(len(self.queries))
-        mine = np.flatnonzero(places[lines.query] >= 0)
-        groups = int(lines.group.max()) + 1
-        distinct, owner = np.unique(places[lines.query[mine]] * groups + lines.group[mine], return_inverse=True)
-        query = distinct // groups
-        ranked = ranked_by(owner, lines.rank[mine], lines.grade[mine], self.ranked.retrieved[query])
-        return JudgedLists(Lists(ranked, self.setup), query, len(self.queries))
-
-    def _prefs(self, lines: Lines) -> Preferences:
+    def __init__(self, chosen: list[Chosen], setup: Setup) -> None:
+        self.wrong: Stop | None = None
+        self.values: dict[str, list[Expression]] = {}
+        lists, name = Spoken(steps := Steps(), setup), ""
         try:
-            return Preferences(lines, self.queries, self.setup)
+            for name, choice in ((choice.measure.name, choice) for choice in chosen if choice.measure.spoken):
+                made = choice.measure.calculate(lists, choice.params)
+                self.values[name] = [steps.of(value) for value in made]
+        except BadParameters as error:
+            self.wrong = Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{name}'")
+        self.program = Program([value for values in self.values.values() for value in values], (), steps.reach)
+
+    def answers(self, ranked: Ranked) -> dict[str, list[Floats]]:
+        """The values of each list."""
+        found, _ = self.program.run(ranked, threads=0)
+        size = len(ranked)
+        return {name: [np.broadcast_to(found[one], size) for one in values] for name, values in self.values.items()}
+
+
+def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Ranked, Ints]:
+    """A list for each group of judgments of some queries, and whose it is."""
+    places = np.full(int(lines.query.max()) + 1, -1)
+    places[queries] = np.arange(len(queries))
+    mine = np.flatnonzero(places[lines.query] >= 0)
+    groups = int(lines.group.max()) + 1
+    distinct, owner = np.unique(places[lines.query[mine]] * groups + lines.group[mine], return_inverse=True)
+    query = distinct // groups
+    return ranked_by(owner, lines.rank[mine], lines.grade[mine], retrieved[query]), query
+
+
+def _mean_over(query: Ints, values: Floats) -> Floats:
+    """The mean over each query's groups."""
+    return np.bincount(query, values) / np.bincount(query)
+
+
+def _columns(
+    chosen: list[Chosen], asked: _Asked, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
+) -> list[Column]:
+    if not len(queries):
+        return []
+    if asked.wrong:
+        raise asked.wrong
+    ranked, order = placed.ranked, placed.at[queries]
+    if len(queries) < len(ranked):
+        ranked, order = ranked.only(order), np.arange(len(queries))
+    missing = ~ranked.present[order]
+    # A query without results has, for -c, one document that nobody judged.
+    ranked = ranked.replace(retrieved=np.maximum(ranked.retrieved, 1))
+    over = {choice.measure.over for choice in chosen}
+    state: Any = None
+    found: dict[str, list[Any]] = {}
+    if "qrels" in over:
+        state = prepared(ranked, setup)
+        found |= asked.answers(state)
+    elif lines is not None and "qrels_jg" in over:
+        groups, query = _judged_lists(lines, queries, ranked.retrieved[order])
+        several = asked.answers(prepared(groups, setup))
+        found |= {name: [_mean_over(query, one) for one in values] for name, values in several.items()}
+    elif lines is not None and "prefs" in over:
+        try:
+            state = Preferences(lines, queries, setup)
         except Contradiction as error:
             raise Stop(4, f"trec_eval.form_prefs_counts: {error}") from None
-
-
-def _columns(state: _State, chosen: list[Chosen], missing: Bools) -> list[Column]:
-    if not len(state.queries):
-        return []
-    states = {kind: state.over(kind) for kind in {choice.measure.over for choice in chosen}}
     columns = []
     for choice in chosen:
-        try:
-            made = choice.measure.calculate(states[choice.measure.over], choice.params)
-        except BadParameters as error:
-            raise Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{choice.measure.name}'") from None
-        for name, values in zip(choice.names, made, strict=True):
-            columns.append(Column(choice.measure, name, _without_results(name, values, missing)))
+        measure = choice.measure
+        values = found[measure.name] if measure.spoken else measure.calculate(state, choice.params)
+        for name, one in zip(choice.names, values, strict=True):
+            if measure.over == "qrels":
+                one = [one[at] for at in order.tolist()] if measure.kind == "text" else one[order]
+            columns.append(Column(measure, name, _without_results(name, one, missing)))
     return columns
 
 
@@ -401,11 +414,11 @@ def _without_results(name: str, values: Any, missing: Bools) -> Any:
     return values
 
 
-def _standardize(columns: list[Column], queries: list[bytes], zscores: dict[Any, Any]) -> None:
-    for column in columns:
-        if column.values is not None and column.measure.kind != "text":
-            known = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
-            column.values = np.array([_zscore(*pair) for pair in zip(column.values.tolist(), known, strict=True)])
+def _standardized(column: Column, queries: list[bytes], zscores: dict[Any, Any]) -> Column:
+    if column.values is None or column.measure.kind == "text":
+        return column
+    known = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
+    return column._replace(values=np.array(list(map(_zscore, column.values.tolist(), known))))
 
 
 def _zscore(value: float, known: tuple[float, float] | None) -> float:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 import re
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from rankstone import _core
 from rankstone.align.ranked import Floats
-
-Data = bytes | mmap.mmap
+from rankstone.trec_eval.ahead import QRELS, RESULTS, BadFile, Shape, parsed
 
 _QRELS, _PREFS = "qid iter docno rel", "qid jg jsg docno rel_level"
 _RESULTS, _ZSCORES = "qid iter docno rank sim run_id", "qid measure mean stddev"
@@ -22,12 +18,7 @@ _NUMBER = re.compile(rb"[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|inf(inity)?)", 
 _TOO_LARGE = 2**31  # for a grade
 
 
-class BadFile(Exception):  # noqa: N818  it says what is the matter
-    """A file that cannot be read, or a line of it that makes no sense."""
-
-
-@dataclass(frozen=True)
-class Judgments:
+class Judgments(NamedTuple):
     """One entry a line."""
 
     query: _core.Strings
@@ -37,8 +28,7 @@ class Judgments:
     subgroup: _core.Strings | None = None
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """One entry a retrieved document."""
 
     query: _core.Strings
@@ -49,38 +39,38 @@ class Results:
 
 def read_qrels(path: str, *, comments: bool) -> Judgments:
     """Judgments of documents: `qid iter docno rel`."""
-    (query, item), (grade,) = _Lines(path, _QRELS, "q-iw", comments).read()
+    (query, item), (grade,) = _Lines(path, _QRELS, QRELS._replace(comments=comments)).read()
     return Judgments(query, item, grade)
 
 
 def read_jg(path: str, *, comments: bool) -> Judgments:
     """Judgments by several people: `qid jg docno rel`."""
-    (query, group, item), (grade,) = _Lines(path, _QRELS, "qiiw", comments).read()
+    (query, group, item), (grade,) = _Lines(path, _QRELS, Shape("qiiw", comments)).read()
     return Judgments(query, item, grade, group)
 
 
 def read_prefs(path: str, *, comments: bool) -> Judgments:
     """Preferences: `qid jg jsg docno rel_level`, by somebody, in a set of documents compared with each other."""
-    (query, group, subgroup, item), (level,) = _Lines(path, _PREFS, "qiiin", comments).read()
+    (query, group, subgroup, item), (level,) = _Lines(path, _PREFS, Shape("qiiin", comments)).read()
     return Judgments(query, item, level, group, subgroup)
 
 
 def read_qrels_prefs(path: str, *, comments: bool) -> Judgments:
     """Judgments of documents, to be taken for preferences."""
-    (query, group, item), (level,) = _Lines(path, _QRELS, "qiin", comments).read()
+    (query, group, item), (level,) = _Lines(path, _QRELS, Shape("qiin", comments)).read()
     return Judgments(query, item, level, group)
 
 
 def read_results(path: str, *, comments: bool) -> Results:
     """Retrieved documents: `qid iter docno rank sim run_id`; the last line's run id is the run's."""
-    lines = _Lines(path, _RESULTS, "q-i-n-", comments, blanks=True, more=True)
+    lines = _Lines(path, _RESULTS, RESULTS._replace(comments=comments))
     (query, item), (score,) = lines.read()
     return Results(query, item, score, lines.last()[5])
 
 
 def read_zscores(path: str) -> dict[bytes, dict[bytes, tuple[float, float]]]:
     """Mean and standard deviation by query and measure: `qid measure mean stddev`."""
-    ids, numbers = _Lines(path, _ZSCORES, "iinn", comments=False).read()
+    ids, numbers = _Lines(path, _ZSCORES, Shape("iinn", comments=False)).read()
     found: dict[bytes, dict[bytes, tuple[float, float]]] = {}
     for query, measure, mean, deviation in zip(*ids, *(column.tolist() for column in numbers), strict=True):
         found.setdefault(query, {})[measure] = (mean, deviation)
@@ -91,28 +81,20 @@ def read_zscores(path: str) -> dict[bytes, dict[bytes, tuple[float, float]]]:
 
 
 class _Lines:
-    """A file's lines. fields: one letter each, as the core's parser has them.
+    """A file's lines."""
 
-    comments: lines that start with # are none. blanks: nor are empty lines. more: fields may follow the last.
-    """
-
-    def __init__(
-        self, path: str, names: str, fields: str, comments: bool, *, blanks: bool = False, more: bool = False
-    ) -> None:
-        self.path, self.names, self.fields = path, names.split(), fields
-        self.comments, self.blanks, self.more = comments, blanks, more
-        self.data = _content(path)
+    def __init__(self, path: str, names: str, shape: Shape) -> None:
+        self.path, self.names, self.shape = path, names.split(), shape
+        self.data, self.parsed = parsed(path, shape)
 
     def read(self) -> tuple[list[_core.Strings], list[Floats]]:
         """The ids and the numbers of all lines."""
-        ids, numbers = _core.parse_trec(
-            self.data, self.fields, more=self.more, comments=self.comments, blanks=self.blanks, utf8=False
-        )
+        ids, numbers = self.parsed
         if isinstance(ids, int) or isinstance(numbers, int):  # a line that is odd or wrong
             return self._one_by_one()
         if not len(numbers[0]):
             raise BadFile(f"{self.path}: no line to read")
-        if "w" in self.fields and np.abs(numbers[0]).max() >= _TOO_LARGE:
+        if "w" in self.shape.fields and np.abs(numbers[0]).max() >= _TOO_LARGE:
             return self._one_by_one()
         return ids, numbers
 
@@ -127,18 +109,20 @@ class _Lines:
             end = start - 1
 
     def _skipped(self, fields: list[bytes]) -> bool:
-        return fields[0].startswith(b"#") and self.comments if fields else self.blanks
+        return fields[0].startswith(b"#") and self.shape.comments if fields else self.shape.blanks
 
     def _one_by_one(self) -> tuple[list[_core.Strings], list[Floats]]:
         """Numbers as C reads them. Says what is wrong with which line."""
         words: list[bytes] = []
         values: list[list[float]] = []
         for number, fields in self._fields():
-            words.append(b" ".join(field for field, what in zip(fields, self.fields, strict=False) if what in "iq"))
-            parsed = zip(fields, self.fields, self.names, strict=False)
+            words.append(
+                b" ".join(field for field, what in zip(fields, self.shape.fields, strict=False) if what in "iq")
+            )
+            parsed = zip(fields, self.shape.fields, self.names, strict=False)
             values.append([self._parsed(number, *field) for field in parsed if field[1] in "nw"])
-        shape = "".join(what for what in self.fields if what in "iq")
-        ids, _ = _core.parse_trec(b"\n".join(words), shape, comments=False, utf8=False)
+        shape = "".join(what for what in self.shape.fields if what in "iq")
+        ids, _ = _core.Text(b"\n".join(words), shape, comments=False, utf8=False).columns()
         assert not isinstance(ids, int)
         return ids, list(np.array(values).T.copy())
 
@@ -148,7 +132,7 @@ class _Lines:
             fields = line.split()
             if self._skipped(fields):
                 continue
-            if len(fields) < width or (len(fields) > width and not self.more):
+            if len(fields) < width or (len(fields) > width and not self.shape.more):
                 names = " ".join(self.names)
                 raise BadFile(f"{self.path}:{number}: expected {width} fields ({names}), found {len(fields)}")
             yield number, fields
@@ -162,21 +146,6 @@ class _Lines:
         if abs(value) >= _TOO_LARGE:
             raise BadFile(f"{self.path}:{number}: {name} {value} is too large")
         return value
-
-
-def _content(path: str) -> Data:
-    try:
-        if path == "-":
-            data: Data = sys.stdin.buffer.read()
-        else:
-            with open(path, "rb") as file:
-                mapped = os.fstat(file.fileno()).st_size > 0
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
-    except OSError as error:
-        raise BadFile(f"cannot read {path}: {error.strerror}") from None
-    if not data:
-        raise BadFile(f"cannot read {path}: it is empty")
-    return data
 
 
 def whole(text: str) -> int:

@@ -7,58 +7,69 @@ from itertools import pairwise
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints, lengths
+from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.trec_eval.files import whole
-from rankstone.trec_eval.lists import Lists
 
 Pairs = tuple[tuple[str, float], ...]  # as the command line has them
 Given = tuple[tuple[int, float], ...]  # grades and their gains
 Levels = list[tuple[int, float, int]]  # each grade, its gain, and how many documents have it
 
 
-def valued(lists: Lists, pairs: Pairs, *, scaled: bool = False) -> Lists:
-    """The same lists with gains for grades; those of the judged documents are the best list's, down to the last above
-    0. Scaled: such that all gains of a query lie between 0 and 1."""
-    given = _given(lists, pairs)
-    make = (lambda: _by_table(lists, given, scaled)) if given else (lambda: _by_grade(lists, scaled))
-    return lists.remember(("valued", given, scaled), make)
-
-
-def _by_grade(lists: Lists, scaled: bool) -> Lists:
-    """A document is worth its grade."""
-    gain, worth = np.maximum(lists.grade, 0.0), lists.ideal_grades > 0
-    if scaled:
-        gain = gain / lists.spread(np.maximum(lists.ideal().highest(lists.ideal_grades), 1.0))
-    kept = np.concatenate(([0], np.cumsum(worth)))[lists.truth_offsets]
-    return _replaced(lists, gain, lists.ideal_grades[worth], lengths(kept))
-
-
-def _by_table(lists: Lists, given: Given, scaled: bool) -> Lists:
-    """Some grades are worth something else; -1 stands for documents that are not judged."""
-    if any(level < 0 for level, _ in given):
-        lists = lists.every_place()
-    gain, best, counts = np.zeros(len(lists.grade)), [], []
-    truth = lists.truth_offsets.tolist()
-    for query, (start, stop) in enumerate(pairwise(lists.placed_offsets.tolist())):
-        levels = _sorted_levels(given, lists.ideal_grades[truth[query] : truth[query + 1]])
-        ideal = _best(levels)
-        worth = {level: gain for level, gain, _ in reversed(_scaled(levels) if scaled else levels)}
-        gain[start:stop] = [worth.get(level, 0.0) for level in lists.grade[start:stop].tolist()]
-        best += ideal
-        counts.append(len(ideal))
-    return _replaced(lists, gain, np.array(best, dtype=np.float64), np.array(counts, dtype=np.int64))
-
-
-def _replaced(lists: Lists, gain: Floats, best: Floats, counts: Ints) -> Lists:
-    offsets = np.concatenate(([0], np.cumsum(counts)))
-    return lists.replace(grade=gain, truth_offsets=offsets, truth_grades=best, _ideal_grades=best)
-
-
-def _given(lists: Lists, pairs: Pairs) -> Given:
+def given_in(pairs: Pairs, version: int) -> Given:
     """The grades among the parameters; version 10 leaves out what is not a number, such as rbp's p."""
-    if lists.setup.version >= 10:
+    if version >= 10:
         pairs = tuple(pair for pair in pairs if re.fullmatch(r"[+-]?\d+", pair[0]))
     return tuple((whole(name), gain) for name, gain in pairs)
+
+
+def valued(ranked: Ranked, given: Given, scaled: bool) -> Ranked:
+    """The same lists with gains for grades; those of the judged documents are the best list's, down to the last above
+    0. Scaled: such that all gains of a query lie between 0 and 1."""
+    make = _by_table if given else _by_grade
+    return ranked.remember(("valued", given, scaled), lambda: make(ranked, given, scaled))
+
+
+def _by_grade(ranked: Ranked, _: Given, scaled: bool) -> Ranked:
+    """A document is worth its grade."""
+    if scaled:
+        plain, highest = valued(ranked, (), False), ranked.ideal_grades[ranked.truth_offsets[:-1]]  # each has a first
+        return plain.replace(grade=plain.grade / ranked.spread(np.maximum(highest, 1.0)))
+    worth = ranked.ideal_grades > 0
+    offsets = np.append(0, np.cumsum(worth))[ranked.truth_offsets]
+    return _replaced(ranked, np.maximum(ranked.grade, 0.0), ranked.ideal_grades[worth], offsets)
+
+
+def _by_table(ranked: Ranked, given: Given, scaled: bool) -> Ranked:
+    """Some grades are worth something else; -1 stands for documents that are not judged."""
+    if any(level < 0 for level, _ in given):
+        ranked = _every_place(ranked)
+    gain, best, counts = np.zeros(len(ranked.grade)), [], [0]
+    truth = ranked.truth_offsets.tolist()
+    for query, (start, stop) in enumerate(pairwise(ranked.placed_offsets.tolist())):
+        levels = _sorted_levels(given, ranked.ideal_grades[truth[query] : truth[query + 1]])
+        ideal = _best(levels)
+        worth = {level: gain for level, gain, _ in reversed(_scaled(levels) if scaled else levels)}
+        gain[start:stop] = [worth.get(level, 0.0) for level in ranked.grade[start:stop].tolist()]
+        best += ideal
+        counts.append(len(ideal))
+    return _replaced(ranked, gain, np.array(best, dtype=np.float64), np.cumsum(counts))
+
+
+def _replaced(ranked: Ranked, gain: Floats, best: Floats, offsets: Ints) -> Ranked:
+    return ranked.replace(grade=gain, truth_offsets=offsets, truth_grades=best, _ideal_grades=best)
+
+
+def _every_place(ranked: Ranked) -> Ranked:
+    """The same lists with all retrieved documents: -1 for one that is not judged."""
+
+    def fill() -> Ranked:
+        offsets = np.append(0, np.cumsum(ranked.retrieved))
+        rank = np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], ranked.retrieved)
+        grade = np.full(len(rank), -1.0)
+        grade[ranked.spread(offsets[:-1]) + ranked.rank - 1] = ranked.grade
+        return ranked.replace(placed_offsets=offsets, rank_unchecked=rank, grade=grade, place=rank)
+
+    return ranked.remember("every place", fill)
 
 
 def _sorted_levels(given: Given, grades: Floats) -> Levels:

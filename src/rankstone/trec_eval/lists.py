@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.ranked import Floats, Ints, Ranked, lengths
-from rankstone.align.ranking import Depth, Discount, Relevance
+from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
-from rankstone.metrics.gains import DISCOUNTS
+from rankstone.trec_eval.ahead import align
 from rankstone.trec_eval.files import Judgments, Results
 
 
-@dataclass(frozen=True)
-class Setup:
+class Setup(NamedTuple):
     """What the command line says about all measures."""
 
     version: int = 10
@@ -36,12 +32,12 @@ class Setup:
         return np.float32 if self.version < 10 else np.float64
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """Where the judged documents of each query stand. A query's number is its place in the order of the names."""
 
     queries: list[bytes]
-    ranked: Ranked
+    ranked: Ranked  # in the order of the judgments
+    at: Ints  # where in that order each query stands
     judged_twice: set[int]  # queries with a document that is judged twice
     returned_twice: dict[int, bytes]  # query -> document
 
@@ -54,18 +50,18 @@ def place(
     columns = query, item, grade, results.query, results.item, results.score
     repeated = False
     try:
-        found = _core.align_columns(*columns, how)
+        found = align(columns, how)
     except DataError as error:
         if error.kind != "twice":
             raise
         repeated = True
         found = _core.align_columns(*columns, replace(how, duplicates="count", truth_duplicates="first"))
     names = [query[row] for row in found.queries.tolist()]
-    at = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-    queries = [names[number] for number in at.tolist()]
+    at = sorted(range(len(names)), key=names.__getitem__)
+    queries = [names[number] for number in at]
     judged = _judged_twice(queries, query, item) if repeated else set()
     returned = _returned_twice(queries, results, setup, order) if repeated else {}
-    return Placed(queries, ranked_from(found).only(at), judged, returned)
+    return Placed(queries, ranked_from(found), np.array(at, dtype=np.int64), judged, returned)
 
 
 def _judged_twice(queries: list[bytes], query: _core.Strings, item: _core.Strings) -> set[int]:
@@ -95,8 +91,7 @@ def _returned_twice(queries: list[bytes], results: Results, setup: Setup, order:
     return found
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(NamedTuple):
     """Judgments of which several may be of one document; one entry a line. A code is a place in the order of names."""
 
     items: _core.Strings
@@ -112,7 +107,7 @@ def place_lines(judgments: Judgments, results: Results, setup: Setup, order: str
     """The same for judgments by several people."""
     keys = list(zip(judgments.query, judgments.item, strict=True))
     distinct, pair = _coded(keys)
-    ids, _ = _core.parse_trec(b"\n".join(map(b" ".join, distinct)), "ii", comments=False, utf8=False)
+    ids, _ = _core.Text(b"\n".join(map(b" ".join, distinct)), "ii", comments=False, utf8=False).columns()
     assert not isinstance(ids, int)
     query, item = ids
     placed = place(query, item, None, results, setup, order)
@@ -160,101 +155,12 @@ def _offsets(sizes: Ints) -> Ints:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
-class Lists(Ranked):
-    """One ranked list for each query, or for each of a query's groups of judgments.
-
-    It adds up and divides as C does, so that the last digit is the same. A negative grade is -2, as in trec_eval.
-    """
-
-    setup: Setup
-
-    def __init__(self, ranked: Ranked, setup: Setup) -> None:
-        if setup.depth is not None:
-            ranked = ranked.with_placed(ranked.rank <= setup.depth)
-            ranked = ranked.replace(retrieved=np.minimum(ranked.retrieved, setup.depth))
-        if setup.judged_only:
-            ranked = ranked.condensed()
-        grade, best = (np.where(grades < 0, -2.0, grades) for grades in (ranked.grade, ranked.ideal_grades))
-        rule = Relevance(float(setup.level))
-        changes = {"grade": grade, "truth_grades": best, "_ideal_grades": best, "above": None, "tied": None}
-        self.__dict__.update(vars(ranked), **changes, rule=rule, setup=setup, _memo={})
-
-    def replace(self, **changes: object) -> Lists:
-        return cast("Lists", super().replace(**changes))
-
-    def every_place(self) -> Lists:
-        """The same lists with all retrieved documents: -1 for one that is not judged."""
-
-        def fill() -> Lists:
-            offsets = _offsets(self.retrieved)
-            rank = np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], self.retrieved)
-            grade = np.full(len(rank), -1.0)
-            grade[self.spread(offsets[:-1]) + self.rank - 1] = self.grade
-            return self.replace(placed_offsets=offsets, rank_unchecked=rank, grade=grade, place=rank)
-
-        return self.remember("every_place", fill)
-
-    # -- the vocabulary, as C has it -------------------------------------------------------------------------------
-
-    def _sum(self, values: Floats) -> Floats:
-        if _any_order(values):
-            return super()._sum(values)
-        return np.bincount(self.query, values, minlength=len(self)).astype(np.float64)
-
-    def _sum_inside(self, values: Floats, k: Depth) -> Floats:
-        if self._covers(k):
-            return self._sum(values)
-        query, inside = self.remember(("inside", k), lambda: self._those(k)) if isinstance(k, int) else self._those(k)
-        return np.bincount(query, values[inside], minlength=len(self)).astype(np.float64)
-
-    def _those(self, k: Depth) -> tuple[Ints, Ints]:
-        """The placed documents in the first k places: their queries, and which they are."""
-        inside = np.flatnonzero(self._inside(k))
-        return self.query[inside], inside
-
-    def _sum_truth(self, values: Floats) -> Floats:
-        owner = self.remember("owner", lambda: np.repeat(np.arange(len(self)), lengths(self.truth_offsets)))
-        return np.bincount(owner, values, minlength=len(self)).astype(np.float64)
-
-    def running(self, values: Floats) -> Floats:
-        if _any_order(values):
-            return super().running(values)
-        out = np.empty(len(values))
-        starts, sizes = self.placed_offsets[:-1], lengths(self.placed_offsets)
-        _, doublings = np.frexp(sizes)
-        for some in (np.flatnonzero(doublings == much) for much in np.unique(doublings[sizes > 0])):
-            # Lists of about the same length side by side, each added up from its first to its last.
-            places = np.arange(sizes[some].max())
-            inside = places < sizes[some, None]
-            rows = (starts[some, None] + places)[inside]
-            side_by_side = np.zeros(inside.shape)
-            side_by_side[inside] = values[rows]
-            out[rows] = np.add.accumulate(side_by_side, axis=1)[inside]
-        return out
-
-    def weighed(self, gains: Floats, discount: Discount) -> Floats:
-        if discount is not DISCOUNTS["log2(rank+1)"]:
-            return super().weighed(gains, discount)
-        return gains / self.remember("log2", lambda: log2_of(self.rank + 1))
-
-
-def _any_order(values: Floats) -> bool:
-    """Do they add up to the same in any order: whole numbers do."""
-    return all((some == np.floor(some)).all() for some in (values[:16], values))
-
-
-def log2_of(numbers: Floats | Ints) -> Floats:
-    """The C library's logarithms; NumPy's own may differ in the last digit."""
-    places = numbers.astype(np.int64)
-    if (places == numbers).all() and places.min(initial=0) >= 0:
-        return _log2_up_to(1 << int(places.max(initial=2)).bit_length())[places]
-    return np.array([_log2(number) for number in numbers.tolist()])
-
-
-@lru_cache(maxsize=8)
-def _log2_up_to(size: int) -> Floats:
-    return np.array([_log2(number) for number in range(size + 1)])
-
-
-def _log2(number: float) -> float:
-    return math.log2(number) if number > 0 else -math.inf if number == 0 else math.nan
+def prepared(ranked: Ranked, setup: Setup) -> Ranked:
+    """The lists as they are looked at. A negative grade is -2, as in trec_eval."""
+    if setup.depth is not None:
+        ranked = ranked.with_placed(ranked.rank <= setup.depth)
+        ranked = ranked.replace(retrieved=np.minimum(ranked.retrieved, setup.depth))
+    if setup.judged_only:
+        ranked = ranked.condensed()
+    grade, best = (np.where(grades < 0, -2.0, grades) for grades in (ranked.grade, ranked.ideal_grades))
+    return ranked.replace(grade=grade, truth_grades=best, _ideal_grades=best, above=None, tied=None)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints, Ranked, lengths
-from rankstone.metrics.gains import DISCOUNTS, dcg, ndcg
+from rankstone.align.expression import Expression
+from rankstone.align.ranked import Floats, Ranked
+from rankstone.align.ranking import Discount, Functions
+from rankstone.metrics.gains import dcg, ndcg
 from rankstone.metrics.pairs import INFAP_EPSILON, bpref
 from rankstone.metrics.precision import ap, iprec, rr
 from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
 from rankstone.trec_eval.files import real, whole
-from rankstone.trec_eval.gains import Pairs, valued
-from rankstone.trec_eval.lists import Lists, log2_of
+from rankstone.trec_eval.gains import Pairs
 from rankstone.trec_eval.preferences import Preferences
+from rankstone.trec_eval.spoken import Spoken
 
 LOWEST_GEOMETRIC = 0.00001  # a query's value counts as at least this in a geometric mean
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -31,12 +33,11 @@ class BadParameters(ValueError):  # noqa: N818  it says what is the matter
     """Parameters that a measure does not take."""
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """One measure: what it is called, what it reads, how its values are computed, printed and averaged."""
 
     name: str
-    calculate: Callable[[Any, Params], Sequence[Any]]  # one array of a value a query, for each of the names
+    calculate: Callable[[Any, Params], Sequence[Any]]  # a value of each query, for each of the names
     meaning: str
     form: str = ""  # of its parameters: "" for none, "cuts", "shares" (one value each), "numbers", "pairs" (one value)
     params: Params = ()
@@ -45,6 +46,11 @@ class Measure:
     mean: str = "mean"  # how numbers are put together: "mean", "sum" or "geometric"
     single: bool = True  # is it printed for each query
     since: int = 9  # version
+
+    @property
+    def spoken(self) -> bool:
+        """Does it only say what its values are, for the core to compute; else it reads arrays."""
+        return self.over in ("qrels", "qrels_jg") and self.kind != "text"
 
 
 def parameters(measure: Measure, text: str | None) -> Params:
@@ -78,19 +84,13 @@ def value_names(measure: Measure, params: Params, text: str | None) -> list[str]
 # -- arithmetic ----------------------------------------------------------------------------------------------
 
 
-def _ratio(earned: Any, possible: Any) -> Floats:
-    """Earned over possible; 0 where nothing was possible."""
-    earned, possible = np.broadcast_arrays(np.asarray(earned, dtype=np.float64), possible)
-    return np.divide(earned, possible, out=np.zeros(len(earned)), where=possible != 0)
-
-
-def _engine(metric: Metric, **choices: Any) -> Callable[[Lists, Params], list[Floats]]:
+def _engine(metric: Metric, **choices: Any) -> Callable[[Spoken, Params], list[Expression]]:
     """A metric of rankstone's, the same in trec_eval; with cutoffs, once for each of them."""
 
-    def calculate(lists: Lists, params: Params) -> list[Floats]:
+    def calculate(lists: Spoken, params: Params) -> list[Expression]:
         cuts = [{"k": k} for k in params] or [{}]
         ratios = [metric.declaration.function(lists, **cut, **choices) for cut in cuts]
-        return [_ratio(ratio.numerator, ratio.denominator) for ratio in ratios]
+        return [lists.ratio(ratio.numerator, ratio.denominator) for ratio in ratios]
 
     return calculate
 
@@ -100,14 +100,17 @@ def _each(function: Callable[..., Any]) -> Callable[[Any, Params], list[Any]]:
     return lambda state, params: [function(state, *params)]
 
 
-def _logs(values: Floats) -> Floats:
-    return np.array([math.log(max(value, LOWEST_GEOMETRIC)) for value in values.tolist()])
+def _geometric(calculate: Callable[[Spoken, Params], list[Expression]]) -> Callable[[Spoken, Params], list[Expression]]:
+    """The logarithms of a measure's values."""
+    return lambda lists, params: [
+        lists.log(lists.maximum(value, LOWEST_GEOMETRIC)) for value in calculate(lists, params)
+    ]
 
 
 # -- counts and sets -----------------------------------------------------------------------------------------
 
 
-def _utility(lists: Lists, *worth: float) -> Floats:
+def _utility(lists: Spoken, *worth: float) -> Expression:
     if len(worth) != 4:
         raise BadParameters("utility takes four coefficients")
     found, retrieved, relevant = lists.hits(), lists.retrieved, lists.relevant
@@ -119,33 +122,33 @@ def _utility(lists: Lists, *worth: float) -> Floats:
     )
 
 
-def _set_map(lists: Lists) -> Floats:
-    return _ratio(lists.hits() * lists.hits(), lists.retrieved * lists.relevant)
+def _set_map(lists: Spoken) -> Expression:
+    return lists.ratio(lists.hits() * lists.hits(), lists.retrieved * lists.relevant)
 
 
-def _set_f(lists: Lists, weight: float, *_: float) -> Floats:
+def _set_f(lists: Spoken, weight: float, *_: float) -> Expression:
     """`f` with the weight itself: its beta would be a root, taken and squared again, which is another last digit."""
     p, r = _PRECISION(lists, ())[0], _RECALL(lists, ())[0]
-    return _ratio((weight + 1.0) * p * r, weight * p + r)
+    return lists.ratio((weight + 1.0) * p * r, weight * p + r)
 
 
-def _rprec_mult(lists: Lists, multiples: Params) -> list[Floats]:
-    cuts = [np.maximum(np.trunc(multiple * lists.relevant + 0.9), 0.0) for multiple in multiples]
+def _rprec_mult(lists: Spoken, multiples: Params) -> list[Expression]:
+    cuts = [lists.maximum(lists.floor(multiple * lists.relevant + 0.9), 0.0) for multiple in multiples]
     return _PRECISION(lists, tuple(cuts))
 
 
-def _unjudged(lists: Lists, cuts: Params) -> list[Floats]:
+def _unjudged(lists: Spoken, cuts: Params) -> list[Expression]:
     judged = lists.number(lists.grade >= 0)
     return [(lists.places(k, "min(k,retrieved)") - lists.sum(judged, k)) / k for k in cuts]
 
 
-def _relstring(lists: Lists, length: float, *_: float) -> list[str]:
+def _relstring(ranked: Ranked, length: float, *_: float) -> list[str]:
     """The grades of the first documents, a character each."""
     places = max(int(length), 0)
-    out = [["-"] * count for count in np.minimum(lists.retrieved, places).tolist()]
-    inside = lists.rank <= places
+    out = [["-"] * count for count in np.minimum(ranked.retrieved, places).tolist()]
+    inside = ranked.rank <= places
     for query, rank, grade in zip(
-        *(column[inside].tolist() for column in (lists.query, lists.rank, lists.grade)), strict=True
+        *(column[inside].tolist() for column in (ranked.query, ranked.rank, ranked.grade)), strict=True
     ):
         out[query][rank - 1] = "." if grade < 0 else ">" if grade > 9 else str(int(grade))
     return list(map("".join, out))
@@ -154,186 +157,148 @@ def _relstring(lists: Lists, length: float, *_: float) -> list[str]:
 # -- precision and recall ------------------------------------------------------------------------------------
 
 
-def _interpolated(lists: Lists, share: float) -> Floats:
+def _interpolated(lists: Spoken, share: float) -> Expression:
     """`iprec`, for any number as a share of the relevant documents; 0 / 0 where nothing was retrieved."""
 
-    def calculate() -> Floats:
+    def calculate() -> Expression:
         rounding = "floor(x+0.9)" if lists.setup.version < 10 else "round(x)"
         ratio = iprec.declaration.function(lists, recall=min(max(share, 0.0), 1.0), recall_rounding=rounding)
         needed = _needed(lists, share)
-        value = np.where(needed > lists.relevant, 0.0, ratio.numerator)
-        return np.where((needed <= 0) & (lists.retrieved == 0), np.nan, value)
+        value = lists.where(needed > lists.relevant, 0.0, ratio.numerator)
+        return lists.where((needed <= 0) & (lists.retrieved == 0), math.nan, value)
 
     return lists.remember(("interpolated", share), calculate)
 
 
-def _needed(lists: Lists, share: float) -> Floats:
+def _needed(lists: Spoken, share: float) -> Expression:
     """How many documents a share of the relevant ones is: rounded, and in version 9 almost always rounded up."""
-    return np.floor(share * lists.relevant + (0.9 if lists.setup.version < 10 else 0.5))
+    return lists.floor(share * lists.relevant + (0.9 if lists.setup.version < 10 else 0.5))
 
 
-def _eleven_points(lists: Lists, shares: Params) -> list[Floats]:
+def _eleven_points(lists: Spoken, shares: Params) -> list[Expression]:
     """Their mean, added up from the last share. A share above one behind it that was found (they come in any order)
     has the highest precision of all, and so have all before it."""
-    total, lowest, stuck = np.zeros(len(lists)), np.full(len(lists), np.inf), np.zeros(len(lists), dtype=bool)
+    total, lowest, stuck = lists.per_query(0.0), lists.per_query(math.inf), lists.number(False)
     for share in reversed(shares):
         needed = _needed(lists, share)
-        stuck |= needed > lowest
-        lowest = np.where(needed <= lists.hits(), np.minimum(lowest, needed), lowest)
-        total = total + np.where(stuck, _interpolated(lists, 0.0), _interpolated(lists, share))
+        stuck = stuck | (needed > lowest)
+        lowest = lists.where(needed <= lists.hits(), lists.minimum(lowest, needed), lowest)
+        total = total + lists.where(stuck, _interpolated(lists, 0.0), _interpolated(lists, share))
     return [total / len(shares)]
 
 
-def _infap(lists: Lists) -> Floats:
+def _infap(lists: Spoken) -> Expression:
     """`infap` with the terms in C's order, which is another last digit."""
     earlier = lists.rank - 1.0
     relevant, bad = lists.relevant_so_far - 1.0, lists.bad_so_far
-    pooled = relevant + bad + lists.running(lists.number(lists.grade < 0))
+    pooled = relevant + bad + lists.running(lists.grade < 0)
     estimate = (relevant + INFAP_EPSILON) / (relevant + bad + 2 * INFAP_EPSILON)
-    terms = 1.0 / lists.rank + (earlier / lists.rank) * (pooled / np.maximum(earlier, 1.0)) * estimate
-    return _ratio(lists.sum(np.where(lists.credit > 0, terms, 0.0)), lists.relevant)
+    terms = 1.0 / lists.rank + (earlier / lists.rank) * (pooled / lists.maximum(earlier, 1.0)) * estimate
+    return lists.ratio(lists.sum(lists.where(lists.credit > 0, terms, 0.0)), lists.relevant)
 
 
-def _yaap(lists: Lists) -> Floats:
+def _yaap(lists: Spoken) -> Expression:
     total = ap.declaration.function(lists).numerator
-    return np.array([math.log(value) for value in ((1.0 + total) / (1.0 + lists.relevant - total)).tolist()])
+    return lists.log((1.0 + total) / (1.0 + lists.relevant - total))
 
 
 # -- gains ---------------------------------------------------------------------------------------------------
 
 
-def _dcg(lists: Lists, *pairs: Any) -> Floats:
-    return dcg.declaration.function(valued(lists, pairs), negative="signed").numerator
+def _dcg(lists: Spoken, *pairs: Any) -> Expression:
+    return _earned(lists.valued(pairs))
 
 
-def _ideal_dcg(lists: Lists, *pairs: Any) -> Floats:
-    return dcg.declaration.function(valued(lists, pairs).ideal(), negative="signed").numerator
+def _ideal_dcg(lists: Spoken, *pairs: Any) -> Expression:
+    return _earned(lists.valued(pairs).ideal())
 
 
-def _ndcg(lists: Lists, *pairs: Any) -> Floats:
-    return _engine(ndcg, negative="signed")(valued(lists, pairs), ())[0]
+def _earned(lists: Spoken) -> Expression:
+    earned: Expression = dcg.declaration.function(lists, negative="signed").numerator
+    return earned
 
 
-def _ndcg_rel(lists: Lists, *pairs: Any) -> Floats:
+def _ndcg(lists: Spoken, *pairs: Any) -> Expression:
+    return _NDCG(lists.valued(pairs), ())[0]
+
+
+def _ndcg_rel(lists: Spoken, *pairs: Any) -> Expression:
     """nDCG at each relevant document, averaged; one that was not retrieved has that of the end of the list."""
-    lists = valued(lists, pairs)
-    found, best = _running_dcg(lists), np.append(_running_dcg(lists.ideal()), 0.0)
+    lists = lists.valued(pairs)
+    ideal = lists.ideal()
+    found, best = _running_dcg(lists), lists.at(ideal, _running_dcg(ideal), lists.rank)
     worth = lists.grade > 0
-    depth = np.minimum(lists.rank, lists.spread(lengths(lists.truth_offsets)))
-    at = np.where(depth > 0, lists.spread(lists.truth_offsets[:-1]) + depth - 1, -1)
     end = ndcg.declaration.function(lists, negative="signed")
-    with np.errstate(divide="ignore", invalid="ignore"):  # gains that the best list has none of
-        total = lists.sum(np.where(worth, found / best[at], 0.0))
-        total = total + (lists.judged - lists.sum(lists.number(worth))) * end.numerator / end.denominator
-        return np.where(total > 0, total / lists.judged, 0.0)
+    total = lists.sum(lists.where(worth, found / best, 0.0))
+    total = total + (lists.judged - lists.sum(worth)) * end.numerator / end.denominator
+    return lists.where(total > 0, total / lists.judged, 0.0)
 
 
-def _rndcg(lists: Lists, *pairs: Any) -> Floats:
+def _rndcg(lists: Spoken, *pairs: Any) -> Expression:
     """nDCG wherever the gain of the best list falls, and at the end of the list, averaged."""
-    relevant, lists = lists.relevant, valued(lists, pairs)
+    relevant, lists = lists.relevant, lists.valued(pairs)
     ideal = lists.ideal()
-    found, best = np.append(_running_dcg(lists), 0.0), _running_dcg(ideal)
-    last = np.ones(len(ideal.grade), dtype=bool)
-    last[:-1] = (ideal.grade[1:] != ideal.grade[:-1]) | (ideal.query[1:] != ideal.query[:-1])
-    query, depth = ideal.query[last], ideal.rank[last]
-    deepest = int(max(lists.rank.max(initial=0), depth.max(initial=0))) + 1
-    upto = np.searchsorted(lists.query * deepest + lists.rank, query * deepest + depth, side="right")
-    earned = np.where(upto > lists.placed_offsets[query], found[upto - 1], 0.0)
-    total = np.bincount(query, _ratio(earned, best[last]), minlength=len(lists))
-    points = np.bincount(query, minlength=len(lists))
+    last = (ideal.rank == ideal.spread(ideal.placed)) | (ideal.grade != ideal.at(ideal, ideal.grade, ideal.rank + 1))
+    earned = ideal.at(lists, _running_dcg(lists), ideal.upto(lists))
+    total = ideal.sum(ideal.where(last, ideal.ratio(earned, _running_dcg(ideal)), 0.0))
     beyond = (lists.judged > 0) & (lists.retrieved > lists.judged + 1)
-    total = total + np.where(beyond, _engine(ndcg, negative="signed")(lists, ())[0], 0.0)
-    points = points + beyond
-    value = np.divide(total, points, out=np.full(len(lists), np.nan), where=points > 0)
-    return np.where(relevant > 0, value, 0.0)
+    total = total + lists.where(beyond, _NDCG(lists, ())[0], 0.0)
+    points = ideal.sum(last) + beyond
+    return lists.where(relevant > 0, lists.where(points > 0, total / points, math.nan), 0.0)
 
 
-def _running_dcg(lists: Ranked) -> Floats:
+def _running_dcg(lists: Spoken) -> Expression:
     """What the documents down to each one are worth."""
-    discount = DISCOUNTS["log2(rank+1)"]
-    return lists.remember("running dcg", lambda: lists.running(lists.weighed(lists.grade, discount)))
+    return lists.running(lists.weighed(lists.grade))
 
 
-def _bin_g(lists: Lists) -> Floats:
-    worth = lists.credit > 0
-    before = np.where(worth, lists.rank - lists.relevant_so_far, 0.0)
-    return _ratio(lists.sum(np.where(worth, 1.0 / log2_of(before + 2), 0.0)), lists.relevant)
+def _bin_g(lists: Spoken) -> Expression:
+    before = lists.rank - lists.relevant_so_far
+    return lists.ratio(lists.sum(lists.where(lists.credit > 0, 1.0 / lists.log2(before + 2.0), 0.0)), lists.relevant)
 
 
-def _g(lists: Lists, *pairs: Any) -> Floats:
+def _g(lists: Spoken, *pairs: Any) -> Expression:
     """Gain over the logarithm of what the best list would have earned more by then, over all there was to earn."""
-    lists = valued(lists, pairs)
+    lists = lists.valued(pairs)
     ideal = lists.ideal()
-    cost = np.append(ideal.running(np.maximum(ideal.grade, 1.0)), 0.0)
-    inside = np.minimum(lists.rank, lists.spread(lengths(lists.truth_offsets)))
-    spent = np.where(inside > 0, cost[lists.spread(lists.truth_offsets[:-1]) + inside - 1], 0.0) + (lists.rank - inside)
-    behind = 2 + spent - lists.running(lists.grade)
-    worth = lists.grade != 0
-    terms = np.zeros(len(lists.grade))
-    with np.errstate(divide="ignore", invalid="ignore"):  # a gain that the best list does not have, at the top
-        terms[worth] = lists.grade[worth] / log2_of(behind[worth])
-    return _ratio(lists.sum(terms), ideal.sum(ideal.grade))
+    inside = lists.minimum(lists.rank, lists.spread(ideal.placed))
+    cost = ideal.running(ideal.maximum(ideal.grade, 1.0))
+    spent = lists.at(ideal, cost, inside) + (lists.rank - inside)
+    terms = lists.grade / lists.log2(2.0 + spent - lists.running(lists.grade))
+    return lists.ratio(lists.sum(lists.where(lists.grade != 0, terms, 0.0)), ideal.sum(ideal.grade))
 
 
 # -- persistence ---------------------------------------------------------------------------------------------
 
 
-def _persistence(pairs: Pairs, deepest: int) -> tuple[float, Floats]:
-    """How likely a person goes on, and how likely to have come to each rank from 1 (and one beyond the last)."""
-    p = next((value for name, value in reversed(pairs) if name == "p"), 0.9)
-    return p, np.multiply.accumulate(np.concatenate(([1.0], np.full(deepest, p))))
+def _persistence(pairs: Pairs) -> float:
+    return next((value for name, value in reversed(pairs) if name == "p"), 0.9)
 
 
-def _rbp(lists: Lists, *pairs: Any) -> Floats:
+@lru_cache
+def _chance(p: float) -> Discount:
+    """How likely a person who goes on with probability p comes to a rank."""
+
+    def chance(_: Functions, rank: Floats) -> Floats:
+        steps = np.full(int(rank.max(initial=1.0)), p)
+        steps[0] = 1.0
+        return np.multiply.accumulate(steps)[rank.astype(np.int64) - 1]
+
+    return chance
+
+
+def _rbp(lists: Spoken, *pairs: Any) -> Expression:
     """`rbp`, for any number as p, and with the terms added up before they are multiplied by 1 - p."""
-    lists = valued(lists, pairs, scaled=True)
-    p, chance = _persistence(pairs, int(lists.rank.max(initial=0)))
-    return (1.0 - p) * lists.sum(lists.grade * chance[lists.rank - 1])
+    lists, p = lists.valued(pairs, scaled=True), _persistence(pairs)
+    return (1.0 - p) * lists.discounted(lists.grade, _chance(p))
 
 
-def _rbp_resid(lists: Lists, *pairs: Any) -> Floats:
+def _rbp_resid(lists: Spoken, *pairs: Any) -> Expression:
     """How much larger rbp could be if all documents that are not judged were worth most."""
-    deepest = int(lists.retrieved.max(initial=0))
-    p, chance = _persistence(pairs, deepest)
-    judged = lists.grade >= 0
-    query, place = lists.query[judged], lists.rank[judged] - 1
-    unknown = lists.retrieved > np.bincount(query, minlength=len(lists))
-    rest, step = np.zeros(len(lists)), 128
-    for first in range(0, deepest, step):  # so many places of all lists at a time
-        places = np.arange(first, min(first + step, deepest))
-        terms = np.where(places[:, None] < lists.retrieved, chance[places][:, None], 0.0)
-        inside = (place >= first) & (place < first + step)
-        terms[place[inside] - first, query[inside]] = 0.0
-        terms[0] += rest
-        rest = np.add.accumulate(terms)[-1]
-        if (rest + chance[places[-1] + 1] == rest)[unknown].all():  # too little to change any sum
-            break
-    return np.where(unknown, chance[lists.retrieved] + (1 - p) * rest, 0.0)
-
-
-# -- several judgments of a query ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class JudgedLists:
-    """A query's list under each of its groups of judgments."""
-
-    lists: Lists
-    query: Ints  # of each list
-    count: int  # of queries
-
-
-def _over_groups(
-    calculate: Callable[[Lists, Params], Sequence[Floats]],
-) -> Callable[[JudgedLists, Params], list[Floats]]:
-    """The mean over a query's groups."""
-
-    def calculate_mean(state: JudgedLists, params: Params) -> list[Floats]:
-        groups = np.bincount(state.query, minlength=state.count)
-        values = calculate(state.lists, params)
-        return [_ratio(np.bincount(state.query, of_lists, minlength=state.count), groups) for of_lists in values]
-
-    return calculate_mean
+    p, judged = _persistence(pairs), lists.grade >= 0
+    rest = lists.discounts_elsewhere(_chance(p), lists.where(judged, lists.rank, 0.0))
+    beyond = p * lists.last_discount(_chance(p))
+    return lists.where(lists.retrieved > lists.sum(judged), beyond + (1 - p) * rest, 0.0)
 
 
 # -- the table -----------------------------------------------------------------------------------------------
@@ -354,6 +319,7 @@ def _prefs(name: str, calculate: Callable[[Preferences], Any], meaning: str) -> 
 
 
 _AP, _BPREF, _PRECISION, _RECALL = _engine(ap), _engine(bpref), _engine(precision), _engine(recall)
+_NDCG = _engine(ndcg, negative="signed")
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -366,7 +332,7 @@ MEASURES: dict[str, Measure] = {
         Measure("map", _AP, "mean average precision"),
         Measure(
             "gm_map",
-            lambda lists, params: [_logs(_AP(lists, params)[0])],
+            _geometric(_AP),
             "geometric mean of average precision",
             mean="geometric",
             single=False,
@@ -394,7 +360,7 @@ MEASURES: dict[str, Measure] = {
         Measure("infAP", _each(_infap), "average precision estimated from a sample of judgments"),
         Measure(
             "gm_bpref",
-            lambda lists, params: [_logs(_BPREF(lists, params)[0])],
+            _geometric(_BPREF),
             "geometric mean of bpref",
             mean="geometric",
             single=False,
@@ -443,12 +409,18 @@ MEASURES: dict[str, Measure] = {
         _prefs("prefs_simp_imp", Preferences.simple_imp, "prefs_simp, one document retrieved or both"),
         _prefs("prefs_pair_imp", Preferences.pair_imp, "prefs_pair, one document retrieved or both"),
         _prefs("prefs_avgjg_imp", Preferences.average_imp, "prefs_avgjg, one document retrieved or both"),
-        Measure("map_avgjg", _over_groups(_AP), "map, mean over groups of judgments", over="qrels_jg"),
-        Measure("P_avgjg", _over_groups(_PRECISION), "P, the same", "cuts", CUTS, over="qrels_jg"),
-        Measure("Rprec_mult_avgjg", _over_groups(_rprec_mult), "Rprec_mult, the same", "shares", MULTIPLES, "qrels_jg"),
+        Measure("map_avgjg", _AP, "map, mean over groups of judgments", over="qrels_jg"),
+        Measure("P_avgjg", _PRECISION, "P, the same", "cuts", CUTS, over="qrels_jg"),
+        Measure("Rprec_mult_avgjg", _rprec_mult, "Rprec_mult, the same", "shares", MULTIPLES, "qrels_jg"),
         Measure("yaap", _each(_yaap), "log odds of average precision"),
         Measure("rbp", _each(_rbp), "gain met by a person who goes on with probability p=0.9", "pairs", since=10),
-        Measure("rbp_resid", _each(_rbp_resid), "what documents not judged could add to rbp", "pairs", since=10),
+        Measure(
+            "rbp_resid",
+            _each(_rbp_resid),
+            "what documents not judged could add to rbp",
+            "pairs",
+            since=10,
+        ),
         Measure("unj", _unjudged, "share of documents not judged among so many", "cuts", (5, 10, 20), since=10),
     )
 }

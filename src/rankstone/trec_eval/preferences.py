@@ -19,7 +19,7 @@ class Contradiction(Exception):  # noqa: N818  it says what is the matter
     """Judgments of one group that cannot all be true."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Group:
     """One person's preferences. Documents are numbered: first those retrieved, by rank, then the others, by name."""
 
