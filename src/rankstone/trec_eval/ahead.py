@@ -71,13 +71,13 @@ def split(argv: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
 class Later(Generic[T]):
     """What a function returns, or raises, that runs on a thread of its own."""
 
-    def __init__(self, function: Callable[..., T], *arguments: Any) -> None:
+    def __init__(self, function: Callable[..., T], *arguments: object) -> None:
         self._found: T | Exception
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._run, (function, arguments))
 
-    def _run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
+    def _run(self, function: Callable[..., T], arguments: tuple[object, ...]) -> None:
         try:
             self._found = function(*arguments)
         except Exception as error:
