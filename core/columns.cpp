@@ -161,10 +161,10 @@ public:
     // Otherwise numbers each row's query. Looking up is shared between the threads; adding, which sets the order of
     // first appearance, is not. Batches grow, so that almost all queries are known when the work becomes large.
     template <class Row>
-    Array<Row> number_rows() {
+    Scratch<Row> number_rows() {
         constexpr Row unknown = std::numeric_limits<Row>::max();
         const int64_t rows = column_.length;
-        Array<Row> numbers(rows);
+        Scratch<Row> numbers(rows);
         Keys::with_keys(column_, [&](auto get) {
             for (int64_t first = 0, size = 1 << 15; first < rows; first += size, size = std::max(size, first)) {
                 const int64_t batch = std::min(size, rows - first);
@@ -204,8 +204,8 @@ private:
 
 // The number of each row's query, as narrow as the rows allow. Empty: each query's rows are next to each other.
 struct Numbers {
-    Array<uint32_t> narrow;
-    Array<uint64_t> wide;
+    Scratch<uint32_t> narrow;
+    Scratch<uint64_t> wide;
 
     bool empty() const { return !narrow.data() && !wide.data(); }
 };
@@ -251,7 +251,7 @@ void move_rows(const Number* numbers, int64_t queries, Team& team, Side& side) {
         for (auto& counts : next) at += std::exchange(counts[part], at);
     }
     parts.starts.push_back(at);
-    parts.rows.resize(at);
+    parts.rows = Scratch<Parts::Row>(at);
     team.each(pieces, rows, [&, queries, shift](int64_t piece) {
         constexpr int64_t block = 256;
         double values[block] = {};

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -14,13 +16,20 @@
 
 namespace rankstone {
 
-// Asks for large pages, as NumPy does: the first touch of each small page costs more than what we write there.
-inline void use_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef __linux__
+// Says something of the large pages that lie within.
+inline void advise_large_pages(void* data, size_t bytes, int advice) {
     constexpr size_t page = 1 << 21;
     const auto first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
     const auto last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, advice);
+}
+#endif
+
+// Asks for large pages, as NumPy does: the first touch of each small page costs more than what we write there.
+inline void use_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
+#ifdef __linux__
+    advise_large_pages(data, bytes, MADV_HUGEPAGE);
 #endif
 }
 
@@ -64,6 +73,92 @@ public:
 private:
     T* data_ = nullptr;
     int64_t room_ = 0;
+};
+
+// Large blocks that a call is done with, for the next one: a page that is new to the process is cleared first, which
+// takes longer than all that is done with it here. The system may take them meanwhile. Who finds them locked does
+// without.
+class Spare {
+public:
+    struct Block {
+        void* data = nullptr;
+        size_t bytes = 0;
+    };
+
+    static Block take(size_t bytes) {
+        if (const std::unique_lock lock(mutex(), std::try_to_lock); lock)
+            for (auto at = blocks().begin(); at != blocks().end(); ++at)
+                if (at->bytes >= bytes && at->bytes / 2 <= bytes) {
+                    const Block found = *at;
+                    blocks().erase(at);
+                    return found;
+                }
+        void* data = std::malloc(std::max<size_t>(bytes, 1));
+        if (!data) throw std::bad_alloc();
+        use_large_pages(data, bytes);
+        return {data, bytes};
+    }
+
+    static void give(Block block) noexcept {
+#ifdef __linux__
+        if (block.bytes >= least && block.bytes <= most)
+            if (const std::unique_lock lock(mutex(), std::try_to_lock); lock) return keep(block);
+#endif
+        std::free(block.data);
+    }
+
+private:
+    static constexpr size_t least = 1 << 23, most = 1 << 29;  // bytes; all of them together are no more, either
+    static constexpr size_t many = 8;
+
+#ifdef __linux__
+    static void keep(Block block) noexcept {
+        size_t all = block.bytes;
+        for (const Block& other : blocks()) all += other.bytes;
+        while (!blocks().empty() && (all > most || blocks().size() == many)) {  // the oldest goes first
+            all -= blocks().front().bytes;
+            std::free(blocks().front().data);
+            blocks().erase(blocks().begin());
+        }
+        advise_large_pages(block.data, block.bytes, MADV_FREE);
+        blocks().push_back(block);
+    }
+#endif
+
+    // They stay until the process ends, as threads may still be at work when it does.
+    static std::mutex& mutex() {
+        static auto* const made = new std::mutex;
+        return *made;
+    }
+    static std::vector<Block>& blocks() {
+        static auto* const made = [] {
+            auto* all = new std::vector<Block>;
+            all->reserve(many);
+            return all;
+        }();
+        return *made;
+    }
+};
+
+// An array for the time of a call.
+template <class T>
+class Scratch {
+public:
+    Scratch() = default;
+    explicit Scratch(int64_t size) : block_(Spare::take(static_cast<size_t>(size) * sizeof(T))) {}
+    Scratch(Scratch&& other) noexcept : block_(std::exchange(other.block_, {})) {}
+    Scratch& operator=(Scratch&& other) noexcept {
+        std::swap(block_, other.block_);
+        return *this;
+    }
+    ~Scratch() { Spare::give(block_); }
+
+    T* data() { return static_cast<T*>(block_.data); }
+    const T* data() const { return static_cast<const T*>(block_.data); }
+    T& operator[](int64_t i) { return data()[i]; }
+
+private:
+    Spare::Block block_;
 };
 
 struct Free {

@@ -42,7 +42,7 @@ struct Parts {
 
     int shift = 0;
     int64_t queries = 0;
-    Array<Row> rows;
+    Scratch<Row> rows;
     std::vector<int64_t> starts;  // of each part, and the end; empty: the rows are where they were
 };
 

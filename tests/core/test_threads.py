@@ -66,6 +66,23 @@ def test_four_threads_inside_and_two_outside(call: str) -> None:
                 np.testing.assert_array_equal(one, other)
 
 
+def test_memory_that_is_used_again() -> None:
+    """Rows in random order are moved into room that stays for the next call, which fits other calls or does not."""
+
+    def call(size: int) -> Any:
+        chance = np.random.default_rng(size)
+        query, score = chance.integers(0, 5000, size), chance.random(size)
+        how = Align(truth_duplicates="first", threads=1 + size % 2)
+        return _core.align_columns(query[::7], np.arange(size)[::7], None, query, np.arange(size), score, how)[2:14]
+
+    sizes = [400_001, 700_002, 350_003, 900_004, 400_005]  # rows of 24 bytes: 8 MB and more
+    alone = [call(size) for size in sizes]
+    with ThreadPoolExecutor(3) as pool:
+        for expected, found in zip(alone * 3, pool.map(call, sizes * 3), strict=True):
+            for one, other in zip(expected, found, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
 def test_one_stream_fed_by_several_threads() -> None:
     truth = rs.columns(query=QUERY[:900], item=ITEM[:900], grade=np.ones(900))
     batches = [
