@@ -296,6 +296,17 @@ def test_pickled(result):
     assert again.by(["one", "two", "one", "two"]) == result.by(["one", "two", "one", "two"])
 
 
+def test_pickled_after_all_was_asked():
+    result = rs.evaluate(TRUTH, RUN, ["ap", "ndcg@2"], unjudged="bounds")
+    for name in ("definitions", "inputs", "account", "ties", "unjudged", "per_query", "queries"):
+        asked = repr(getattr(result, name))
+        again = pickle.loads(pickle.dumps(result))
+        assert repr(getattr(again, name)) == asked
+        assert again.per_query["ap"].tolist() == result.per_query["ap"].tolist()
+        again = pickle.loads(pickle.dumps(again))
+        assert dict(again) == dict(result)
+
+
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.parquet"])
 def test_saved_and_read(tmp_path, name):
     result = rs.evaluate(TRUTH, RUN, ["ndcg(gain={0: 0, 1: 2})@10", "ap", "recall"], missing="skip", undefined="skip")

@@ -463,8 +463,9 @@ class Result(Means):
         return {label: outcome.mean for label, outcome in self._outcomes.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """All of it, as what makes the rest cannot be saved."""
-        return {"_outcomes": self._outcomes, "_aligned": self._aligned, **self.__dict__}
+        """All of it, as what makes the rest cannot be saved; but for what is no more than a view of it."""
+        whole = {"_outcomes": self._outcomes, "_aligned": self._aligned, **self.__dict__}
+        return {name: value for name, value in whole.items() if name != "per_query"}
 
     # -- means -----------------------------------------------------------------------------------------------
 
