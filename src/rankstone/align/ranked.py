@@ -24,7 +24,7 @@ from rankstone.align.ranking import (
 )
 from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
-from rankstone.inputs.keys import consecutive
+from rankstone.inputs.keys import all_in_order
 from rankstone.inputs.notes import Notes, ranges
 
 Floats = NDArray[np.float64]
@@ -223,8 +223,8 @@ class Ranked(NumPyFunctions, Views):
     def only(self, queries: Bools | Ints) -> Ranked:
         """The same ranking of some queries only: a mask, or their numbers, in any order and as often as wanted."""
         at = np.flatnonzero(queries) if queries.dtype == np.bool_ else np.asarray(queries, dtype=np.int64)
-        if len(at) == len(self) and (len(at) == 0 or (at[0] == 0 and consecutive(at))):
-            return self  # all of them, as they are
+        if all_in_order(at, len(self)):
+            return self
         judged, truth_offsets = ranges(self.truth_offsets, at)
         placed, placed_offsets = ranges(self.placed_offsets, at)
         return self.replace(

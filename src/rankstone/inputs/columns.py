@@ -11,7 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Places, as_column, distinct, numbers, plain, plain_ids, take
-from rankstone.inputs.keys import consecutive
+from rankstone.inputs.keys import all_in_order
 from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, First, ranked_from
@@ -254,6 +254,6 @@ def first_rows(offsets: Places, rows: Places, item: Column, score: Column | None
         keep = rows >= 0
         rank = (np.arange(1, len(rows) + 1) - np.repeat(offsets[:-1], np.diff(offsets)))[keep]
         offsets, rows = np.concatenate(([0], np.cumsum(keep)))[offsets], rows[keep]
-    if len(rows) == len(item) and (len(rows) == 0 or (rows[0] == 0 and consecutive(rows))):
-        return First(offsets, rank, item, score)  # all rows, as they are
+    if all_in_order(rows, len(item)):
+        return First(offsets, rank, item, score)
     return First(offsets, rank, take(item, rows), take(score, rows))

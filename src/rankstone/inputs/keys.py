@@ -50,6 +50,11 @@ def consecutive(numbers: Places) -> bool:
     return all((piece[1:] - piece[:-1] == 1).all() for piece in pieces)
 
 
+def all_in_order(numbers: Places, count: int) -> bool:
+    """Are they the numbers from 0 to below a count, each once, as they go up."""
+    return len(numbers) == count and (count == 0 or (numbers[0] == 0 and consecutive(numbers)))
+
+
 def _hashed(keys: Keys, bits: int) -> Keys:
     spread = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 over the golden ratio
     spread >>= np.uint64(64 - bits)
