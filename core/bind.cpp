@@ -717,8 +717,7 @@ public:
     }
 
     nb::tuple truth() const {
-        return nb::make_tuple(index_array(stream_->truth_rows()), index_array(stream_->truth_offsets()),
-                              index_array(stream_->first_rows()));
+        return nb::make_tuple(index_array(stream_->truth_rows()), index_array(stream_->truth_offsets()));
     }
 
     nb::tuple finds() const {

@@ -297,5 +297,5 @@ class Stream:
 
     def count(self, query: Column, item: Column, score: Column, threads: int = 0) -> None: ...
     def result(self, how: Align) -> Alignment: ...
-    def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The truth's rows by query, where each query's start in these, and the first row of each."""
+    def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The truth's rows by query, and where each query's start in these."""

@@ -27,7 +27,7 @@ from rankstone.trec_eval.measures import (
     value_names,
 )
 from rankstone.trec_eval.preferences import Contradiction, Preferences
-from rankstone.trec_eval.spoken import Spoken
+from rankstone.trec_eval.spoken import SpokenLists
 
 MISSING_ZSCORE = -1000000.0
 FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
@@ -334,7 +334,7 @@ class _Asked:
     def __init__(self, chosen: list[Chosen], setup: Setup) -> None:
         self.wrong: Stop | None = None
         self.values: dict[str, list[Expression]] = {}
-        lists, name = Spoken(steps := Steps(), setup), ""
+        lists, name = SpokenLists(steps := Steps(), setup), ""
         try:
             for name, choice in ((choice.measure.name, choice) for choice in chosen if choice.measure.spoken):
                 made = choice.measure.calculate(lists, choice.params)

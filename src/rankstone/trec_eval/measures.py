@@ -20,7 +20,7 @@ from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
 from rankstone.trec_eval.files import real, whole
 from rankstone.trec_eval.gains import Pairs
 from rankstone.trec_eval.preferences import Preferences
-from rankstone.trec_eval.spoken import Spoken
+from rankstone.trec_eval.spoken import SpokenLists
 
 LOWEST_GEOMETRIC = 0.00001  # a query's value counts as at least this in a geometric mean
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -84,10 +84,10 @@ def value_names(measure: Measure, params: Params, text: str | None) -> list[str]
 # -- arithmetic ----------------------------------------------------------------------------------------------
 
 
-def _engine(metric: Metric, **choices: Any) -> Callable[[Spoken, Params], list[Expression]]:
+def _engine(metric: Metric, **choices: Any) -> Callable[[SpokenLists, Params], list[Expression]]:
     """A metric of rankstone's, the same in trec_eval; with cutoffs, once for each of them."""
 
-    def calculate(lists: Spoken, params: Params) -> list[Expression]:
+    def calculate(lists: SpokenLists, params: Params) -> list[Expression]:
         cuts = [{"k": k} for k in params] or [{}]
         ratios = [metric.declaration.function(lists, **cut, **choices) for cut in cuts]
         return [lists.ratio(ratio.numerator, ratio.denominator) for ratio in ratios]
@@ -100,7 +100,9 @@ def _each(function: Callable[..., Any]) -> Callable[[Any, Params], list[Any]]:
     return lambda state, params: [function(state, *params)]
 
 
-def _geometric(calculate: Callable[[Spoken, Params], list[Expression]]) -> Callable[[Spoken, Params], list[Expression]]:
+def _geometric(
+    calculate: Callable[[SpokenLists, Params], list[Expression]],
+) -> Callable[[SpokenLists, Params], list[Expression]]:
     """The logarithms of a measure's values."""
     return lambda lists, params: [
         lists.log(lists.maximum(value, LOWEST_GEOMETRIC)) for value in calculate(lists, params)
@@ -110,7 +112,7 @@ def _geometric(calculate: Callable[[Spoken, Params], list[Expression]]) -> Calla
 # -- counts and sets -----------------------------------------------------------------------------------------
 
 
-def _utility(lists: Spoken, *worth: float) -> Expression:
+def _utility(lists: SpokenLists, *worth: float) -> Expression:
     if len(worth) != 4:
         raise BadParameters("utility takes four coefficients")
     found, retrieved, relevant = lists.hits(), lists.retrieved, lists.relevant
@@ -122,22 +124,22 @@ def _utility(lists: Spoken, *worth: float) -> Expression:
     )
 
 
-def _set_map(lists: Spoken) -> Expression:
+def _set_map(lists: SpokenLists) -> Expression:
     return lists.ratio(lists.hits() * lists.hits(), lists.retrieved * lists.relevant)
 
 
-def _set_f(lists: Spoken, weight: float, *_: float) -> Expression:
+def _set_f(lists: SpokenLists, weight: float, *_: float) -> Expression:
     """`f` with the weight itself: its beta would be a root, taken and squared again, which is another last digit."""
     p, r = _PRECISION(lists, ())[0], _RECALL(lists, ())[0]
     return lists.ratio((weight + 1.0) * p * r, weight * p + r)
 
 
-def _rprec_mult(lists: Spoken, multiples: Params) -> list[Expression]:
+def _rprec_mult(lists: SpokenLists, multiples: Params) -> list[Expression]:
     cuts = [lists.maximum(lists.floor(multiple * lists.relevant + 0.9), 0.0) for multiple in multiples]
     return _PRECISION(lists, tuple(cuts))
 
 
-def _unjudged(lists: Spoken, cuts: Params) -> list[Expression]:
+def _unjudged(lists: SpokenLists, cuts: Params) -> list[Expression]:
     judged = lists.number(lists.grade >= 0)
     return [(lists.places(k, "min(k,retrieved)") - lists.sum(judged, k)) / k for k in cuts]
 
@@ -157,7 +159,7 @@ def _relstring(ranked: Ranked, length: float, *_: float) -> list[str]:
 # -- precision and recall ------------------------------------------------------------------------------------
 
 
-def _interpolated(lists: Spoken, share: float) -> Expression:
+def _interpolated(lists: SpokenLists, share: float) -> Expression:
     """`iprec`, for any number as a share of the relevant documents; 0 / 0 where nothing was retrieved."""
 
     def calculate() -> Expression:
@@ -170,12 +172,12 @@ def _interpolated(lists: Spoken, share: float) -> Expression:
     return lists.remember(("interpolated", share), calculate)
 
 
-def _needed(lists: Spoken, share: float) -> Expression:
+def _needed(lists: SpokenLists, share: float) -> Expression:
     """How many documents a share of the relevant ones is: rounded, and in version 9 almost always rounded up."""
     return lists.floor(share * lists.relevant + (0.9 if lists.setup.version < 10 else 0.5))
 
 
-def _eleven_points(lists: Spoken, shares: Params) -> list[Expression]:
+def _eleven_points(lists: SpokenLists, shares: Params) -> list[Expression]:
     """Their mean, added up from the last share. A share above one behind it that was found (they come in any order)
     has the highest precision of all, and so have all before it."""
     total, lowest, stuck = lists.per_query(0.0), lists.per_query(math.inf), lists.number(False)
@@ -187,7 +189,7 @@ def _eleven_points(lists: Spoken, shares: Params) -> list[Expression]:
     return [total / len(shares)]
 
 
-def _infap(lists: Spoken) -> Expression:
+def _infap(lists: SpokenLists) -> Expression:
     """`infap` with the terms in C's order, which is another last digit."""
     earlier = lists.rank - 1.0
     relevant, bad = lists.relevant_so_far - 1.0, lists.bad_so_far
@@ -197,7 +199,7 @@ def _infap(lists: Spoken) -> Expression:
     return lists.ratio(lists.sum(lists.where(lists.credit > 0, terms, 0.0)), lists.relevant)
 
 
-def _yaap(lists: Spoken) -> Expression:
+def _yaap(lists: SpokenLists) -> Expression:
     total = ap.declaration.function(lists).numerator
     return lists.log((1.0 + total) / (1.0 + lists.relevant - total))
 
@@ -205,24 +207,24 @@ def _yaap(lists: Spoken) -> Expression:
 # -- gains ---------------------------------------------------------------------------------------------------
 
 
-def _dcg(lists: Spoken, *pairs: Any) -> Expression:
+def _dcg(lists: SpokenLists, *pairs: Any) -> Expression:
     return _earned(lists.valued(pairs))
 
 
-def _ideal_dcg(lists: Spoken, *pairs: Any) -> Expression:
+def _ideal_dcg(lists: SpokenLists, *pairs: Any) -> Expression:
     return _earned(lists.valued(pairs).ideal())
 
 
-def _earned(lists: Spoken) -> Expression:
+def _earned(lists: SpokenLists) -> Expression:
     earned: Expression = dcg.declaration.function(lists, negative="signed").numerator
     return earned
 
 
-def _ndcg(lists: Spoken, *pairs: Any) -> Expression:
+def _ndcg(lists: SpokenLists, *pairs: Any) -> Expression:
     return _NDCG(lists.valued(pairs), ())[0]
 
 
-def _ndcg_rel(lists: Spoken, *pairs: Any) -> Expression:
+def _ndcg_rel(lists: SpokenLists, *pairs: Any) -> Expression:
     """nDCG at each relevant document, averaged; one that was not retrieved has that of the end of the list."""
     lists = lists.valued(pairs)
     ideal = lists.ideal()
@@ -234,7 +236,7 @@ def _ndcg_rel(lists: Spoken, *pairs: Any) -> Expression:
     return lists.where(total > 0, total / lists.judged, 0.0)
 
 
-def _rndcg(lists: Spoken, *pairs: Any) -> Expression:
+def _rndcg(lists: SpokenLists, *pairs: Any) -> Expression:
     """nDCG wherever the gain of the best list falls, and at the end of the list, averaged."""
     relevant, lists = lists.relevant, lists.valued(pairs)
     ideal = lists.ideal()
@@ -247,17 +249,17 @@ def _rndcg(lists: Spoken, *pairs: Any) -> Expression:
     return lists.where(relevant > 0, lists.where(points > 0, total / points, math.nan), 0.0)
 
 
-def _running_dcg(lists: Spoken) -> Expression:
+def _running_dcg(lists: SpokenLists) -> Expression:
     """What the documents down to each one are worth."""
     return lists.running(lists.weighed(lists.grade))
 
 
-def _bin_g(lists: Spoken) -> Expression:
+def _bin_g(lists: SpokenLists) -> Expression:
     before = lists.rank - lists.relevant_so_far
     return lists.ratio(lists.sum(lists.where(lists.credit > 0, 1.0 / lists.log2(before + 2.0), 0.0)), lists.relevant)
 
 
-def _g(lists: Spoken, *pairs: Any) -> Expression:
+def _g(lists: SpokenLists, *pairs: Any) -> Expression:
     """Gain over the logarithm of what the best list would have earned more by then, over all there was to earn."""
     lists = lists.valued(pairs)
     ideal = lists.ideal()
@@ -287,13 +289,13 @@ def _chance(p: float) -> Discount:
     return chance
 
 
-def _rbp(lists: Spoken, *pairs: Any) -> Expression:
+def _rbp(lists: SpokenLists, *pairs: Any) -> Expression:
     """`rbp`, for any number as p, and with the terms added up before they are multiplied by 1 - p."""
     lists, p = lists.valued(pairs, scaled=True), _persistence(pairs)
     return (1.0 - p) * lists.discounted(lists.grade, _chance(p))
 
 
-def _rbp_resid(lists: Spoken, *pairs: Any) -> Expression:
+def _rbp_resid(lists: SpokenLists, *pairs: Any) -> Expression:
     """How much larger rbp could be if all documents that are not judged were worth most."""
     p, judged = _persistence(pairs), lists.grade >= 0
     rest = lists.discounts_elsewhere(_chance(p), lists.where(judged, lists.rank, 0.0))

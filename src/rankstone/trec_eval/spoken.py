@@ -16,7 +16,7 @@ from rankstone.trec_eval.gains import Pairs, given_in, valued
 from rankstone.trec_eval.lists import Setup
 
 
-class Spoken(Traced):
+class SpokenLists(Traced):
     """One ranked list for each query, or for each of a query's groups of judgments."""
 
     setup: Setup
@@ -25,7 +25,7 @@ class Spoken(Traced):
         super().__init__(steps, Facts.plain(Relevance(float(setup.level))))
         self.__dict__.update(setup=setup)
 
-    def valued(self, pairs: Pairs, *, scaled: bool = False) -> Spoken:
+    def valued(self, pairs: Pairs, *, scaled: bool = False) -> SpokenLists:
         """The same lists with gains for grades."""
         given = given_in(pairs, self.setup.version)
 
@@ -35,22 +35,22 @@ class Spoken(Traced):
         key = ("valued", given, scaled)
         return self.remember(key, lambda: self.replace(items=Lists(key, "placed_offsets", of)))
 
-    def replace(self, **changes: object) -> Spoken:
-        return cast("Spoken", super().replace(**changes))
+    def replace(self, **changes: object) -> SpokenLists:
+        return cast("SpokenLists", super().replace(**changes))
 
-    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Spoken:
-        best, of = cast("Spoken", super().ideal(items, worth, k)), self.items.of
+    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> SpokenLists:
+        best, of = cast("SpokenLists", super().ideal(items, worth, k)), self.items.of
         return best if of is None else best.replace(items=Lists((self.items.name, "best"), "truth_offsets", of))
 
-    def at(self, other: Spoken, values: Values, nth: Values) -> Expression:
+    def at(self, other: SpokenLists, values: Values, nth: Values) -> Expression:
         """The value of another list's nth item at each of this one's; of its last where it is not as long, or 0."""
         return self._from(other, "at", values, nth)
 
-    def upto(self, other: Spoken) -> Expression:
+    def upto(self, other: SpokenLists) -> Expression:
         """How many of another list's items stand at each item's rank or above it."""
         return self._from(other, "upto", other.rank, self.rank)
 
-    def _from(self, other: Spoken, op: str, values: Values, by: Values) -> Expression:
+    def _from(self, other: SpokenLists, op: str, values: Values, by: Values) -> Expression:
         self.tree.look(other.items, None)
         return self.tree.node(op, self.tree.of(values), other.items, by, kind="item", items=self.items)
 
