@@ -906,6 +906,15 @@ struct Swift {
     Output output;
     Plain truth;
     nb::list sums;
+    std::vector<Array<double>> answers;
+
+    // Each answer of the program, one value per query.
+    nb::list values() {
+        nb::list values;
+        for (Array<double>& each : answers) values.append(to_numpy(each, output.queries));
+        answers.clear();
+        return values;
+    }
 
     nb::object alignment() {
         if (!queries) throw nb::value_error("the alignment was handed over before");
@@ -951,7 +960,7 @@ public:
             const std::optional<Plain> judged = plain_side(truth.ptr());
             if (!judged || !plain_side(run.ptr())) return nb::none();
             DictResult aligned = align_dicts(truth.ptr(), run.ptr(), options_);
-            Swift swift{nb::steal(aligned.queries), nb::steal(aligned.extra), std::move(aligned.output), *judged, {}};
+            Swift swift{nb::steal(aligned.queries), nb::steal(aligned.extra), std::move(aligned.output), *judged, {}, {}};
             if (!(one_list || swift.output.placements) || !add_up(swift)) return nb::none();
             return nb::cast(std::move(swift));
         } catch (const PythonError&) {
@@ -971,7 +980,7 @@ private:
             {"truth_grades", [](const Output& o) { return Given{Given::float64, o.truth_grades.data()}; }},
             {"ideal_grades", [](const Output& o) { return Given{Given::float64, o.ideal_grades.data()}; }},
             {"placed_offsets", [](const Output& o) { return Given{Given::int64, o.placed_offsets.data()}; }},
-            {"rank_unchecked", [](const Output& o) { return Given{Given::int64, o.rank.data()}; }},
+            {"rank", [](const Output& o) { return Given{Given::int64, o.rank.data()}; }},
             {"grade", [](const Output& o) { return Given{Given::float64, o.grade.data()}; }},
             {"score", [](const Output& o) { return Given{Given::float64, o.score.data()}; }},
             {"place", [](const Output& o) { return Given{Given::int64, o.place.data()}; }},
@@ -1009,6 +1018,10 @@ private:
             if (keep) count -= std::count(keep, keep + found.queries, 0.0);
             const double below = sum[1] < 0 ? static_cast<double>(count) : total(values(sum[1]), keep, found.queries);
             totals.push_back({total(values(sum[0]), keep, found.queries), below, count});
+        }
+        for (const Array<double>& values : found.values) {
+            Array<double>& copy = swift.answers.emplace_back(found.queries);
+            std::copy_n(values.data(), found.queries, copy.data());
         }
         for (const Total& each : totals) swift.sums.append(nb::make_tuple(each.above, each.below, each.count));
         return true;
@@ -1136,6 +1149,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("graded", [](const Swift& swift) { return swift.truth.graded; })
         .def_prop_ro("ordered", [](const Swift& swift) { return swift.truth.ordered; })
         .def_prop_ro("placed", [](const Swift& swift) { return swift.output.placements; })
+        .def("values", &Swift::values)
         .def("alignment", &Swift::alignment);
     nb::class_<Kept>(m, "Kept")
         .def(nb::init<const BoundProgram&, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, int64_t>(),

@@ -54,6 +54,7 @@ constexpr std::pair<const char*, Op> names[] = {
     {"sum", Op::sum},
     {"highest", Op::highest},
     {"lowest", Op::lowest},
+    {"product", Op::product},
     {"running", Op::running},
     {"surviving", Op::surviving},
     {"higher", Op::higher},
@@ -280,6 +281,7 @@ private:
             case Op::sum:
             case Op::highest:
             case Op::lowest:
+            case Op::product:
                 return reduce(step, spans_[static_cast<size_t>(step.b)]);
             case Op::running: {
                 const double* from = read(step.a);
@@ -378,6 +380,8 @@ private:
                 });
             case Op::sum:  // from the top of the list down
                 return down(span, 0.0, [&](double sum, int64_t i) { return sum + from[i]; }, done);
+            case Op::product:
+                return down(span, 1.0, [&](double product, int64_t i) { return product * from[i]; }, done);
             case Op::highest:
                 return down(
                     span, -infinity,
@@ -540,6 +544,7 @@ void Program::check() const {
             case Op::sum:
             case Op::highest:
             case Op::lowest:
+            case Op::product:
                 demand(within(step.b, std::ssize(spaces)), "list"), demand(within(step.a, registers), "register");
                 break;
             case Op::elsewhere:

@@ -48,6 +48,7 @@ enum class Op : uint8_t {
     sum,
     highest,
     lowest,
+    product,
     // Down the list. `higher` and `level` take how many items have a higher score for b.
     running,
     surviving,

@@ -10,7 +10,6 @@ from rankstone.version import __version__ as __version__
 
 if not _start.ALONE:
     from rankstone import errors
-    from rankstone.align.ranking import Ranking, Ratio
     from rankstone.align.shown import Shown
     from rankstone.conventions.choices import CHOICES as _CHOICES
     from rankstone.conventions.convention import Convention, conventions
@@ -21,6 +20,7 @@ if not _start.ALONE:
     from rankstone.metrics.precision import ap, rr
     from rankstone.metrics.registry import Metric, Parameter, metric, metrics
     from rankstone.metrics.sets import f1, hit_rate, precision, r_precision, recall
+    from rankstone.program.ranking import Ranking, Ratio
 
     choices = _CHOICES
 

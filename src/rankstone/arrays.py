@@ -1,7 +1,7 @@
 """Metrics of batches of arrays, (rows, items), in the library and on the device where they live.
 
 `rs.arrays.ndcg(scores=scores, labels=labels, k=10)` takes arrays of NumPy, torch, JAX or CuPy and gives an array of the
-same kind, one value a row, by the definitions of `rs.evaluate`: the same functions, over a `Batch`.
+same kind, one value per row, by the definitions of `rs.evaluate`: the same graphs, over a `Batch`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankstone.align.batch import Array, Batch
+from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.measure.values import counted_of, ratio_of, values_of
 from rankstone.metrics.registry import Metric, declared, depth
+from rankstone.program.core import depths
+from rankstone.program.graph import Graph
+from rankstone.program.ranking import Ranking
+from rankstone.program.rectangular import Array, Batch, Rectangular
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,11 +84,10 @@ class BatchMetric:
         plan = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
         refuse_unknown([plan], _ROWS)
         plans = [plan] if ks == [None] else [_at(plan, cutoff) for cutoff in ks]
-        batch = _batch(plans, scores, labels, mask, lengths, labels_by_rank, truth, check)
+        batch = _batch(plan, scores, labels, mask, lengths, labels_by_rank, truth, check)
         with np.errstate(all="ignore"):  # what must not be is looked for
-            columns = [_values(plan, batch) for plan in plans]
+            columns = _values(plans, batch, check)
             values = columns[0] if len(columns) == 1 else batch.xp.concat(columns, axis=-1)
-            values = batch.checked(values, plan.label, check)
         values = values if several else values[:, 0]
         values = values[0, ...] if batch.flat else values
         return batch.home.from_dlpack(values) if batch.lent else values
@@ -95,45 +98,37 @@ def _at(plan: Plan, k: int | None) -> Plan:
 
 
 def _batch(
-    plans: list[Plan],
-    scores: Array,
-    labels: Array,
-    mask: Array,
-    lengths: Array,
-    by_rank: Array,
-    truth: Array,
-    check: bool,
+    plan: Plan, scores: Array, labels: Array, mask: Array, lengths: Array, by_rank: Array, truth: Array, check: bool
 ) -> Batch:
-    """The batch as the plans, which differ in their cutoffs alone, see it."""
-    plan = plans[0]
-    declaration, choices = plan.metric.declaration, plan.choices
+    """The batch as a plan sees it."""
+    choices = plan.choices
     return Batch(
-        scores,
-        labels,
-        mask,
-        lengths,
-        by_rank,
-        truth,
-        rule=plan.relevance,
-        ties=choices["ties"],
-        depths=[plan.arguments.get("k") for plan in plans] if declaration.ends_at_k else [None],
+        scores, labels, mask, lengths, by_rank, truth,
+        ties=TIES[choices["ties"]],
         check=check,
         float32=choices["score_precision"] == "float32",
         listed=choices["known"] == "returned",
-        nonpositive_misses=choices["nonpositive_score"] == "miss",
-        ranked=declaration.kind != "ratings",
-    )
+        misses=choices["nonpositive_score"] == "miss",
+        ranked=plan.metric.declaration.kind != "ratings",
+    )  # fmt: skip
 
 
 _NOT_OF_BATCHES = ("agreement", "intents", "shown")  # kinds of metrics that read more than rows of labels and scores
 
 
-def _values(plan: Plan, batch: Batch) -> Array:
-    """The values at one cutoff, (rows, 1)."""
-    if plan.choices["empty_list"] == "error":
-        batch.refuse(batch.retrieved == 0, "the list is empty")
-    values, _ = values_of(plan, batch, ratio_of(plan, batch), counted_of(plan, batch))
-    return values
+def _values(plans: list[Plan], batch: Batch, check: bool) -> list[Array]:
+    """The values of plans that differ in their cutoffs alone, (rows, 1) each."""
+    graph = Graph()
+    ranking = Ranking(graph, batch.facts(plans[0].relevance))
+    if plans[0].choices["empty_list"] == "error":
+        ranking.refuse(ranking.retrieved == 0, "the list is empty")
+    values = []
+    for plan in plans:
+        ratio = ratio_of(plan, ranking).map(graph.of)
+        values.append(graph.of(values_of(plan, ranking, ratio, counted_of(plan, ranking))[0]))
+    _, deep = depths(values)
+    batch.look(deep.get(ranking.space, 1))
+    return Rectangular(batch, deep).run(values, graph.faults, plans[0].label, check)
 
 
 def __getattr__(name: str) -> BatchMetric:

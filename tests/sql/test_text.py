@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.align.ties import BY_INPUT
+from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS
 from rankstone.metrics import declared
@@ -173,7 +173,7 @@ def test_rounded_means(preset):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_rows_have_no_order(preset):
     choices = PRESETS[preset]["choices"]
-    if choices.get("ties") in BY_INPUT or "first" in choices.values():
+    if TIES[choices.get("ties", "item_desc")].by == "input" or "first" in choices.values():
         with pytest.raises(ValueError, match="rows of a table have no order"):
             rs.sql.text(["precision", "ap"], convention=preset, digits=None)
     else:

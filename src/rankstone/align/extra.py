@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankstone.align.ranked import Ints, Ranked
+from rankstone.align.alignment import Alignment, Ints
 from rankstone.inputs.arrow import plain_ids
 from rankstone.inputs.source import Aligned
 
@@ -18,7 +18,7 @@ Extra: TypeAlias = set[Any] | None  # {"u7", "u9"}; None: too many
 
 
 def aligned_with(
-    ranked: Ranked, dropped: int, queries: Callable[[], Sequence[Hashable]], extra: Extra, graded: bool
+    ranked: Alignment, dropped: int, queries: Callable[[], Sequence[Hashable]], extra: Extra, graded: bool
 ) -> Aligned:
     """A ranking, with what is known of such queries."""
     known = [] if extra is None else sorted(extra)

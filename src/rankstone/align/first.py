@@ -9,7 +9,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align import state as saved
-from rankstone.align.ranked import Ints
+from rankstone.align.alignment import Ints
 from rankstone.align.state import State
 from rankstone.inputs.arrow import Column, as_column, concatenated, plain_ids, take
 from rankstone.inputs.codes import refuse_mixed

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rankstone import _core
+from rankstone.align.alignment import Alignment, Ints
 from rankstone.align.extra import Extra, aligned_with, more_extra
 from rankstone.align.first import joined, shown_by, some
 from rankstone.align.join import join
-from rankstone.align.ranked import Ints, Ranked
 from rankstone.inputs.arrow import concatenated, plain_ids, take
 from rankstone.inputs.columns import ColumnPair, Columns, notes_of
 from rankstone.inputs.keys import consecutive
@@ -31,7 +31,7 @@ class Grouped:
         self._offsets, self._first_rows, rows = self.core.offsets, self.core.first_rows, self.core.rows
         self._query, self._whole = truth.query, truth
         self.truth = self._truth = _taken(truth, slice(None) if rows is None else rows)
-        self._pieces: dict[Align, list[Ranked]] = {how: [] for how in alignments}
+        self._pieces: dict[Align, list[Alignment]] = {how: [] for how in alignments}
         self._dropped = dict.fromkeys(self._pieces, 0)
         self._depths = depths  # how many rows of each list to keep, by what changes what it shows
         self._firsts: dict[Align, list[First]] = {how: [] for how in depths}

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.ranked import Ints, Ranked
+from rankstone.align.alignment import Alignment, Ints
 from rankstone.inputs.notes import join_notes
 
 _FIELDS = (
-    "retrieved", "present", "truth_offsets", "truth_grades", "ideal_grades", "placed_offsets", "rank_unchecked",
+    "retrieved", "present", "truth_offsets", "truth_grades", "ideal_grades", "placed_offsets", "rank",
     "grade", "score", "place",
 )  # fmt: skip
 _TIES = ("items_above", "items_level")
 _LINE = 64  # bytes that an array starts at a multiple of
 
 
-def join(pieces: Sequence[Ranked]) -> Ranked:
+def join(pieces: Sequence[Alignment]) -> Alignment:
     """The queries of several rankings, one after the other."""
     if len(pieces) == 1:
         return pieces[0]
@@ -29,7 +29,7 @@ def join(pieces: Sequence[Ranked]) -> Ranked:
         found = [getattr(piece, name) for piece in pieces]
         return list(_ends(found)) if name.endswith("offsets") else found
 
-    return Ranked(
+    return Alignment(
         *_concatenated([every(name) for name in (_FIELDS + _TIES if tied else _FIELDS)]),
         ordered_truth=all(piece.ordered_truth for piece in pieces),
         ordered_grades=all(piece.ordered_grades for piece in pieces),

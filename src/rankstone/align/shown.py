@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.ranked import (
+from rankstone.align.alignment import (
+    Alignment,
     Bools,
     Floats,
     Ints,
-    NumPyFunctions,
-    Ranked,
+    Relevance,
     lengths,
     segment_sums,
     starts_of,
 )
-from rankstone.align.ranking import Depth, Relevance, Values
-from rankstone.align.ties import SHARED, shared_rank
+from rankstone.align.functions import Depth, Functions, Values
+from rankstone.align.ties import TieRule
 from rankstone.errors import NotGiven, QueryError
 from rankstone.inputs.keys import LOWER, among, order_of, pair
 from rankstone.inputs.notes import ranges
@@ -35,7 +35,7 @@ Outside = Literal["error", "skip", "count", "join"]
 _BATCH = 1 << 16  # rows at a time
 
 
-class Shown(NumPyFunctions):
+class Shown(Functions):
     """What each list holds: flat arrays by query, then rank.
 
     One a row: `item` (its number in the catalogue, from `len(catalogue)` on if it is in none), `rank`, `grade` (NaN
@@ -44,7 +44,7 @@ class Shown(NumPyFunctions):
 
     def __init__(
         self,
-        ranked: Ranked,
+        ranked: Alignment,
         known: Known,
         offsets: Ints,
         item: Ints,
@@ -72,7 +72,9 @@ class Shown(NumPyFunctions):
         self._views: dict[Any, Shown] = {}
 
     @classmethod
-    def of(cls, ranked: Ranked, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align) -> Shown:
+    def of(
+        cls, ranked: Alignment, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align
+    ) -> Shown:
         """What the lists of an alignment show."""
         item = known.codes.add(first.item, "run")
         score = None if first.score is None else np.asarray(first.score)  # only compared, so it can stay as it is
@@ -116,20 +118,21 @@ class Shown(NumPyFunctions):
         """The same under another notion of relevance."""
         return self if rule == self.ranked.rule else self._with(ranked=self.ranked.judged_by(rule))
 
-    def with_ties(self, ties: str) -> Shown:
+    def with_ties(self, rule: TieRule) -> Shown:
         """The same with items of equal scores at one place, where they share it."""
         score = self.score
-        if ties not in SHARED or score is None or not len(self.item):
+        if rule.place is None or score is None or not len(self.item):
             return self
-        return self._view(("ties", ties), lambda: self._with(rank=self._shared(score, ties), place=self.rank))
+        return self._view(("ties", rule.name), lambda: self._with(rank=self._shared(score, rule), place=self.rank))
 
-    def _shared(self, score: Floats, ties: str) -> Ints:
+    def _shared(self, score: Floats, rule: TieRule) -> Ints:
         start = np.ones(len(self.item), dtype=bool)
         start[1:] = (score[1:] != score[:-1]) | (self.query[1:] != self.query[:-1])
         group = np.cumsum(start) - 1
         first = np.flatnonzero(start)
         tied = np.diff(np.append(first, len(start)))
-        return shared_rank((self.rank[first] - 1)[group], tied[group], ties)
+        place: Any = rule.place
+        return place(self, (self.rank[first] - 1)[group], tied[group]).astype(np.int64)
 
     def first(self, k: Depth) -> Shown:
         """The first k places."""
@@ -246,8 +249,8 @@ class Shown(NumPyFunctions):
     def _grades(self) -> Floats:
         ranked = self.ranked
         out, place = np.full(len(self.item), np.nan), self.rank if self.place is None else self.place
-        deepest = 1 + max(int(ranked.rank_unchecked.max(initial=0)), int(place.max(initial=0)))
-        ours, theirs = self.query * deepest + place, ranked.query * deepest + ranked.rank_unchecked
+        deepest = 1 + max(int(ranked.rank.max(initial=0)), int(place.max(initial=0)))
+        ours, theirs = self.query * deepest + place, ranked.query * deepest + ranked.rank
         at = np.searchsorted(ours, theirs)
         there = at < len(ours)
         there[there] = ours[at[there]] == theirs[there]

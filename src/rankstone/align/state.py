@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints
 from rankstone.inputs.notes import Notes, Subtopics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -107,11 +107,11 @@ _PLACED = ("rank", "grade", "score", "place", "above", "tied")
 _FLAGS = ("ordered_truth", "ordered_grades")
 
 
-def ranked_state(ranked: Ranked) -> dict[str, Any]:
+def ranked_state(ranked: Alignment) -> dict[str, Any]:
     """An alignment's arrays by name."""
     names = ("retrieved", "present", "truth_offsets", "truth_grades", "placed_offsets", *_PLACED[1:], *_FLAGS)
     arrays = {name: getattr(ranked, name) for name in names}
-    return {**arrays, "rank": ranked.rank_unchecked, "notes": _notes_state(ranked.notes)}
+    return {**arrays, "rank": ranked.rank, "notes": _notes_state(ranked.notes)}
 
 
 def _notes_state(notes: Notes | None) -> dict[str, Any] | None:
@@ -141,7 +141,7 @@ def _notes_from(state: State | None, judged: Ints) -> Notes | None:
     return Notes(weight, subtopics)
 
 
-def ranked_from_state(state: State) -> Ranked:
+def ranked_from_state(state: State) -> Alignment:
     """The alignment, if its arrays go together."""
     present = bools(state, "present")
     queries = len(present)
@@ -159,7 +159,7 @@ def ranked_from_state(state: State) -> Ranked:
         above, tied = ints(state, "above", count), ints(state, "tied", count, 1)
         if (above >= rank).any() or (rank > above + tied).any() or (above + tied > last).any():
             raise ValueError("above and tied do not lie around rank")
-    return Ranked(
+    return Alignment(
         retrieved, present, judged, floats(state, "truth_grades", int(judged[-1])), None, placed, rank,
         floats(state, "grade", count), floats(state, "score", count, nan=True), place, above, tied,
         **{name: flag(state, name) for name in _FLAGS}, notes=_notes_from(state["notes"], judged),

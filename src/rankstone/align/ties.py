@@ -1,80 +1,99 @@
-"""Orders of equal scores: who goes first, what the others follow from, and sets of tied items taken together."""
+"""Rules for items of equal scores, one row each. Core, arrays and SQL ask the row, so that they agree."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Bools, Floats, Ints, Ranked
-
-COUNTED = ("item_desc", "item_asc", "input", "reverse_input")  # the core counts with these
-BY_ITEM = ("item_desc", "item_asc", "reverse_input")  # those that need to know more than each query's own order
-BY_INPUT = ("input", "reverse_input")  # those that need an order of rows
-BY_GRADE = ("optimistic", "pessimistic")
-SHARED = ("group_end", "group_mean")  # all tied items have one rank
-AVERAGED = ("expected", *SHARED)  # those that only some metrics can be computed for
-TIES = (*COUNTED, *BY_GRADE, *AVERAGED)
+    from rankstone.program.ranking import Ranking, Values
 
 
-def by_grade(ranked: Ranked, ties: str) -> tuple[Ints, Ints]:
-    """Where the placed items go, and their ranks, if tied ones stand by grade, the unjudged before the irrelevant."""
-    good = (ranked.grade > 0) | (ranked.relevance(ranked.grade) > 0)  # a threshold of 0 makes grade 0 relevant
-    if ties == "optimistic":
-        return _arranged(ranked, -ranked.grade, good)
-    return _arranged(ranked, ranked.grade, ~good)
+@dataclass(frozen=True, eq=False)
+class TieRule:
+    """Which rank tied items have: one of `by`, `arrange`, `place` and `expected` says it.
 
-
-def by_worth(ranked: Ranked, worth: Floats, best: bool) -> tuple[Ints, Ints]:
-    """The same if tied ones stand by what they are worth, the best or the worst first; an unjudged one is worth 0."""
-    key = -worth if best else worth
-    return _arranged(ranked, key, key < 0)
-
-
-def _arranged(ranked: Ranked, key: Floats, front: Bools) -> tuple[Ints, Ints]:
-    """Tied items by key, the lowest first; those of `front` before the unjudged ones, the others after them."""
-    above, tied = ranked.above, ranked.tied
-    assert above is not None
-    assert tied is not None
-    order = np.lexsort((key, above, ranked.query))
-    starts = ranked.group_starts  # the sort moves items within their group only
-    sizes = np.diff(np.append(starts, len(order)))
-    nth = np.arange(1, len(order) + 1) - np.repeat(starts, sizes)
-    from_end = tied[order] - np.repeat(sizes, sizes) + nth
-    return order, above[order] + np.where(front[order], nth, from_end)
-
-
-def shared_rank(above: Ints, tied: Ints, ties: str) -> Ints:
-    """The one rank of tied items: the last of their places, or the whole part of the mean."""
-    return above + (tied if ties == "group_end" else (tied + 1) // 2)
-
-
-def reversed_rank(rank: Ints, above: Ints, tied: Ints) -> Ints:
-    """The ranks with items of equal scores the other way round."""
-    return 2 * above + tied + 1 - rank
-
-
-class TieGroups:
-    """Sets of tied items: `size` of them share the places after `before`, and `relevant` of them are relevant.
-
-    `relevant` is the sum of what they count, `found` their number; the two differ where an item can count in part.
+    example: the ranks of items a, b and c, judged 1, 2 and 0, that are tied after two others, in rows a, c, b.
     """
 
-    def __init__(self, ranked: Ranked) -> None:
-        above, tied = ranked.items_above, ranked.items_level
-        starts = ranked.group_starts
-        relevant = np.add.reduceat(ranked.credit, starts) if len(starts) else np.zeros(0)
-        found = np.add.reduceat((ranked.credit > 0).astype(np.float64), starts) if len(starts) else np.zeros(0)
-        keep = relevant > 0
-        self.query: Ints = ranked.query[starts][keep]
-        self.before: Ints = above[starts][keep]
-        self.size: Ints = tied[starts][keep]
-        self.relevant: Floats = relevant[keep]
-        self.found: Floats = found[keep]
-        running = np.cumsum(self.relevant) - self.relevant
-        opens = np.ones(len(self.query), dtype=bool)
-        opens[1:] = self.query[1:] != self.query[:-1]
-        self.opens: Bools = opens  # is it the query's first group with a relevant item
-        base = running[opens]
-        self.relevant_before: Floats = running - np.repeat(base, np.diff(np.append(np.flatnonzero(opens), len(opens))))
+    name: str
+    words: str  # in a definition
+    example: tuple[int, int, int] | None = None  # None: no rank, but the mean over all orders
+    by: Literal["item", "input"] | None = None  # in the order of ids or of rows
+    descending: bool = False  # the last id or row first
+    arrange: Callable[[Ranking], tuple[Values, Values]] | None = None  # lowest key first; who precedes the unjudged
+    place: Callable[[Ranking, Values, Values], Values] | None = None  # one rank for all, of items above and tied items
+    expected: bool = False  # the mean over all orders
+
+    @property
+    def averaged(self) -> bool:
+        """Has a tied item no rank of its own, so that only some metrics are defined."""
+        return self.expected or self.place is not None
+
+    @property
+    def order(self) -> str:
+        """The order in which an alignment counts: the core's name for it."""
+        return "input" if self.by is None else ORDERS[self.by, self.descending]
+
+    @property
+    def across_queries(self) -> bool:
+        """Does the order of rows of one query say what comes first, and nothing else."""
+        return self.by is None or self.order == "input"
+
+
+# What the core can count by.
+ORDERS = {
+    ("item", True): "item_desc",
+    ("item", False): "item_asc",
+    ("input", False): "input",
+    ("input", True): "reverse_input",
+}
+
+
+def _good(ranking: Ranking) -> Values:
+    return (ranking.grade > 0) | (ranking.relevance(ranking.grade) > 0)  # a threshold of 0 makes grade 0 relevant
+
+
+TIES: dict[str, TieRule] = {
+    rule.name: rule
+    for rule in (
+        TieRule("item_desc", "equal scores in descending order of item id", (5, 4, 3), by="item", descending=True),
+        TieRule("item_asc", "equal scores in ascending order of item id", (3, 4, 5), by="item"),
+        TieRule("input", "equal scores in input order", (3, 5, 4), by="input"),
+        TieRule("reverse_input", "equal scores in reverse input order", (5, 3, 4), by="input", descending=True),
+        TieRule(
+            "optimistic",
+            "equal scores with the best item first",
+            (4, 3, 5),
+            arrange=lambda ranking: (-ranking.grade, _good(ranking)),
+        ),
+        TieRule(
+            "pessimistic",
+            "equal scores with the worst item first",
+            (4, 5, 3),
+            arrange=lambda ranking: (ranking.grade, ~_good(ranking)),
+        ),
+        TieRule("expected", "mean over all orders of equal scores", expected=True),
+        TieRule(
+            "group_end",
+            "items with equal scores all at the last of their places",
+            (5, 5, 5),
+            place=lambda ranking, above, tied: above + tied,
+        ),
+        TieRule(
+            "group_mean",
+            "items with equal scores all at their mean place, rounded down",
+            (4, 4, 4),
+            place=lambda ranking, above, tied: above + ranking.floor((tied + 1.0) / 2.0),
+        ),
+    )
+}
+
+
+def names(wanted: Callable[[TieRule], Any] = lambda rule: True) -> tuple[str, ...]:
+    """The rules that have a trait."""
+    return tuple(name for name, rule in TIES.items() if wanted(rule))
+
+
+COUNTED = names(lambda rule: rule.by)  # an alignment has their ranks

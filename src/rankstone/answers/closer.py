@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import fdtrc
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.answers.doubts import FEW
 from rankstone.answers.sample import codes_of
 from rankstone.answers.table import DataPage, number, p_said, p_value, queries, signed

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints
-from rankstone.align.ties import AVERAGED
+from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.align.ties import TIES
 from rankstone.answers import plots
 from rankstone.answers.closer import Changes, Leaderboard, Slices, changes_of, leaderboard_of, slices_of
 from rankstone.answers.definition import summarize
@@ -272,7 +272,7 @@ class Comparison(DataPage):
     def tie_ends(self, label: str, first: str, second: str) -> tuple[float, float] | None:
         """The lowest and the highest difference that orders of tied items make; None if it is one only."""
         results = self.paired.systems[first] + self.paired.systems[second]
-        averaged = self.paired.first.plan_of(label).choices["ties"] in AVERAGED  # no order is better than another
+        averaged = TIES[self.paired.first.plan_of(label).choices["ties"]].averaged  # no order is better than another
         if averaged or not any(result.has_ties for result in results):
             return None
         ranges = [[result.ties[label] for result in self.paired.systems[name]] for name in (first, second)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.answers.table import Page
 from rankstone.conventions.convention import Convention
 from rankstone.measure.evaluate import evaluate

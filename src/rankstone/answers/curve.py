@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ranked
+from rankstone.align.alignment import Alignment, Floats
 from rankstone.answers.plots import curve
 from rankstone.answers.result import Means, Result
 from rankstone.conventions.convention import Convention
@@ -20,6 +20,7 @@ from rankstone.measure.sums import one_list
 from rankstone.measure.values import apply, view_for
 from rankstone.metrics.registry import Metric
 from rankstone.pictures.plot import Plot
+from rankstone.program.flat import ranking_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,7 +99,7 @@ def _precision_recall(result: Means, query: Hashable) -> Plot:
     return curve("Precision and recall", ("recall", recall), ("precision", precision), said)
 
 
-def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Ranked:
+def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Alignment:
     """The list that the curve is of."""
     queries = list(aligned.queries)
     if plan.choices["averaging"] == "one_list":
@@ -115,7 +116,8 @@ def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Ranked:
     return view_for(plan, aligned.ranked.only(np.array([0 if query is None else queries.index(query)])))
 
 
-def _points(plan: Plan, ranking: Ranked) -> Curve:
+def _points(plan: Plan, aligned: Alignment) -> Curve:
+    ranking = ranking_of(aligned)
     try:
         apply(plan, ranking)
     except QueryError as error:  # what has no area has no curve
@@ -128,7 +130,7 @@ def _points(plan: Plan, ranking: Ranked) -> Curve:
         above = ranking.items_above, ranking.items_above + ranking.items_level
         shown = tuple(items - hits for items, hits in zip(above, found, strict=True))
         relevant = relevant if catalogue is not None else float(ranking.hits()[0])
-        others = float((ranking.retrieved[0] if catalogue is None else catalogue) - relevant)
+        others = float((aligned.retrieved[0] if catalogue is None else catalogue) - relevant)
     else:
         bad = ranking.judged_bad
         shown = ranking.higher(bad), ranking.higher(bad) + ranking.level(bad)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats
+from rankstone.align.alignment import Bools, Floats
 from rankstone.answers.result import Means
 from rankstone.answers.sample import Sample, codes_of
 from rankstone.answers.table import p_said, signed

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.intents import by_subtopic
-from rankstone.align.ranked import NUMPY, Floats, Ints, Ranked
+from rankstone.align.alignment import Alignment, Floats, Ints
+from rankstone.align.functions import NUMPY
+from rankstone.align.subtopics import by_subtopic
 from rankstone.answers.definition import Definition, definition_of, summarize
 from rankstone.answers.sweep import Sweep, changed, choice_of, differences
 from rankstone.answers.table import Page, queries
@@ -30,6 +31,7 @@ from rankstone.measure.match import some
 from rankstone.measure.values import ratio_of
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse_one
+from rankstone.program.flat import ranking_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -169,7 +171,7 @@ def _of_query(source: Source, sweep: Sweep, plan: Plan, convention: Convention, 
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     found = [lists.judged[place - 1] for place in ranked.place[hits]]
     gains, discounts = _worths(plan, ranked, at)
-    each = list(zip(found, ranked.rank_unchecked[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
+    each = list(zip(found, ranked.rank[hits].tolist(), gains, discounts, earned.tolist(), strict=True))
     numerator, denominator = float(ratio.numerator[at]), float(ratio.denominator[at])
     order = _order(lists, plan)
     if plan.choices["known"] == "judged":  # nothing else is left in the list
@@ -200,7 +202,7 @@ def _place(queries: Sequence[Any], query: Any) -> int:
     raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {some(queries)}")
 
 
-def _contributions(plan: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
+def _contributions(plan: Plan, ranked: Alignment, at: int) -> tuple[float, Floats]:
     """What the list earns without any hit, and what each hit adds to those above it.
 
     The metric itself is asked: it measures the list with its first 0, 1, 2 ... hits, beside all the other queries.
@@ -211,16 +213,16 @@ def _contributions(plan: Plan, ranked: Ranked, at: int) -> tuple[float, Floats]:
     for start in range(0, hits + 1, step):
         counts = np.arange(start, min(start + step, hits + 1))
         copies = ranked.only(np.concatenate((np.arange(n), np.full(len(counts), at))))
-        others = np.ones(len(ranked.rank_unchecked), dtype=bool)
+        others = np.ones(len(ranked.rank), dtype=bool)
         keep = np.concatenate((others, (np.arange(hits) < counts[:, None]).ravel()))
-        sums.append(ratio_of(plan, copies.with_placed(keep)).numerator[n:])
+        sums.append(ratio_of(plan, ranking_of(copies.with_placed(keep))).numerator[n:])
     total = np.concatenate(sums)
     each = np.diff(total)
     noise = 1e-13 * np.abs(total).max()  # sums of other lengths are rounded otherwise
     return float(total[0]), np.where(np.abs(each) <= noise, 0.0, each)
 
 
-def _worths(plan: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], list[float | None]]:
+def _worths(plan: Plan, ranked: Alignment, at: int) -> tuple[list[float | None], list[float | None]]:
     """Gain and discount of each hit, for metrics that have both. The gain is what the hit would earn alone."""
     hits = slice(int(ranked.placed_offsets[at]), int(ranked.placed_offsets[at + 1]))
     count = hits.stop - hits.start
@@ -229,11 +231,11 @@ def _worths(plan: Plan, ranked: Ranked, at: int) -> tuple[list[float | None], li
         return [None] * count, [None] * count
     alone = ranked.only(np.full(count, at)).with_placed(np.eye(count, dtype=bool).ravel())
     known = {name: plan.arguments[name] for name in cg.declaration.defaults}
-    gains = cg.declaration.function(alone, k=None, **known).numerator
-    return gains.tolist(), discount(NUMPY, ranked.rank_unchecked[hits].astype(np.float64)).tolist()
+    gains = cg.declaration.function(ranking_of(alone), k=None, **known).numerator
+    return gains.tolist(), discount(NUMPY, ranked.rank[hits].astype(np.float64)).tolist()
 
 
-def _ideal(plan: Plan, ranked: Ranked, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
+def _ideal(plan: Plan, ranked: Alignment, at: int, possible: float, items: Sequence[Any]) -> list[Row]:
     """The list that earns just what could be earned: by grade, as given, of what was returned, by intents; or none."""
     intents = plan.metric.declaration.kind == "intents"
     if not intents and (plan.metric.declaration.bounds[1] != 1 or plan.metric.declaration.kind != "ranking"):
@@ -265,7 +267,7 @@ def _ideal(plan: Plan, ranked: Ranked, at: int, possible: float, items: Sequence
     return []
 
 
-def _with_list(ranked: Ranked, at: int, order: Ints) -> Ranked:
+def _with_list(ranked: Alignment, at: int, order: Ints) -> Alignment:
     """One more query: a copy of one, whose list is some of its judged items."""
     base = ranked.only(np.append(np.arange(len(ranked)), at))
     start, size = int(base.placed_offsets[-2]), len(order)
@@ -277,11 +279,10 @@ def _with_list(ranked: Ranked, at: int, order: Ints) -> Ranked:
     return base.replace(
         retrieved=np.append(base.retrieved[:-1], max(int(base.retrieved[-1]), size)),
         placed_offsets=np.append(base.placed_offsets[:-1], start + size),
-        rank_unchecked=ending(base.rank_unchecked, ranks),
+        rank=ending(base.rank, ranks),
         grade=ending(base.grade, base.truth_grades[base.truth_offsets[-2] :][order]),
-        score=ending(base.score, -ranks),
+        score=ending(base.score, size + 1 - ranks),
         place=ending(base.place, order + 1),
-        misses=ending(base.misses, np.zeros(size)),
         above=ending(base.above, ranks - 1),
         tied=ending(base.tied, np.ones(size)),
     )
@@ -350,7 +351,7 @@ def _order(lists: _Lists, plan: Plan) -> list[tuple[int, Any, float | None]]:
         return []
     how = replace(plan.alignment, truth_duplicates="error", extra_queries=False, zeros=True)
     ranked = lists.returned.align(how).ranked
-    rows = zip(ranked.rank_unchecked.tolist(), ranked.place.tolist(), ranked.score.tolist(), strict=True)
+    rows = zip(ranked.rank.tolist(), ranked.place.tolist(), ranked.score.tolist(), strict=True)
     return [
         (rank, lists.returned_items[place - 1], None if math.isnan(score) else score) for rank, place, score in rows
     ]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints
-from rankstone.align.ranking import Ratio
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.answers.definition import Definition, Plain, definition_of, summarize
 from rankstone.answers.table import Page, Sheet, number, wrapped
 from rankstone.conventions.convention import Convention
@@ -24,6 +23,8 @@ from rankstone.measure.sums import Outcome, Shares, finish_of, mean_from, outcom
 from rankstone.measure.unjudged import bounds_of
 from rankstone.measure.values import without_pairs
 from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
+from rankstone.program.flat import ranking_of
+from rankstone.program.ranking import Ratio
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -511,8 +512,8 @@ class Result(Means):
     def has_bad(self, metric: str | Metric) -> bool:
         """Has the truth, as a metric was given it, items that are judged and not relevant."""
         plan = self._outcomes[self._label(metric)].plan
-        ranked = self._aligned[plan.align].ranked.judged_by(plan.relevance)
-        return bool((ranked.judged > ranked.relevant).any())
+        ranking = ranking_of(self._aligned[plan.align].ranked.judged_by(plan.relevance))
+        return bool((ranking.judged > ranking.relevant).any())
 
     def refuse_unlike(self, other: Means, label: str, names: tuple[str, str] = ("one", "the other")) -> None:
         """Stop if a metric is not the same number in two results."""
@@ -589,7 +590,7 @@ class Result(Means):
         ranked = self._first.ranked
         truths = len(ranked) - (self._first.extra_count if self._appended else 0)
         relevance = next(iter(self._outcomes.values())).plan.relevance
-        relevant = ranked.judged_by(relevance).relevant[:truths]
+        relevant = ranking_of(ranked.judged_by(relevance)).relevant[:truths]
         tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
         for outcome in self._outcomes.values():
             no_pairs |= without_pairs(outcome.plan, self._aligned[outcome.plan.align].ranked, outcome.ratio)
@@ -836,7 +837,7 @@ def digests(aligned: Aligned) -> dict[str, str]:
         "run": digest(
             ranked.placed_offsets,
             ranked.grade,
-            (ranked.rank_unchecked, ranked.score),
+            (ranked.rank, ranked.score),
             (ranked.retrieved, ranked.present),
         ),
     }

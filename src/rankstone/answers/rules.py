@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Floats
+    from rankstone.align.alignment import Floats
 
 Own: TypeAlias = "Callable[[Floats, Floats], float]"  # a test of one's own: the values of two runs to a p
 Test: TypeAlias = 'Literal["t", "flips", "wilcoxon", "sign"] | Own'

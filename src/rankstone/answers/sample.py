@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.answers.result import Means, Result, groups_in_order, ids_alike
 from rankstone.measure.sums import LEFT_OUT, Shares
 from rankstone.statistics import BOOTSTRAPS, Interval, bootstrap, share, skewed, student, without_groups

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints, Ranked
+from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.answers.result import Result
 from rankstone.answers.sample import interval_of
 from rankstone.conventions.plan import make_plans
 from rankstone.errors import DataError
 from rankstone.measure.programs import measure
 from rankstone.metrics.registry import Metric, Value, parse_one
+from rankstone.program.flat import ranking_of
 
 if TYPE_CHECKING:
     from rankstone.statistics import Interval
@@ -184,20 +185,20 @@ class Sampled:
         """The place of the relevant item in each list of a result."""
         plan = result.plan_of(next(iter(result)))
         aligned = result.aligned_for(plan)
-        ranked = aligned.ranked.judged_by(plan.relevance)
+        ranking = ranking_of(aligned.ranked.judged_by(plan.relevance))
         for bad, problem in (
-            (ranked.relevant != 1, "relevant items, where one was ranked among a sample"),
-            (ranked.retrieved != self.negatives + 1, f"items, where there should be {self.negatives + 1:,}"),
+            (ranking.relevant != 1, "relevant items, where one was ranked among a sample"),
+            (ranking.retrieved != self.negatives + 1, f"items, where there should be {self.negatives + 1:,}"),
         ):
             if bad.any():
                 at = int(np.argmax(bad))
-                count = int((ranked.relevant if "relevant" in problem else ranked.retrieved)[at])
+                count = int((ranking.relevant if "relevant" in problem else ranking.retrieved)[at])
                 query = aligned.queries[at]
                 raise DataError(f"query {query!r} has {count:,} {problem}", "shape", "run", query=query)
-        if not np.isfinite(ranked.first_rank).all():
-            query = aligned.queries[int(np.argmax(~np.isfinite(ranked.first_rank)))]
+        if not np.isfinite(ranking.first_rank).all():
+            query = aligned.queries[int(np.argmax(~np.isfinite(ranking.first_rank)))]
             raise DataError(f"query {query!r}: its relevant item is not in its list", "missing", "run", query=query)
-        return ranked.first_rank.astype(np.int64)
+        return ranking.first_rank.astype(np.int64)
 
     def _whole(self, given: Numbers, most: int, what: str) -> Ints:
         found = np.atleast_1d(np.asarray(given, dtype=np.float64))
@@ -222,7 +223,7 @@ def at_ranks(metric: str | Metric, ranks: Ints, length: int, choices: dict[str, 
     (plan,) = make_plans(parse_one(metric), "rankstone", {"known": "returned", **choices})
     many, ones = len(ranks), np.ones(len(ranks))
     each: Ints = np.arange(many + 1)
-    lists = Ranked(
+    lists = Alignment(
         np.full(many, length), np.ones(many, dtype=bool), each, ones, ones, each, np.asarray(ranks, dtype=np.int64),
         ones, np.full(many, np.nan), np.ones(many, dtype=np.int64),
     )  # fmt: skip

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ranked
-from rankstone.align.ranking import Ratio
+from rankstone.align.alignment import Alignment, Floats
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
@@ -21,6 +20,8 @@ from rankstone.measure.programs import measured
 from rankstone.measure.sums import Outcome, outcome_of
 from rankstone.measure.values import ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
+from rankstone.program.flat import ranking_of
+from rankstone.program.ranking import Ratio
 
 T = TypeVar("T")
 
@@ -103,20 +104,20 @@ class Sweep:
         except QueryError as error:
             raise QueryError(f"{plan.label}: {error.problem}", self.aligned(plan).queries[at]) from None
 
-    def ratio(self, plan: Plan) -> tuple[Ranked, Ratio]:
+    def ratio(self, plan: Plan) -> tuple[Alignment, Ratio]:
         """The ranking as the metric sees it, and what each query earned over what it could have earned."""
         return self._ratio(plan, self.aligned(plan))
 
-    def _ratio(self, plan: Plan, aligned: Aligned) -> tuple[Ranked, Ratio]:
+    def _ratio(self, plan: Plan, aligned: Aligned) -> tuple[Alignment, Ratio]:
         plan = self._alike(plan, aligned.ranked)
 
-        def divide(plan: Plan) -> tuple[Ranked, Ratio]:
+        def divide(plan: Plan) -> tuple[Alignment, Ratio]:
             ranked = view_for(plan, aligned.ranked)
-            return ranked, ratio_of(plan, ranked)
+            return ranked, ratio_of(plan, ranking_of(ranked))
 
         return self._ratios.get((id(aligned), plan.relevance, *plan.arguments.items()), plan, divide)
 
-    def _alike(self, plan: Plan, ranked: Ranked) -> Plan:
+    def _alike(self, plan: Plan, ranked: Alignment) -> Plan:
         """The plan, or one for all that look at these rankings and see the same: no ties, grades without the others."""
         grades, tied, nonpositive = ranked.remember("facts", lambda: _facts(ranked))
         rule = plan.relevance
@@ -167,13 +168,13 @@ class Sweep:
         }
 
 
-def _facts(ranked: Ranked) -> tuple[Floats, bool, bool]:
+def _facts(ranked: Alignment) -> tuple[Floats, bool, bool]:
     """The grades that items have or are given where there are none; are any scores equal, and any 0 or less."""
     grades = np.unique(np.append(ranked.truth_grades, (0.0, 1.0)))
     return grades, ranked.tied is not None, bool((ranked.score <= 0).any())
 
 
-def _same_ties(first: Ranked, second: Ranked) -> bool:
+def _same_ties(first: Alignment, second: Alignment) -> bool:
     return all(
         a is b if a is None or b is None else np.array_equal(a, b)
         for a, b in ((first.above, second.above), (first.tied, second.tied))

@@ -13,15 +13,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from rankstone.align.batch import Rows
-from rankstone.align.ranked import NUMPY
-from rankstone.align.ranking import Relevance
+from rankstone.align.functions import NUMPY
+from rankstone.align.ties import TIES
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.measure.values import ratio_of
 from rankstone.metrics.gains import exponential
+from rankstone.program.graph import Graph
+from rankstone.program.ranking import Ranking
+from rankstone.program.rectangular import Batch, Rectangular
 
 if TYPE_CHECKING:
     import torch
@@ -100,42 +101,23 @@ def _values(plan: Plan, labels: Any, cutoffs: NDArray[Any]) -> Any:
         raise ValueError(f"ks are {cutoffs.tolist()}; a list is cut at ranks, whole numbers from 1")
     if cutoffs.min() > len(labels):
         raise ValueError(f"the list holds {len(labels)} labels, fewer than each k of {cutoffs.tolist()}")
-    ranking = _List(labels, cutoffs, plan.relevance)
-    if plan.metric.name not in ("precision", "ap"):  # which ask what is above 0, and NaN is not
-        grade = ranking.grade
-        ranking.refuse_items(~ranking.xp.isfinite(grade), "label {} is no number", grade)
-        if plan.metric.name == "err":
-            ranking.refuse_items(grade < 0, "label {:g} is negative, and so would be the chance to stop there", grade)
-    ratio = ratio_of(replace(plan, arguments={**plan.arguments, "k": ranking.cutoffs}), ranking)
-    return (ratio.numerator / ratio.denominator)[0, :]  # by k or by 1, never by 0
+    labels = labels[: int(cutoffs.max())]
+    batch = Batch(None, None, None, None, labels, ties=TIES["item_desc"], detach=False)
+    batch.problems.clear()  # precision and ap ask what is above 0, and NaN is not
+    if plan.metric.name not in ("precision", "ap"):
+        _refuse(~batch.xp.isfinite(labels), labels, "label {} is no number")
+    if plan.metric.name == "err":
+        _refuse(labels < 0, labels, "label {:g} is negative, and so would be the chance to stop there")
+    graph = Graph()
+    ranking = Ranking(graph, batch.facts(plan.relevance))
+    ratio = ratio_of(replace(plan, arguments={**plan.arguments, "k": "k"}), ranking).map(graph.of)
+    last = batch.xp.asarray(np.minimum(cutoffs, batch.width) - 1, device=batch.device)
+    runner = Rectangular(batch, k=batch.constant(cutoffs[None, :]), last=last)
+    runner.table["maximum"] = lambda a, b: batch.xp.where(a >= b, a, b)  # whose gradient is that of the first
+    top, bottom = runner.run([ratio.numerator, ratio.denominator], graph.faults, plan.metric.name, True)
+    return (top / bottom)[0, :]  # by k or by 1, never by 0
 
 
-class _List(Rows):
-    """The labels of one list in ranked order, cut at several ranks at once: a value of the list is one for each."""
-
-    def __init__(self, labels: Any, cutoffs: NDArray[Any], rule: Relevance) -> None:
-        self.xp, self.device, self.dtype = array_namespace(labels), device(labels), labels.dtype
-        self.whole = self.xp.int64
-        self.rule, self._memo = rule, {}
-        self.retrieved = len(labels)
-        self.width = self.depth = min(int(cutoffs.max()), len(labels))
-        self.grade = labels[None, : self.depth]
-        self.places_of = self._places
-        self.cutoffs = self.constant(cutoffs[None, :])
-        self._last = self.xp.asarray(np.minimum(cutoffs, self.depth) - 1, device=self.device)
-
-    def constant(self, values: Any) -> Any:
-        return self.xp.asarray(np.asarray(values), dtype=self.dtype, device=self.device)
-
-    def _cut(self, values: Any, k: Any) -> Any:
-        return self.xp.cumulative_sum(values, axis=-1)[:, self._last]
-
-    def maximum(self, a: Any, b: Any) -> Any:
-        return self.xp.where(a >= b, a, b)  # whose gradient, where they are equal, is that of the first
-
-    def ideal(self, items: Any = "given", worth: Any = None, k: Any = None) -> Any:
-        return self  # where grades that cannot be are looked for
-
-    def refuse_items(self, items: Any, problem: str, values: Any) -> None:
-        if items.any():
-            raise ValueError(problem.format(float(values[items][0])))
+def _refuse(bad: Any, labels: Any, problem: str) -> None:
+    if bad.any():
+        raise ValueError(problem.format(float(labels[bad][0])))

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
-from rankstone.align.ranking import Relevance
+from rankstone.align.alignment import Relevance
+from rankstone.align.ties import TIES
 from rankstone.metrics.registry import Listing, Value, depth
 
 Stage = Literal["align", "metric", "mean"]
@@ -61,27 +62,15 @@ class Choices(TypedDict, total=False):
     """What `rs.evaluate` can be told by name."""
 
     ties: Annotated[
-        Literal[
-            "item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic", "expected", "group_end",
-            "group_mean",
-        ],
+        str,
         Choice(
             "align",
             "item_desc",
             "who goes first among equal scores",
-            {
-                "item_desc": "equal scores in descending order of item id",
-                "item_asc": "equal scores in ascending order of item id",
-                "input": "equal scores in input order",
-                "reverse_input": "equal scores in reverse input order",
-                "optimistic": "equal scores with the best item first",
-                "pessimistic": "equal scores with the worst item first",
-                "expected": "mean over all orders of equal scores",
-                "group_end": "items with equal scores all at the last of their places",
-                "group_mean": "items with equal scores all at their mean place, rounded down",
-            },
+            {name: rule.words for name, rule in TIES.items()},
+            allowed=tuple(TIES),
         ),
-    ]  # fmt: skip
+    ]
     score_precision: Annotated[
         Literal["float64", "float32"],
         Choice(

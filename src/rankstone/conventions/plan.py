@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rankstone.align.ranking import Relevance
-from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED, SHARED
+from rankstone.align.alignment import Relevance
+from rankstone.align.ties import TIES, names
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
 from rankstone.errors import NoExpectedValue
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_METRICS = ("ndcg@10", "ap", "rr", "precision@10", "recall@10")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=True)
 class Plan:
     """One metric with every choice made."""
 
@@ -32,6 +32,9 @@ class Plan:
     choices: ByName
     align: Align  # the alignment it reads; items judged 0 may be left out of it
     zeros: bool  # must items judged 0 be kept
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.label, self.relevance, self.align))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -123,29 +126,29 @@ def _decided(metric: Metric, over: ByName, named: Convention) -> Plan:
 
 def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
-    declaration, ties = metric.declaration, choices["ties"]
+    declaration, ties = metric.declaration, TIES[choices["ties"]]
     if declaration.takes_k:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
-    if ties in AVERAGED and not declaration.expected and declaration.reads == "ranking":
+    if ties.averaged and not declaration.expected and declaration.reads == "ranking":
         raise NoExpectedValue(
             f"{metric} has no closed form over all orders of tied items; choose ties= another of "
-            f"{', '.join(word for word in CHOICES['ties'].allowed if word not in AVERAGED)}"
+            f"{', '.join(names(lambda rule: not rule.averaged))}"
         )
     # What agrees, and is known over all orders, takes equal scores for equal.
     in_no_order = declaration.kind == "ratings" or (declaration.kind == "agreement" and declaration.expected)
-    if choices["averaging"] == "one_list" and not in_no_order and ties in BY_ITEM:
+    if choices["averaging"] == "one_list" and not in_no_order and not ties.across_queries:
         raise ValueError(
-            f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties!r}"
+            f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties.name!r}"
         )
     for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
         if choices[choice] == value and declaration.two_sided:
             raise ValueError(
                 f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
             )
-    if declaration.reads == "shown" and ties not in (*COUNTED, *SHARED):
+    if declaration.reads == "shown" and not (ties.by or ties.place):
+        others = ", ".join(names(lambda rule: rule.by or rule.place))
         raise ValueError(
-            f"{metric} reads items that nobody judged, which ties={ties!r} cannot order; choose one of "
-            f"{', '.join((*COUNTED, *SHARED))}"
+            f"{metric} reads items that nobody judged, which ties={ties.name!r} cannot order; choose one of {others}"
         )
     if declaration.reads == "shown" and choices["averaging"] == "one_list":
         raise ValueError(f"{metric}: averaging='one_list' is for rows with a score and a grade; choose micro")
@@ -186,7 +189,7 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     every_grade = choices["known"] == "judged" or choices["credit"] == "weight"
     zeros = declaration.zeros(arguments) or every_row or whole or every_grade
     align = Align(
-        order=ties if ties in COUNTED else "input",
+        order=ties.order,
         float32=choices["score_precision"] == "float32",
         duplicates=choices["duplicates"],
         truth_duplicates=choices["truth_duplicates"],
@@ -260,7 +263,7 @@ def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
     declaration, choices, label = plan.metric.declaration, plan.choices, plan.label
-    ties, duplicates, averaging = choices["ties"], choices["duplicates"], choices["averaging"]
+    ties, duplicates, averaging = TIES[choices["ties"]], choices["duplicates"], choices["averaging"]
     if declaration.kind == "ratings":
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if declaration.kind == "agreement":
@@ -271,9 +274,9 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "notes", f"{label} needs subtopics; choose metrics of relevance"
     if choices["credit"] == "weight":
         yield "notes", f"{label}: credit='weight' needs weights of items; choose whole"
-    if ties in BY_INPUT:
-        others = ", ".join(word for word in CHOICES["ties"].allowed if word not in BY_INPUT)
-        yield "ties_order", f"{label}: ties={ties!r} needs an order of rows; choose one of {others}"
+    if ties.by == "input":
+        others = ", ".join(names(lambda rule: rule.by != "input"))
+        yield "ties_order", f"{label}: ties={ties.name!r} needs an order of rows; choose one of {others}"
     if duplicates == "first":
         yield "row_order", f"{label}: duplicates='first' needs an order of rows; choose error, best, count or once"
     if duplicates not in ("error", "count"):
@@ -284,9 +287,9 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "truth_order", f"{label}: truth_depth='k' needs an order of the truth; choose all"
     if choices["extra"] == "zero":
         yield "extra_queries", f"{label}: extra='zero' keeps every query of the run; choose skip or error"
-    if declaration.kind == "shown" and ties in SHARED:
-        others = ", ".join(word for word in COUNTED if word not in BY_INPUT)
-        yield "whole_lists", f"{label}: ties={ties!r} needs whole lists; choose one of {others}"
+    if declaration.kind == "shown" and ties.place:
+        others = ", ".join(names(lambda rule: rule.by == "item"))
+        yield "whole_lists", f"{label}: ties={ties.name!r} needs whole lists; choose one of {others}"
     if declaration.kind == "shown" and plan.arguments.get("k") is None:
         yield "whole_lists", f"{label} reads whole lists; choose a cutoff, as in {plan.metric.name}@10"
     if wanted := declaration.all_queries(plan.arguments):

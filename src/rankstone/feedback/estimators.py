@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from rankstone.align.ranking import Ratio
 from rankstone.feedback.form import CHANGES, Logged, changed
 from rankstone.metrics.registry import (
     ByName,
@@ -21,6 +20,7 @@ from rankstone.metrics.registry import (
     text_parts,
     unknown_word,
 )
+from rankstone.program.ranking import Ratio
 
 Estimate = Callable[..., Ratio | Sequence[Ratio]]  # what each list earned over what it counts; several add up
 _WEIGHTS = Declared("weights", changed)

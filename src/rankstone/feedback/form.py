@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.metrics.registry import Parameter
 
 FORMS = ("list", "item", "cascade", "pseudo_inverse")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.ranked import Floats
-from rankstone.align.ranking import Ratio
+from rankstone.align.alignment import Floats
 from rankstone.answers.doubts import FEW, Doubt
 from rankstone.answers.result import groups_in_order
 from rankstone.answers.sample import codes_of, interval_of
@@ -21,6 +20,7 @@ from rankstone.feedback.estimators import CONVENTIONS, Estimator, estimators, pa
 from rankstone.feedback.form import CHANGES, Logged
 from rankstone.feedback.read import Log, read
 from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
+from rankstone.program.ranking import Ratio
 from rankstone.statistics import Interval, influence
 from rankstone.version import __version__
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.ranked import Ints
+from rankstone.align.alignment import Ints
 from rankstone.feedback.policies import NEAR
 
 Values: TypeAlias = NDArray[Any]  # floats; or fractions, of which everything that is made is exact

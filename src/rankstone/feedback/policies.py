@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.errors import DataError
 
 NEAR = 0.01  # how far probabilities that are rounded may be from adding up to 1

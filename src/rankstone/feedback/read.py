@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.errors import DataError, FileError
 from rankstone.feedback.form import CHANGES, FORMS, Logged, changed
 from rankstone.feedback.matrix import AtPlaces, Looked, Values, look

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Bools, Floats, Ints
+    from rankstone.align.alignment import Bools, Floats, Ints
 
 _ROWS = ("item", "run", "above", "length", "candidates")
 

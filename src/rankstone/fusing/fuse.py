@@ -23,7 +23,7 @@ from rankstone.version import __version__
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.align.ranked import Bools, Floats, Ints
+    from rankstone.align.alignment import Bools, Floats, Ints
     from rankstone.typing import Numbers, Roles, Run
 
 assert fusions  # loading the methods declares them

@@ -19,7 +19,7 @@ from rankstone.inputs.tables import Made, Side
 from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Floats
+    from rankstone.align.alignment import Floats
     from rankstone.inputs.files import Path
 
 _SHOWN = 5  # rows that are printed

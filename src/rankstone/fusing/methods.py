@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.fusing.found import Found
 from rankstone.fusing.registry import fusion
 from rankstone.fusing.registry import fusions as fusions  # all of those below are in it

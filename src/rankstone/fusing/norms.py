@@ -11,7 +11,7 @@ import numpy as np
 from rankstone.errors import DataError
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Floats
+    from rankstone.align.alignment import Floats
     from rankstone.fusing.unite import United
 
 

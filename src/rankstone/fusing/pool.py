@@ -20,7 +20,7 @@ from rankstone.inputs.lists import Lists
 from rankstone.inputs.tables import Side, as_columns, queried
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Bools, Ints
+    from rankstone.align.alignment import Bools, Ints
     from rankstone.inputs.files import Path
     from rankstone.typing import Roles, Run, Truth
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from rankstone.metrics.registry import ByName, Declared, OfDeclared, nearest, unknown_word
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Floats
+    from rankstone.align.alignment import Floats
 
 Reads = Literal["score", "rank"]
 

@@ -38,7 +38,7 @@ from rankstone.inputs.tables import Made, Side, as_columns, empty_queries, has_e
 if TYPE_CHECKING:
     import pyarrow
 
-    from rankstone.align.ranked import Bools, Floats, Ints
+    from rankstone.align.alignment import Bools, Floats, Ints
     from rankstone.typing import Id, Roles, Run
 
 

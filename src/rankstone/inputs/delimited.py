@@ -32,7 +32,7 @@ from rankstone.inputs.lines import (
 from rankstone.inputs.roles import IDS, NOTES, Given, by_name, by_position, has_positions, value_role
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Bools, Floats
+    from rankstone.align.alignment import Bools, Floats
 
 # The number of its first line, where the next row starts, and its fields or what is wrong with it.
 Record = tuple[int, int, "list[str] | RowError"]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from rankstone import typing
-    from rankstone.align.ranked import Floats, Ints
+    from rankstone.align.alignment import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from rankstone.inputs.roles import find_all
 from rankstone.inputs.tables import as_columns, from_table
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Ints
+    from rankstone.align.alignment import Ints
     from rankstone.typing import Parent
 
 _SHOWN = 5  # chunks in an error

@@ -1,4 +1,4 @@
-"""What a door makes of user data: a `Source`, which can be aligned in any way. Past it there is one form: `Ranked`."""
+"""User data as a `Source`, which can be aligned in any way; the one form of what comes of it is `Alignment`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from rankstone._core import Alignment
-from rankstone.align.ranked import Ints, Ranked
+from rankstone import _core
+from rankstone.align.alignment import Alignment, Ints
 from rankstone.errors import QueryError
 from rankstone.inputs.notes import Notes
 
@@ -44,7 +44,7 @@ class Align:
 class Aligned:
     """A truth and a run brought together."""
 
-    ranked: Ranked
+    ranked: Alignment
     name_queries: Callable[[], Sequence[Any]]
     name_extra: Callable[[], Sequence[Any]]
     extra_count: int
@@ -139,10 +139,10 @@ def left_out(count: int) -> str:
 
 
 def ranked_from(
-    found: Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False, notes: Notes | None = None
-) -> Ranked:
-    """The core's answer as a `Ranked`; notes: what else the truth says of the judged items, all of which it has."""
-    return Ranked(
+    found: _core.Alignment, *, ordered_truth: bool = False, ordered_grades: bool = False, notes: Notes | None = None
+) -> Alignment:
+    """The core's answer as a `Alignment`; notes: what else the truth says of the judged items, all of which it has."""
+    return Alignment(
         found.retrieved, found.present, found.truth_offsets, found.truth_grades, found.ideal_grades,
         found.placed_offsets, found.rank, found.grade, found.score, found.place, found.above, found.tied,
         ordered_truth=ordered_truth, ordered_grades=ordered_grades, notes=notes,

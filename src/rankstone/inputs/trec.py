@@ -30,7 +30,7 @@ from rankstone.inputs.lines import (
 )
 
 if TYPE_CHECKING:
-    from rankstone.align.ranked import Floats
+    from rankstone.align.alignment import Floats
 
 NOT_TREC = "^$|[ \t\n\r\v\f]"  # in an id
 FIELDS = {

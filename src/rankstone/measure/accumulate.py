@@ -16,8 +16,8 @@ import numpy as np
 
 from rankstone.align import first
 from rankstone.align import state as saved
+from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.align.join import join
-from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.align.shown import Shown, nobody
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of
@@ -457,7 +457,7 @@ class _Held:
 class Piece:
     """Some queries, where their judged items were, and what their lists show if a metric asks for it."""
 
-    ranked: dict[Align, Ranked]  # by alignment
+    ranked: dict[Align, Alignment]  # by alignment
     ids: Sequence[Any] | None
     weights: Floats | None
     extra: list[Any]

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankstone import _core
 from rankstone.align.ties import COUNTED
-from rankstone.align.traced import SHORT, Facts, Program, Steps, Traced
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.inputs.dicts import aligned_from, refuse_mixed
 from rankstone.inputs.source import Align
 from rankstone.measure.match import refuse_ungraded
-from rankstone.measure.programs import Measured, measure_all, trace
-from rankstone.measure.sums import Outcome, mean_from, outcome_of, parts_of
+from rankstone.measure.programs import Compiled, Measured, compile_plans
+from rankstone.measure.sums import Outcome, mean_from, parts_of
 from rankstone.metrics.registry import ByName, is_built_in, on_declare
+from rankstone.program.core import SHORT, Program
+from rankstone.program.ranking import Facts, Ranking
 
 if TYPE_CHECKING:
     from rankstone.typing import Items, Metrics
@@ -49,14 +50,16 @@ class Kept:
             return None
 
         def later() -> tuple[dict[str, Outcome], dict[Align, Any]]:
-            """What was not asked for at once."""
+            """What was not asked for at once: nothing is measured again."""
+            answers, at = swift.values(), made.program.at
             aligned = aligned_from(swift.alignment(), swift.ordered, swift.graded, None, (), made.how)
-            found = measure_all(self.plans, aligned.ranked)
-            outcomes = {
-                plan.label: outcome_of(plan, one, None)
-                for plan, one in zip(self.plans, found, strict=True)
-                if not isinstance(one, Exception)  # or it had been found before
-            }
+            outcomes = {}
+            for nth, (plan, trace) in enumerate(zip(self.plans, made.compiled.traces, strict=True)):
+                assert trace is not None  # or there had been no program
+                counted = None if trace.counted is None else answers[at[trace.counted]]
+                view = aligned.ranked.judged_by(plan.relevance)
+                one = made.compiled.measured(nth, view, answers[at[trace.values]], counted)
+                outcomes[plan.label] = Outcome(plan, one, means[plan.label])
             return outcomes, {self.plans[0].align: aligned}
 
         means = {
@@ -89,6 +92,8 @@ class _Made(NamedTuple):
     core: _core.Kept
     how: Align
     finishes: list[Any]
+    compiled: Compiled
+    program: Program
 
 
 def _made(plans: Sequence[Plan]) -> _Made | None:
@@ -106,30 +111,28 @@ def _made(plans: Sequence[Plan]) -> _Made | None:
 
 
 def _written(plans: Sequence[Plan], how: Align) -> _Made | None:
-    """All sums of all means as one program; None if one of them cannot be spoken of without the data."""
-    steps, sums, finishes = Steps(), [], []
-    for plan in plans:
-        facts = Facts.plain(plan.relevance)
-        spoken = trace(plan, facts, steps)
-        if spoken is None:
+    """All sums of all means as one program; None if one of them needs more than the core's own fields."""
+    compiled = compile_plans(plans, [Facts(plan.relevance) for plan in plans])
+    sums, finishes = [], []
+    for plan, facts, trace in zip(plans, compiled.facts, compiled.traces, strict=True):
+        if trace is None:
             return None
-        found: Any = Traced(steps, facts), spoken.ratio, spoken.values, spoken.counted
-        top, bottom = parts_of(plan, Measured(*found), None)
-        each = None if bottom is None or bottom.number == 1 else bottom
-        sums.append((top, each, spoken.counted))
-        finishes.append(spoken.ratio.finish)
-    wanted = dict.fromkeys(part for several in sums for part in several if part is not None)
-    program = Program(list(wanted), steps.faults, steps.reach)
-    if not program.alone or any(part.kind == "number" for part in wanted):
+        symbolic: Any = Ranking(compiled.graph, facts), trace.ratio, trace.values, trace.counted
+        top, bottom = parts_of(plan, Measured(*symbolic), None)
+        sums.append((top, None if bottom is None or bottom.number == 1 else bottom, trace.counted))
+        finishes.append(trace.ratio.finish)
+    values = [trace.values for trace in compiled.traces if trace is not None]
+    program = compiled.program_of([*(part for several in sums for part in several), *values])
+    if not program.alone or any(value.kind == "number" for value in program.values):
         return None
     at: dict[Any, int] = {None: -1, **program.at}
     core = _core.Kept(
-        program.core, how, [name for _, name in program.columns], [number.args[0] for number in program.numbers],
-        [table.entries(min(reach, SHORT)) for table, reach in program.tables.items()],
+        program.core, how, [column.field for column in program.columns], [number.number for number in program.numbers],
+        [table.entries(min(table.depth, SHORT)) for table in program.tables],
         [(at[top], at[each], at[counted]) for top, each, counted in sums],
-        SHORT if any(reach > SHORT for reach in program.tables.values()) else _ENDLESS,
+        SHORT if any(table.depth > SHORT for table in program.tables) else _ENDLESS,
     )  # fmt: skip
-    return _Made(core, how, finishes)
+    return _Made(core, how, finishes, compiled, program)
 
 
 @lru_cache(maxsize=512)

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.ranked import Ranked
-from rankstone.align.ranking import NO_SUBTOPICS, NO_WEIGHTS
+from rankstone.align.alignment import Alignment
+from rankstone.align.subtopics import NO_SUBTOPICS
 from rankstone.conventions.plan import Plan
 from rankstone.errors import DataError, UnmatchedWarning
 from rankstone.inputs.source import Align, Aligned, Source
 from rankstone.metrics.registry import by_relevant
+from rankstone.program.flat import NO_WEIGHTS
 
 SOME = 5  # names in an error
 _COMPARED = 100_000  # ids of each side, where none matches
@@ -63,7 +64,7 @@ def refuse(plan: Plan, aligned: Aligned) -> None:
         raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
 
 
-def _refuse_without_notes(plan: Plan, ranked: Ranked) -> None:
+def _refuse_without_notes(plan: Plan, ranked: Alignment) -> None:
     """Stop where the truth does not say what the metric asks it for besides grades."""
     if not plan.notes or not len(ranked.truth_grades):
         return
@@ -119,7 +120,7 @@ def warn_unjudged(source: Source, how: Align, aligned: Aligned) -> None:
     warnings.warn(f"no returned item is judged{': ' * bool(examples)}{examples}", UnmatchedWarning, stacklevel=4)
 
 
-def _nothing_judged(ranked: Ranked) -> bool:
+def _nothing_judged(ranked: Alignment) -> bool:
     """Are there lists with judged items, and none of these in them."""
     return len(ranked.grade) == 0 and bool(((ranked.retrieved > 0) & (np.diff(ranked.truth_offsets) > 0)).any())
 

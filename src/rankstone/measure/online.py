@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankstone.align import state as saved
-from rankstone.align.ranked import Bools, Floats, Ints
-from rankstone.align.ranking import Finish
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.state import State, locked, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of, summarize
 from rankstone.answers.table import Page
@@ -33,6 +32,7 @@ from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.measure.sources import depths_of, firsts_of
 from rankstone.measure.sums import LEFT_OUT, ExactSum, Sums, finish_of, mean_from, shares_of, sums_of
 from rankstone.measure.times import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
+from rankstone.program.ranking import Finish
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

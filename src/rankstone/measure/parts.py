@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankstone.align.alignment import Alignment, Floats
 from rankstone.align.join import join
-from rankstone.align.ranked import Floats, Ranked
-from rankstone.align.ranking import Ratio
-from rankstone.align.ties import BY_INPUT
+from rankstone.align.ties import TIES
 from rankstone.conventions.plan import Plan, alignments
 from rankstone.inputs.source import Aligned, Source
 from rankstone.measure.accumulate import Piece
@@ -21,6 +20,7 @@ from rankstone.measure.sources import align_all, firsts_of
 from rankstone.measure.sums import UNKNOWN, Sums, added_up, mean_from, range_of, sums_of
 from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
+from rankstone.program.ranking import Ratio
 
 Weights = Mapping[Any, float] | None
 
@@ -81,7 +81,7 @@ class Share(NamedTuple):
     """One metric in some queries."""
 
     plan: Plan
-    aligned: Ranked
+    aligned: Alignment
     found: Measured
 
 
@@ -92,7 +92,7 @@ def measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[
     weighing = None if weights is None else weights_of(weights, first)
     for plan in job.plans:
         refuse(plan, aligned[plan.align])
-        if plan.choices["ties"] in BY_INPUT and not job.ordered:
+        if TIES[plan.choices["ties"]].by == "input" and not job.ordered:
             _refuse_equal(plan, aligned[plan.align])
     found = measure_each(job.plans, aligned, job.threads)
     shares = [Share(plan, aligned[plan.align].ranked, one) for plan, one in zip(job.plans, found, strict=True)]
@@ -105,7 +105,7 @@ def piece_of(source: Source, weights: Weights, job: Job) -> Piece:
     first = aligned[job.plans[0].align]
     for plan in job.plans:
         refuse(plan, aligned[plan.align])
-        if plan.choices["ties"] in BY_INPUT and not job.ordered:
+        if TIES[plan.choices["ties"]].by == "input" and not job.ordered:
             _refuse_equal(plan, aligned[plan.align])
     return Piece(
         {align: found.ranked for align, found in aligned.items()},
@@ -147,7 +147,7 @@ class Part:
     sums: dict[str, list[list[Sums]]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
     moved: dict[str, int] = field(default_factory=dict)
     finish: dict[str, Any] = field(default_factory=dict)
-    pools: dict[str, list[Ranked]] = field(default_factory=dict)  # placed items, for metrics that do not add up
+    pools: dict[str, list[Alignment]] = field(default_factory=dict)  # placed items, for metrics that do not add up
     error: Exception | None = None
 
     def add(self, part: Part) -> None:
@@ -216,7 +216,7 @@ def add_up(parts: Iterable[Part]) -> Part:
     return whole
 
 
-def _pooled_sums(plan: Plan, ranked: Ranked | None) -> Sums:
+def _pooled_sums(plan: Plan, ranked: Alignment | None) -> Sums:
     if ranked is None:
         return UNKNOWN
     every = np.zeros(len(ranked))

@@ -1,4 +1,4 @@
-"""Metrics run by the core: their functions are traced once, all of them together, and run over every alignment."""
+"""Metrics of an alignment: their functions are traced once, all of them together, and run by the core."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.expression import Expression
-from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.ranking import Finish, Ratio
-from rankstone.align.traced import Facts, Program, Steps, Traced
+from rankstone.align.alignment import Alignment, Bools, Floats
 from rankstone.conventions.plan import Plan
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.values import counted_of, ratio_of, values_of, view_for
 from rankstone.metrics.registry import is_built_in, on_declare
+from rankstone.program.core import Program
+from rankstone.program.flat import Eager, Flat, ranking_of
+from rankstone.program.graph import Expression, Graph
+from rankstone.program.ranking import Facts, Finish, Ranking, Ratio
 
 
 class Measured:
@@ -26,7 +27,7 @@ class Measured:
 
     def __init__(
         self,
-        ranked: Ranked,
+        ranked: Alignment,
         ratio: Ratio | Callable[[], Ratio],
         values: Floats,
         counted: Bools | None,
@@ -49,7 +50,7 @@ class Measured:
         return Measured, (self.ranked, self.ratio, self.values, self.counted)
 
 
-def measure(plan: Plan, aligned: Ranked, threads: int = 1) -> Measured:
+def measure(plan: Plan, aligned: Alignment, threads: int = 1) -> Measured:
     """One metric of an alignment."""
     found = measure_all((plan,), aligned, threads)[0]
     if isinstance(found, Exception):
@@ -57,20 +58,20 @@ def measure(plan: Plan, aligned: Ranked, threads: int = 1) -> Measured:
     return found
 
 
-def measure_all(plans: Sequence[Plan], aligned: Ranked, threads: int = 1) -> list[Measured | Exception]:
+def measure_all(plans: Sequence[Plan], aligned: Alignment, threads: int = 1) -> list[Measured | Exception]:
     """Each metric of an alignment, or what is wrong with the data for it."""
     found: list[Any] = [None] * len(plans)
-    views: dict[int, Ranked] = {}
+    views: dict[int, Alignment] = {}
     alike: dict[tuple[Any, ...], list[int]] = {}  # plans that read the same arrays
     for at, plan in enumerate(plans):
         view = views[at] = view_for(plan, aligned)
-        if type(view) is not Ranked:  # what lists show, or a ranking that has words of its own
-            found[at] = _measured_over(plan, view)
-        else:
-            alike.setdefault((is_built_in(plan.metric.declaration), *map(id, view.fields)), []).append(at)
+        if isinstance(view, Alignment):
+            alike.setdefault((is_built_in(plan.metric.declaration), view.arrays), []).append(at)
+        else:  # recommended lists
+            found[at] = _measured_eagerly(plan, view)
     for numbers in alike.values():
         seen = [views[at] for at in numbers]
-        compiled = _compiled([plans[at] for at in numbers], [Facts.of(view) for view in seen])
+        compiled = compile_plans([plans[at] for at in numbers], [Facts.of(view) for view in seen])
         for at, one in zip(numbers, compiled.run(seen, threads), strict=True):
             found[at] = one
     return found
@@ -97,126 +98,139 @@ def measure_each(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], thread
     return out
 
 
-def measure_over_arrays(plan: Plan, aligned: Ranked) -> Measured:
-    """One metric of an alignment, by NumPy: where the core has no steps for it, and to check the core by."""
+def measure_over_arrays(plan: Plan, aligned: Alignment) -> Measured:
+    """One metric of an alignment, by the flat back-end: to check the core by."""
     view = view_for(plan, aligned)
-    return measured(plan, view, ratio_of(plan, view))
+    compiled = Compiled([plan], [Facts.of(view)])
+    if compiled.traces[0] is None:
+        return measured(plan, view, ratio_of(plan, ranking_of(view)))
+    flat = Flat(view)
+    eager = Eager(view)
+    for condition, problem, value, named in compiled.graph.faults:
+        space = condition.space if condition.kind == "item" else None
+        eager.refuse(flat.value(condition), problem, None if value is None else flat.value(value), named, space)
+    ratio, values, counted, _ = compiled.traces[0]
+    chosen = None if counted is None else flat.per_query(counted) != 0
+    return Measured(view, ratio.map(lambda side: flat.per_query(side)), flat.per_query(values), chosen)
 
 
-def _measured_over(plan: Plan, view: Ranked) -> Measured | Exception:
+def _measured_eagerly(plan: Plan, view: Any) -> Measured | Exception:
+    """By the metric's function over arrays, where it cannot be traced."""
     try:
-        return measured(plan, view, ratio_of(plan, view))
+        ranking = ranking_of(view) if isinstance(view, Alignment) else view
+        return measured(plan, view, ratio_of(plan, ranking))
     except Exception as error:
         return error
 
 
-def measured(plan: Plan, ranked: Ranked, ratio: Ratio) -> Measured:
-    """The values of what was earned, by the choices that come after the metric."""
-    return Measured(ranked, ratio, *values_of(plan, ranked, ratio, counted_of(plan, ranked)))
+def measured(plan: Plan, aligned: Any, ratio: Ratio) -> Measured:
+    """The values of a ratio, by the choices that come after the metric."""
+    ranking = ranking_of(aligned) if isinstance(aligned, Alignment) else aligned
+    return Measured(aligned, ratio, *values_of(plan, ranking, ratio, counted_of(plan, ranking)))
 
 
 # -- what is traced ------------------------------------------------------------------------------------------
 
 
 class Trace(NamedTuple):
-    """What a metric and its choices say of a ranking that is only spoken of."""
+    """A metric and its choices as expressions."""
 
     ratio: Ratio
     values: Expression
     counted: Expression | None
-    faults: slice  # of the program's
+    faults: slice  # of the graph's
 
 
-def trace(plan: Plan, facts: Facts, steps: Steps) -> Trace | None:
-    """None for a function that asks for more than can be spoken of, or whose choices do not go with the data."""
-    before = len(steps.faults)
+def trace(plan: Plan, facts: Facts, graph: Graph) -> Trace | None:
+    """None for a function that asks for more than a graph can express, or whose choices do not go with the data."""
+    before = len(graph.faults)
     try:
-        ranking = Traced(steps, facts)
-        ratio = _spoken(ratio_of(plan, ranking), steps)
+        ranking = Ranking(graph, facts)
+        ratio = ratio_of(plan, ranking).map(graph.of)
+        if ratio.finish is not None and isinstance(ratio.finish(0.5), Expression):
+            raise TypeError("a function that belongs to the ranking itself")
         values, counted = values_of(plan, ranking, ratio, counted_of(plan, ranking))
-        told = None if counted is None else steps.of(counted)
-        some = None if told is None or told.number == 1 else told
-        return Trace(ratio, steps.of(values), some, slice(before, len(steps.faults)))
+        some = None if counted is None or graph.is_true(counted) else graph.of(counted)
+        return Trace(ratio, graph.of(values), some, slice(before, len(graph.faults)))
     except Exception:  # whatever it is: over arrays it works, or says what is the matter
-        del steps.faults[before:]
+        del graph.faults[before:]
         return None
 
 
-def _spoken(ratio: Ratio, steps: Steps) -> Ratio:
-    if ratio.finish is not None and isinstance(ratio.finish(0.5), Expression):
-        raise TypeError("a function that belongs to the ranking itself")
-    parts = ratio.parts and (_spoken(ratio.parts[0], steps), _spoken(ratio.parts[1], steps))
-    return ratio._replace(numerator=steps.of(ratio.numerator), denominator=steps.of(ratio.denominator), parts=parts)
-
-
-class _Compiled:
+class Compiled:
     """Several metrics of the same arrays, as one program."""
 
     def __init__(self, plans: Sequence[Plan], facts: Sequence[Facts]) -> None:
-        self.steps = Steps()
-        self.plans = plans  # as long as this is known by them, they must live
-        self.traces = [trace(plan, fact, self.steps) for plan, fact in zip(plans, facts, strict=True)]
-        known = [trace for trace in self.traces if trace is not None]
-        self.program = self._program([trace.values for trace in known] + [trace.counted for trace in known])
+        self.graph, self.plans, self.facts = Graph(), plans, facts
+        self.traces = [trace(plan, fact, self.graph) for plan, fact in zip(plans, facts, strict=True)]
+        traced = [trace for trace in self.traces if trace is not None]
+        self.program = self.program_of([*(one.values for one in traced), *(one.counted for one in traced)])
         # Whether items are tied is asked of all queries, and what is expected of ties goes another way then.
-        self.alone = self.program.alone and not any(fact.expected or fact.shared for fact in facts)
+        self.alone = self.program.alone and not any(fact.ties for fact in facts)
         self._ratios: dict[int, Program] = {}
 
-    def _program(self, wanted: Iterable[Expression | None], refusing: bool = True) -> Program:
+    def program_of(self, wanted: Iterable[Expression | None], refusing: bool = True) -> Program:
+        """The program for some values."""
         values = list(dict.fromkeys(one for one in wanted if one is not None))
-        return Program(values, self.steps.faults if refusing else (), self.steps.reach)
+        return Program(values, self.graph.faults if refusing else ())
 
-    def run(self, views: Sequence[Ranked], threads: int) -> list[Measured | Exception]:
+    def run(self, views: Sequence[Alignment], threads: int) -> list[Measured | Exception]:
         """Each metric of its view, all of which have the same arrays."""
         if all(trace is None for trace in self.traces):
-            return [_measured_over(plan, view) for plan, view in zip(self.plans, views, strict=True)]
-        found, errors = self.program.run(views[0], threads)
+            return [_measured_eagerly(plan, view) for plan, view in zip(self.plans, views, strict=True)]
+        try:
+            values, errors = self.program.run(views[0], threads)
+        except ValueError as error:  # of a column that some of them read
+            if len(views) == 1:
+                return [error]
+            each = zip(self.plans, self.facts, views, strict=True)
+            return [compile_plans([plan], [facts]).run([view], threads)[0] for plan, facts, view in each]
         out: list[Measured | Exception] = []
         for at, (plan, view, trace) in enumerate(zip(self.plans, views, self.traces, strict=True)):
             if trace is None:
-                out.append(_measured_over(plan, view))
+                out.append(_measured_eagerly(plan, view))
                 continue
             wrong = next((error for error in errors[trace.faults] if error is not None), None)
-            counted = None if trace.counted is None else _each(found[trace.counted], view) != 0
-            later, finish = partial(self._ratio, at, view), trace.ratio.finish
-            values = _each(found[trace.values], view)
-            out.append(wrong or Measured(view, later, values, counted, finish, self.alone))
+            counted = None if trace.counted is None else values[trace.counted]
+            out.append(wrong or self.measured(at, view, values[trace.values], counted))
         return out
 
-    def _ratio(self, at: int, view: Ranked) -> Ratio:
-        """What a metric's values were made of: most means ask for nothing else."""
+    def measured(self, at: int, view: Alignment, values: Floats | float, counted: Floats | float | None) -> Measured:
+        """One of the metrics, by its values."""
         trace = self.traces[at]
         assert trace is not None  # or it was measured over arrays
+        some = None if counted is None else _each(counted, view) != 0
+        return Measured(view, partial(self._ratio, at, view), _each(values, view), some, trace.ratio.finish, self.alone)
+
+    def _ratio(self, at: int, view: Alignment) -> Ratio:
+        """What a metric's values were made of: most means ask for nothing else."""
+        trace = self.traces[at]
+        assert trace is not None
         if at not in self._ratios:
             ratios = (trace.ratio, *(trace.ratio.parts or ()))
-            self._ratios[at] = self._program(
+            self._ratios[at] = self.program_of(
                 (side for ratio in ratios for side in (ratio.numerator, ratio.denominator)), refusing=False
             )
-        found, _ = self._ratios[at].run(view, 1)
-
-        def told(ratio: Ratio) -> Ratio:
-            parts = ratio.parts and (told(ratio.parts[0]), told(ratio.parts[1]))
-            top, bottom = (_each(found[side], view) for side in (ratio.numerator, ratio.denominator))
-            return Ratio(top, bottom, ratio.finish, parts)
-
-        return told(trace.ratio)
+        sides, _ = self._ratios[at].run(view, 1)
+        return trace.ratio.map(lambda side: _each(sides[side], view))
 
 
-def _each(value: Floats | float, view: Ranked) -> Floats:
+def _each(value: Floats | float, view: Alignment) -> Floats:
     """A value of each query."""
     return value if isinstance(value, np.ndarray) else np.full(len(view), value)
 
 
-_KEPT: dict[tuple[Any, ...], _Compiled] = {}  # by plans and what is known of the ranking
-on_declare.append(_KEPT.clear)
+_COMPILED: dict[tuple[Any, ...], Compiled] = {}  # by plans and facts
+on_declare.append(_COMPILED.clear)
 
 
-def _compiled(plans: Sequence[Plan], facts: Sequence[Facts]) -> _Compiled:
-    if not is_built_in(plans[0].metric.declaration):  # a user's function may answer otherwise tomorrow
-        return _Compiled(plans, facts)
-    key = (tuple(map(id, plans)), tuple(facts))
-    if key not in _KEPT:
-        if len(_KEPT) >= 512:
-            _KEPT.clear()
-        _KEPT[key] = _Compiled(plans, facts)
-    return _KEPT[key]
+def compile_plans(plans: Sequence[Plan], facts: Sequence[Facts]) -> Compiled:
+    """The program for some plans; that of built-in metrics is made once."""
+    if not all(is_built_in(plan.metric.declaration) for plan in plans):  # a user's function may answer otherwise later
+        return Compiled(plans, facts)
+    key = (tuple(plans), tuple(facts))
+    if key not in _COMPILED:
+        if len(_COMPILED) >= 512:
+            _COMPILED.clear()
+        _COMPILED[key] = Compiled(plans, facts)
+    return _COMPILED[key]

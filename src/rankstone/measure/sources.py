@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rankstone.align.shown import Shown
-from rankstone.align.ties import SHARED
+from rankstone.align.ties import TIES
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
@@ -107,7 +107,7 @@ def depths_of(plans: Iterable[Plan]) -> dict[Align, int | None]:
     for plan in plans:
         if plan.metric.declaration.reads == "shown":
             k = plan.arguments.get("k")
-            whole = plan.choices["ties"] in SHARED  # where a place is for all of equal scores
+            whole = TIES[plan.choices["ties"]].place is not None  # where a place is for all of equal scores
             # One more tells whether the last place was open.
             depths.setdefault(plan.align, []).append(None if k is None or whole else k + 1)
     every = {align: [depth for depth in several if depth is not None] for align, several in depths.items()}

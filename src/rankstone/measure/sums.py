@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 import numpy as np
 
 from rankstone._core import exact_total, total
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked
-from rankstone.align.ranking import Finish, Ratio, V, Values
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints
+from rankstone.align.functions import Values
 from rankstone.align.shown import Shown
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.programs import Measured, measure, measured
-from rankstone.measure.values import apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for
+from rankstone.measure.values import V, apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for, words
+from rankstone.program.ranking import Finish, Ratio
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Known
@@ -81,24 +82,26 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = tota
     keep: Any = slice(None) if counted is None else counted
     queries = len(found.values) if counted is None else int(np.count_nonzero(counted))
     if plan.choices["averaging"] == "one_list":
-        whole = as_one(plan, ranked, one_list)
-        return UNKNOWN if whole is None else Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
+        view = as_one(plan, ranked, one_list)
+        if view is None:
+            return UNKNOWN
+        whole = apply(plan, words(view))
+        return Sums(float(whole.numerator[0]), float(whole.denominator[0]), queries)
     top, bottom = parts_of(plan, found, weights)
     return Sums(add(top[keep]), queries if bottom is None else add(bottom[keep]), queries)
 
 
-def as_one(plan: Plan, ranking: V, join: Callable[[Plan, V], V]) -> Ratio | None:
-    """The rows of all queries that count as one list, measured; None where no order of tied items is known to be it."""
+def as_one(plan: Plan, aligned: V, join: Callable[[Plan, V], V]) -> V | None:
+    """The rows of all queries that count as one list; None where no order of tied items is known to be it."""
     # A query that has no value of its own has rows all the same.
-    entered = entering(plan, ranking, counted_of(plan, ranking))
-    joined = join(plan, ranking if entered is None else ranking.only(entered))
-    view = view_for(plan, joined) if ranking.best is None else extreme_for(plan, joined, ranking.best)
-    return None if view is None else apply(plan, view)
+    entered = entering(plan, words(aligned), counted_of(plan, words(aligned)))
+    joined = join(plan, aligned if entered is None else aligned.only(entered))
+    return view_for(plan, joined) if aligned.best is None else extreme_for(plan, joined, aligned.best)
 
 
 def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Values | None]:
     """What each query adds to the two sums of the mean; None: 1 to the second."""
-    ranking, values, counted = found.ranked, found.values, found.counted
+    ranking, values, counted = words(found.ranked), found.values, found.counted
     averaging, where = plan.choices["averaging"], ranking.where
     if plan.choices["nan_in_mean"] == "zero":
         values = where(values == values, values, 0.0)
@@ -195,7 +198,7 @@ def finish_of(plan: Plan, known: Known | None = None) -> Finish | None:
     return measure(plan, ranked).finish
 
 
-def one_list(plan: Plan, ranked: Ranked) -> Ranked:
+def one_list(plan: Plan, ranked: Alignment) -> Alignment:
     """The rows of all queries by score, if each has a grade."""
     unjudged = ranked.retrieved - np.diff(ranked.placed_offsets)
     if plan.metric.declaration.kind in ("ranking", "count") and unjudged.any():
@@ -215,7 +218,7 @@ class Range(NamedTuple):
 UNKNOWN = Sums(math.nan, math.nan, 0)  # of an order that nobody knows
 
 
-def range_of(plan: Plan, aligned: Ranked, weights: Floats | None) -> Range | None:
+def range_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Range | None:
     """The sums that orders of tied items can make, lowest and highest in any order; None where nothing is tied."""
     if isinstance(aligned, Shown):
         moved = aligned.undecided(plan.arguments.get("k"))
@@ -227,7 +230,7 @@ def range_of(plan: Plan, aligned: Ranked, weights: Floats | None) -> Range | Non
     if worst is None or best is None:
         tied = np.zeros(0) if aligned.tied is None else aligned.query[aligned.tied > 1]
         return Range((UNKNOWN, UNKNOWN), np.isin(np.arange(len(aligned)), tied))  # they may depend on it
-    low, high = (measured(plan, view, ratio_of(plan, view)) for view in (worst, best))
+    low, high = (measured(plan, view, ratio_of(plan, words(view))) for view in (worst, best))
     moved = ~np.isclose(low.values, high.values, rtol=1e-12, atol=1e-15, equal_nan=True)
     return Range((sums_of(plan, low, weights), sums_of(plan, high, weights)), moved)
 

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked, lengths
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints, lengths
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.measure.programs import Measured, measure
 from rankstone.measure.sums import mean_from, sums_of
 from rankstone.metrics.registry import Growth
+from rankstone.program.flat import ranking_of
 
 _AT_ONCE = 1 << 21  # items of all assignments that are measured together
 _MOST_LEVELS = 16  # grades that are looked at one by one
@@ -49,7 +50,7 @@ def refuse_bounds(plan: Plan) -> None:
         )
 
 
-def bounds_of(plan: Plan, aligned: Ranked, weights: Floats | None) -> Bounds:
+def bounds_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Bounds:
     """The lowest and the highest mean over all grades that the unjudged items could have."""
     found = measure(plan, aligned)
     unjudged = aligned.retrieved > lengths(aligned.placed_offsets)
@@ -74,7 +75,7 @@ def _mean(plan: Plan, found: Measured, weights: Floats | None) -> float:
     return float(mean_from(plan, sums_of(plan, found, weights).rounded(), found.ratio.finish))
 
 
-def _growth(plan: Plan, aligned: Ranked) -> Growth | None:
+def _growth(plan: Plan, aligned: Alignment) -> Growth | None:
     """How the metric grows with the grades of unjudged items, under the choices that were made; None: nobody knows."""
     choices = plan.choices
     if choices["nonpositive_score"] == "miss" or choices["truth_depth"] == "k" or choices["credit"] == "weight":
@@ -93,8 +94,8 @@ def _growth(plan: Plan, aligned: Ranked) -> Growth | None:
     return growth
 
 
-def _top(aligned: Ranked) -> float:
-    return max(aligned.highest_grade, 1.0)
+def _top(aligned: Alignment) -> float:
+    return max(ranking_of(aligned).highest_grade, 1.0)
 
 
 def _adds_up(plan: Plan, growth: Growth, low: Measured, high: Measured) -> bool:
@@ -112,13 +113,13 @@ def _adds_up(plan: Plan, growth: Growth, low: Measured, high: Measured) -> bool:
 class _Filled:
     """Lists in which every item has a grade: 0 those that nobody judged, which are the last of the truth."""
 
-    def __init__(self, aligned: Ranked, depth: int = 0) -> None:
+    def __init__(self, aligned: Alignment, depth: int = 0) -> None:
         """depth: lists that are shorter go on with more unjudged items."""
         places = np.maximum(aligned.retrieved, depth)
         offsets = _offsets(places)
         owner = np.repeat(np.arange(len(aligned)), places)
         rank = np.arange(1, len(owner) + 1) - offsets[owner]
-        at = offsets[aligned.query] + aligned.rank_unchecked - 1
+        at = offsets[aligned.query] + aligned.rank - 1
         new = np.ones(len(owner), dtype=bool)
         new[at] = False
         self.known = lengths(aligned.truth_offsets)
@@ -132,10 +133,10 @@ class _Filled:
         truth[judged] = aligned.truth_grades
         self.ranked = aligned.replace(
             retrieved=places, truth_offsets=truth_offsets, truth_grades=truth, _ideal_grades=None,
-            placed_offsets=offsets, rank_unchecked=rank, grade=grade, score=score, place=place, above=None, tied=None,
+            placed_offsets=offsets, rank=rank, grade=grade, score=score, place=place, above=None, tied=None,
         )  # fmt: skip
 
-    def with_grades(self, queries: Ints, of: Ints, levels: Floats) -> Ranked:
+    def with_grades(self, queries: Ints, of: Ints, levels: Floats) -> Alignment:
         """Copies of some queries; `of` has the grade of each unjudged item, by query and rank: a row of `levels`."""
         copies = self.ranked.only(queries)
         known = self.known[queries]
@@ -145,7 +146,7 @@ class _Filled:
         truth[_within(copies.truth_offsets) >= known[owner]] = levels[of]
         return copies.replace(grade=grade, truth_grades=truth, _ideal_grades=None)
 
-    def everything(self, grade: float) -> Ranked:
+    def everything(self, grade: float) -> Alignment:
         """All lists with one grade for all that is unjudged."""
         of = np.zeros(int(self.count.sum()), dtype=np.int64)
         return self.with_grades(np.arange(len(self.ranked)), of, np.array([grade]))
@@ -289,7 +290,7 @@ def _dinkelbach(base: tuple[float, float], earned: Floats, possible: Floats) -> 
 # -- beyond the list -----------------------------------------------------------------------------------------
 
 
-def _residual(plan: Plan, aligned: Ranked, growth: Growth, weights: Floats | None) -> float:
+def _residual(plan: Plan, aligned: Alignment, growth: Growth, weights: Floats | None) -> float:
     """The highest mean if lists went on with unjudged items; NaN where that has no end, or is not known."""
     reach = plan.metric.declaration.reach
     depth = plan.arguments.get("k") or (reach and reach(plan.arguments))

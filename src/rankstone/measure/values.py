@@ -4,51 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ranked
-from rankstone.align.ranking import Ranking, Ratio, V, Values
+from rankstone.align.alignment import Alignment, Bools, Floats
+from rankstone.align.functions import Values
 from rankstone.align.shown import Shown
-from rankstone.align.ties import COUNTED
+from rankstone.align.ties import TIES
 from rankstone.conventions.plan import Plan
 from rankstone.errors import NoExpectedValue, NotGiven
 from rankstone.inputs.source import Aligned
+from rankstone.program.flat import by_gain, ranking_of, with_ties
+from rankstone.program.ranking import Ranking, Ratio
 
 if TYPE_CHECKING:
     from rankstone.typing import Weights
 
+
+V = TypeVar("V", bound=Any)  # an alignment, recommended lists, or tables of a database
 
 # A number that grew too large is looked for in `values_of`, where the query is known.
 _quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def view_for(plan: Plan, aligned: V) -> V:
-    """The ranking as the metric sees it; of what was shown, the first k."""
+    """The alignment as the metric sees it; of recommended lists, the first k."""
+    rule = TIES[plan.choices["ties"]]
     if isinstance(aligned, Shown):
-        return aligned.judged_by(plan.relevance).with_ties(plan.choices["ties"]).first(plan.arguments.get("k"))
-    ranked, ties = _seen(plan, aligned), plan.choices["ties"]
-    return ranked if ties in COUNTED else ranked.with_ties(ties)
+        return aligned.judged_by(plan.relevance).with_ties(rule).first(plan.arguments.get("k"))
+    view = _seen(plan, aligned)
+    return with_ties(view, rule) if isinstance(view, Alignment) else view.with_ties(rule)
 
 
 def extreme_for(plan: Plan, aligned: V, best: bool) -> V | None:
     """The same with tied items in the order that makes the value highest, or lowest; None if none is known to."""
-    ranked = _seen(plan, aligned)
-    worth = plan.metric.declaration.best_first(ranked, plan.arguments)
-    return None if worth is None else ranked.arranged(worth, best)
+    view = _seen(plan, aligned)
+    gains = plan.metric.declaration.best_first(words(view), plan.arguments)
+    if gains is None:
+        return None
+    return by_gain(view, gains, best) if isinstance(view, Alignment) else view.by_gain(gains, best)
+
+
+def words(view: Any) -> Any:
+    """What a metric's function speaks of: an alignment's words give arrays, those of tables expressions."""
+    return ranking_of(view) if isinstance(view, Alignment) else getattr(view, "ranking", view)
 
 
 def _seen(plan: Plan, aligned: V) -> V:
-    """The ranking, but for the order of tied items."""
-    ranked = aligned
+    """The alignment, but for the order of tied items."""
+    view = aligned
     if plan.choices["known"] == "judged":
-        ranked = ranked.condensed()
+        view = view.condensed()
     elif plan.choices["known"] == "returned" and plan.metric.declaration.kind in ("ranking", "count"):
-        ranked = ranked.within_the_list()
+        view = view.within_the_list()
     if plan.choices["nonpositive_score"] == "miss":
-        ranked = ranked.above_zero()
-    return ranked.judged_by(plan.relevance)  # last, so that notions of relevance share what was made before
+        view = view.above_zero()
+    return view.judged_by(plan.relevance)  # last, so that notions of relevance share what was made before
 
 
 @_quiet
@@ -161,11 +173,11 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     return values if counted is None else where(counted, values, math.nan), counted
 
 
-def without_pairs(plan: Plan, aligned: Ranked, ratio: Ratio) -> Bools:
+def without_pairs(plan: Plan, aligned: Alignment, ratio: Ratio) -> Bools:
     """Queries that have relevant items but none that is not, where a metric asks for both."""
     if not plan.metric.declaration.two_sided or plan.metric.declaration.reads == "shown":
         return np.zeros(len(aligned), dtype=bool)
-    found: Bools = (ratio.denominator == 0) & (aligned.judged_by(plan.relevance).relevant > 0)
+    found: Bools = (ratio.denominator == 0) & (ranking_of(aligned.judged_by(plan.relevance)).relevant > 0)
     return found
 
 

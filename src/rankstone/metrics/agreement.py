@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from rankstone.align.ranked import Ranked
-from rankstone.align.ranking import Depth, Ranking, Ratio, Values
+from rankstone.align.functions import Depth, Values
 from rankstone.metrics.cascade import Persisting
 from rankstone.metrics.errors import correlation
 from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.program.ranking import Ranking, Ratio
 
 Variant = Annotated[
     Literal["b", "a", "ties_agree"],
@@ -38,8 +38,8 @@ _SKIP = {"undefined": "skip", "missing": "skip"}
 
 def _by_merit(ranking: Ranking, parameters: ByName) -> Values:
     """As the truth has them; what it does not have comes last."""
-    assert isinstance(ranking, Ranked)
-    return ranking.merit - ranking.merit.min(initial=0.0) + 1.0
+    merit = ranking.merit
+    return merit + ranking.spread(ranking.highest(1.0 - merit))
 
 
 @metric(
@@ -54,7 +54,7 @@ def _by_merit(ranking: Ranking, parameters: ByName) -> Values:
     expected=True,
     bounds=(-1, 1),
 )
-def spearman(ranked: Ranked) -> Ratio:
+def spearman(ranking: Ranking) -> Ratio:
     """Correlation of the two orders' rank numbers; equal values share their mean rank.
 
     Spearman, 1904. Over the items that both lists hold. Of ratings: `spearman(scores=predicted, labels=actual)`.
@@ -62,13 +62,13 @@ def spearman(ranked: Ranked) -> Ratio:
     >>> rs.metrics.spearman(["a", "b", "c"], truth=["a", "c", "b"])
     0.5
     """
-    found = correlation(ranked, ranked.mean_rank(ranked.opinion), ranked.mean_rank(ranked.merit))
-    if not ranked.expected:
+    found = correlation(ranking, ranking.mean_rank(ranking.opinion), ranking.mean_rank(ranking.merit))
+    if not ranking.expected:
         return found
     # In each order the run's ranks are 1, 2, 3 ..., in the mean they are the mean ranks.
-    by_merit = correlation(ranked, ranked.mean_rank(ranked.merit), ranked.mean_rank(ranked.merit))
-    spread = ranked.placed * (ranked.placed * ranked.placed - 1.0) / 12.0
-    return Ratio(found.numerator, ranked.sqrt(spread * by_merit.numerator))
+    by_merit = correlation(ranking, ranking.mean_rank(ranking.merit), ranking.mean_rank(ranking.merit))
+    spread = ranking.placed * (ranking.placed * ranking.placed - 1.0) / 12.0
+    return Ratio(found.numerator, ranking.sqrt(spread * by_merit.numerator))
 
 
 @metric(
@@ -84,7 +84,7 @@ def spearman(ranked: Ranked) -> Ratio:
     expected=True,
     bounds=(-1, 1),
 )
-def kendall(ranked: Ranked, *, variant: Variant = "b") -> Ratio:
+def kendall(ranking: Ranking, *, variant: Variant = "b") -> Ratio:
     """Pairs that the two orders place the same way, less those they place opposite ways.
 
     variant "a" divides by all pairs, "b" corrects for tied pairs, "ties_agree" counts a tied pair as agreement.
@@ -93,12 +93,12 @@ def kendall(ranked: Ranked, *, variant: Variant = "b") -> Ratio:
     >>> rs.metrics.kendall(["a", "b", "c"], truth=["a", "c", "b"])
     0.3333333333333333
     """
-    balance, x_pairs, y_pairs, tied = ranked.compared(ranked.opinion, ranked.merit)
-    pairs = ranked.placed * (ranked.placed - 1.0) / 2.0
-    if ranked.expected:  # in each order no two scores are tied, and a pair that was agrees as often as not
+    balance, x_pairs, y_pairs, tied = ranking.compared(ranking.opinion, ranking.merit)
+    pairs = ranking.placed * (ranking.placed - 1.0) / 2.0
+    if ranking.expected:  # in each order no two scores are tied, and a pair that was agrees as often as not
         x_pairs, tied = pairs, pairs - y_pairs
     if variant == "b":
-        return Ratio(balance, ranked.sqrt(x_pairs * y_pairs))  # one root: equal orders are exactly 1
+        return Ratio(balance, ranking.sqrt(x_pairs * y_pairs))  # one root: equal orders are exactly 1
     agreed = tied if variant == "ties_agree" else 0.0
     return Ratio(balance + agreed, pairs)
 
@@ -114,7 +114,7 @@ def kendall(ranked: Ranked, *, variant: Variant = "b") -> Ratio:
     best_first=_by_merit,
     bounds=(-1, 1),
 )
-def tau_ap(ranked: Ranked) -> Ratio:
+def tau_ap(ranking: Ranking) -> Ratio:
     """Rank correlation that weighs disagreement near the top of the run more.
 
     Items equal in the truth count half. Yilmaz, Aslam and Robertson, 2008. Over the items that both lists hold.
@@ -122,8 +122,8 @@ def tau_ap(ranked: Ranked) -> Ratio:
     >>> rs.metrics.tau_ap(["a", "c", "b"], truth=["a", "b", "c"])
     0.5
     """
-    below_top = ranked.maximum(ranked.placed - 1.0, 0.0)
-    return Ratio(2.0 * ranked.sum(ranked.right_above(ranked.merit)) - below_top, below_top)
+    below_top = ranking.maximum(ranking.placed - 1.0, 0.0)
+    return Ratio(2.0 * ranking.sum(ranking.right_above(ranking.merit)) - below_top, below_top)
 
 
 @metric(
@@ -136,7 +136,7 @@ def tau_ap(ranked: Ranked) -> Ratio:
     choices={"missing": "zero"},
     best_first=_by_merit,
 )
-def rbo(ranked: Ranked, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
+def rbo(ranking: Ranking, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     """Overlap of the two lists, depth by depth, for a reader who goes on with probability p.
 
     Rank-biased overlap, extrapolated to lists of any length; items need not be in both. Webber, Moffat and
@@ -146,4 +146,4 @@ def rbo(ranked: Ranked, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     >>> round(rs.metrics.rbo(["a", "c", "b"], truth=["a", "b", "c"]), 6)
     0.955
     """
-    return Ratio(ranked.overlap(p, k), ranked.one)
+    return Ratio(ranking.overlap(p, k), ranking.one)

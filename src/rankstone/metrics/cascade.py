@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
+from rankstone.align.functions import Depth, Functions, Values
 from rankstone.metrics.gains import DISCOUNTS, DiscountName
 from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
+from rankstone.program.ranking import Ranking, Ratio
 
 StopChance = Annotated[
     Literal["exp2", "grade"],

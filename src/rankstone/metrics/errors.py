@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rankstone.align.ranking import Ranking, Ratio, Values
+from rankstone.align.functions import Values
 from rankstone.metrics.registry import metric
+from rankstone.program.ranking import Ranking, Ratio
 
 CLIP = 1e-15
 

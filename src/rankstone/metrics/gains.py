@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from rankstone.align.ranking import Depth, Discount, Functions, Ranking, Ratio, Values
+from rankstone.align.functions import Depth, Discount, Functions, Values
 from rankstone.metrics.registry import ByName, Growth, Parameter, metric
+from rankstone.program.ranking import Ranking, Ratio
 
 Gain = Annotated[
     Any,

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints
-from rankstone.align.ranking import Depth, Ratio
+from rankstone.align.alignment import Floats, Ints
+from rankstone.align.functions import Depth
 from rankstone.align.shown import Shown
 from rankstone.metrics.registry import ByName, Parameter, metric
 from rankstone.metrics.shown import Exposure, Patience, exposure_at, relative, weights
+from rankstone.program.ranking import Ratio
 
 __all__ = [
     "awrf", "ee_d", "ee_l", "ee_r", "exposure", "exposure_difference", "exposure_ratio", "group_pairs", "iaa", "ndkl",

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from rankstone.align.intents import by_subtopic
-from rankstone.align.ranked import Ranked
-from rankstone.align.ranking import Depth, Discount, Functions, Intents, Ratio, Values
+from rankstone.align.functions import Depth, Discount, Functions, Values
 from rankstone.metrics.gains import DISCOUNTS, reciprocal
 from rankstone.metrics.registry import Parameter, by_relevant, metric
+from rankstone.program.ranking import Ranking, Ratio
 
 Alpha = Annotated[
     float,
@@ -53,10 +52,10 @@ _DIVERSE: dict[str, Any] = {
 _SEES = "It needs judgements by subtopic, and a subtopic that nobody thought of is not missed."
 
 
-def _earned(intents: Intents, alpha: float, discount: Discount, k: Depth) -> Values:
+def _earned(intents: Ranking, alpha: float, discount: Discount, k: Depth) -> Values:
     """Sum over items and their subtopics, each worth less the more often it was covered above."""
     intents.need_order()
-    return intents.discounted(intents.credit * (1.0 - alpha) ** (intents.nth - 1.0), discount, k)
+    return intents.discounted(intents.credit * (1.0 - alpha) ** (intents.nth_of_subtopic - 1.0), discount, k)
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,16 @@ class Fading:
         return self.discount(f, rank) * (1.0 - self.alpha) ** (rank - 1.0)
 
 
-def _over_every(ranking: Ranked, alpha: float, discount: Discount, k: Depth, divisor: EveryDivisor) -> Ratio:
-    intents = by_subtopic(ranking)
+def _over_every(ranking: Ranking, alpha: float, discount: Discount, k: Depth, divisor: EveryDivisor) -> Ratio:
+    intents = ranking.by_subtopic()
     earned = _earned(intents, alpha, discount, k)
     if divisor == "none" or (divisor == "every from 2" and k == 1):
         return Ratio(earned, ranking.one)
     return Ratio(earned, intents.subtopics * ranking.sum_of_discounts(Fading(alpha, discount), k, smooth=True))
 
 
-def _over_ideal(ranking: Ranked, alpha: float, discount: Discount, k: Depth, ideal: DiverseIdeal) -> Ratio:
-    intents = by_subtopic(ranking)
+def _over_ideal(ranking: Ranking, alpha: float, discount: Discount, k: Depth, ideal: DiverseIdeal) -> Ratio:
+    intents = ranking.by_subtopic()
     return Ratio(_earned(intents, alpha, discount, k), intents.ideal_sum(alpha, discount, k, ideal == "best"))
 
 
@@ -92,7 +91,7 @@ def _over_ideal(ranking: Ranked, alpha: float, discount: Discount, k: Depth, ide
     ends_at_k=True,
     **_DIVERSE,
 )
-def alpha_dcg(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
+def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
     """Gain of the first k items by subtopic, less for one that came before, discounted by rank.
 
     Clarke et al., 2008. divisor="none" is the plain sum.
@@ -113,7 +112,7 @@ def alpha_dcg(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, divisor: 
     ends_at_k=True,
     **_DIVERSE,
 )
-def alpha_ndcg(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
+def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
     """Gain of the first k items by subtopic, less for one that came before, over that of an ideal list.
 
     Clarke et al., 2008. ideal="best" divides by the best of all lists; where those are too many, it says so.
@@ -133,7 +132,7 @@ def alpha_ndcg(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, ideal: D
     ends_at_k=True,
     **_DIVERSE,
 )
-def err_ia(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
+def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
     """Expected value of one over the rank at which a person with one of several intents stops, satisfied.
 
     Chapelle et al., 2011, for relevant or not, where a relevant item satisfies with chance alpha, on the scale of
@@ -155,7 +154,7 @@ def err_ia(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, divisor: Eve
     ends_at_k=True,
     **_DIVERSE,
 )
-def nerr_ia(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
+def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
     """Expected reciprocal rank by intent, over that of an ideal list.
 
     >>> rs.metrics.nerr_ia(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
@@ -183,7 +182,7 @@ class Going:
     ends_at_k=True,
     **_DIVERSE,
 )
-def nrbp(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPatience = 0.5) -> Ratio:
+def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPatience = 0.5) -> Ratio:
     """Subtopics met by a person who goes on with probability beta, less for one that came before.
 
     Clarke, Kolla and Vechtomova, 2009.
@@ -191,7 +190,7 @@ def nrbp(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPati
     >>> rs.metrics.nrbp(["a", "b"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.75
     """
-    intents = by_subtopic(ranking)
+    intents = ranking.by_subtopic()
     return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Going(beta), k), intents.subtopics)
 
 
@@ -206,7 +205,7 @@ def nrbp(ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPati
     **_DIVERSE,
 )
 def nnrbp(
-    ranking: Ranked, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPatience = 0.5, ideal: DiverseIdeal = "greedy"
+    ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPatience = 0.5, ideal: DiverseIdeal = "greedy"
 ) -> Ratio:
     """Subtopics met by a person who goes on with probability beta, over those of an ideal list.
 
@@ -226,7 +225,7 @@ def nnrbp(
     ends_at_k=True,
     **_DIVERSE,
 )
-def ap_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
+def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """Average precision of each subtopic, averaged over the subtopics that have a relevant item.
 
     Agrawal et al., 2009.
@@ -234,8 +233,8 @@ def ap_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
     >>> rs.metrics.ap_ia(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]})
     0.75
     """
-    intents = by_subtopic(ranking)
-    precisions = intents.credit * intents.nth / intents.rank / intents.of_subtopic
+    intents = ranking.by_subtopic()
+    precisions = intents.credit * intents.nth_of_subtopic / intents.rank / intents.relevant_of_subtopic
     return Ratio(intents.sum(precisions, k), intents.subtopics)
 
 
@@ -250,7 +249,7 @@ def ap_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
     ends_at_k=True,
     **_DIVERSE,
 )
-def precision_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
+def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """Precision of each subtopic, averaged over the subtopics that have a relevant item.
 
     Agrawal et al., 2009.
@@ -258,7 +257,7 @@ def precision_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
     >>> rs.metrics.precision_ia(["a", "b"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=2)
     0.75
     """
-    intents = by_subtopic(ranking)
+    intents = ranking.by_subtopic()
     return Ratio(intents.sum(intents.credit, k), ranking.places(k) * intents.subtopics)
 
 
@@ -272,7 +271,7 @@ def precision_ia(ranking: Ranked, *, k: Depth = None) -> Ratio:
     ends_at_k=True,
     **_DIVERSE,
 )
-def subtopic_recall(ranking: Ranked, *, k: Depth = None) -> Ratio:
+def subtopic_recall(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """Share of the subtopics that some item of the first k covers.
 
     Zhai, Cohen and Lafferty, 2003. With nuggets for subtopics it is the recall of nuggets.
@@ -280,6 +279,6 @@ def subtopic_recall(ranking: Ranked, *, k: Depth = None) -> Ratio:
     >>> rs.metrics.subtopic_recall(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
     """
-    intents = by_subtopic(ranking)
-    new = intents.where(intents.nth == 1, intents.credit, 0.0)
+    intents = ranking.by_subtopic()
+    new = intents.where(intents.nth_of_subtopic == 1, intents.credit, 0.0)
     return Ratio(intents.sum(new, k), intents.subtopics)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rankstone.align.ranking import Depth, Ranking, Ratio
+from rankstone.align.functions import Depth
 from rankstone.metrics.registry import metric
 from rankstone.metrics.sets import PrecisionDivisor
+from rankstone.program.ranking import Ranking, Ratio
 
 
 @metric(

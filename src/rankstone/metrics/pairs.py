@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from rankstone.align.ranking import Depth, Ranking, Ratio, Values
+from rankstone.align.functions import Depth, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.registry import ByName, Parameter, metric
 from rankstone.metrics.sets import Catalogue
+from rankstone.program.ranking import Ranking, Ratio
 
 Pairs = Annotated[
     Literal["judged", "list"],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from rankstone.align.ranking import Depth, Functions, Ranking, Ratio, Values
+from rankstone.align.functions import Depth, Functions, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.gains import reciprocal
 from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
+from rankstone.program.ranking import Ranking, Ratio
 
 ApDivisor = Annotated[
     Literal[

@@ -28,7 +28,8 @@ from typing import (
     overload,
 )
 
-from rankstone.align.ranking import Ranking, Ratio, Values
+from rankstone.align.functions import Values
+from rankstone.program.ranking import Ranking, Ratio
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from rankstone.align.ranking import Depth, Ranking, Ratio, Values
+from rankstone.align.functions import Depth, Values
 from rankstone.metrics.registry import ByName, Growth, Parameter, by_hits, by_relevant, metric
+from rankstone.program.ranking import Ranking, Ratio
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankstone.align.ranked import Floats
-from rankstone.align.ranking import Depth, Ratio, Values
+from rankstone.align.alignment import Floats
+from rankstone.align.functions import Depth, Values
 from rankstone.align.shown import Base, Outside, Popularity, Shown
 from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.program.ranking import Ratio
 
 __all__ = [
     "coverage", "efd", "entropy", "epc", "filled", "gini", "novelty", "popularity", "tail", "unseen",

@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from rankstone.align.ranked import Bools, Floats, Ints
-from rankstone.align.ranking import Depth, Ratio
+from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.align.functions import Depth
 from rankstone.align.shown import Shown
 from rankstone.inputs.keys import among, distinct, pair
 from rankstone.metrics.registry import Parameter, metric
 from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, one_less, relative, weights
+from rankstone.program.ranking import Ratio
 
 __all__ = ["calibration", "categories", "ild", "overlap", "personalisation", "serendipity"]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
+from rankstone.align.alignment import Ints
 from rankstone.align.first import deepest
-from rankstone.align.ranked import Ints
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown

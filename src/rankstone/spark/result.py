@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
-from rankstone.align.ranked import Bools, Floats, NumPyFunctions
-from rankstone.align.ranking import Ratio
+from rankstone.align.alignment import Bools, Floats
+from rankstone.align.functions import Functions
 from rankstone.answers.result import Account, Result, TieRange
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
@@ -20,6 +20,7 @@ from rankstone.measure.programs import Measured
 from rankstone.measure.sums import span
 from rankstone.measure.values import view_for
 from rankstone.metrics.registry import Metric
+from rankstone.program.ranking import Ratio
 from rankstone.spark import work
 from rankstone.spark.functions import Table
 from rankstone.typing import Id, Metrics
@@ -130,7 +131,7 @@ def _digest(frame: Table) -> str:
     return f"xxhash64:{rows}:{hashes}"
 
 
-class _Elsewhere(NumPyFunctions):
+class _Elsewhere(Functions):
     """Stands for rankings that stay on the cluster, however they are seen; what comes of them is here."""
 
     judged = True  # there is a truth

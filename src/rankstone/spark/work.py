@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark import cloudpickle
 
-from rankstone.align.ranked import Ints
+from rankstone.align.alignment import Ints
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import is_list, one_piece
 from rankstone.inputs.lists import ListPair, lists

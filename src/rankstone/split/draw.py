@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.ranked import Bools, Ints
+from rankstone.align.alignment import Bools, Ints
 from rankstone.inputs.arrow import is_number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankstone.align.ranked import Ints
+from rankstone.align.alignment import Ints
 from rankstone.inputs.arrow import Frame, is_pandas, take
 from rankstone.progress import watched
 from rankstone.split.draw import Bits, codes, content, draw_lots, mixed

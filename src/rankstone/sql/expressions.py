@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rankstone.align.expression import Expression
+from rankstone.program.sql import Term
 from rankstone.sql.dialects import Dialect
 
 _SIGNS = {"or": 1, "and": 2, "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6}
@@ -14,7 +14,7 @@ _ATOM = 9
 class Columns(Protocol):
     """Where an expression stands, and so which values are at hand."""
 
-    def named(self, value: Expression) -> str | None:
+    def named(self, value: Term) -> str | None:
         """The column or the text that a value has here; None if it has to be written out."""
 
 
@@ -23,12 +23,12 @@ class Expressions:
 
     dialect: Dialect
 
-    def write(self, value: Expression, at: Columns, within: int = 0) -> str:
+    def write(self, value: Term, at: Columns, within: int = 0) -> str:
         """An expression as text, in parentheses where what is around it binds more tightly."""
         text, strength = self._written(value, at)
         return f"({text})" if strength < within else text
 
-    def _written(self, value: Expression, at: Columns) -> tuple[str, int]:
+    def _written(self, value: Term, at: Columns) -> tuple[str, int]:
         op, args, dialect = value.op, value.args, self.dialect
         if (named := at.named(value)) is not None:
             return named, _ATOM
@@ -62,7 +62,7 @@ class Expressions:
             return f"{op}({self.write(args[0], at)})", _ATOM
         raise TypeError(f"{op!r} cannot stand here")
 
-    def _case(self, value: Expression, at: Columns) -> str:
+    def _case(self, value: Term, at: Columns) -> str:
         branches, rest = [], value
         while rest.op == "where" and at.named(rest) is None:
             branches.append(f"when {self.write(rest.args[0], at)} then {self.write(rest.args[1], at)}")
@@ -71,13 +71,13 @@ class Expressions:
         text = f"case {' '.join(branches)}{other} end"
         return self.double(text) if self._is_whole(value, at) else text
 
-    def _is_whole(self, value: Expression, at: Columns) -> bool:
+    def _is_whole(self, value: Term, at: Columns) -> bool:
         """Are all that a decision can come to written numbers, so that a database would take them for whole ones."""
         if value.op == "where" and at.named(value) is None:
             return self._is_whole(value.args[1], at) and self._is_whole(value.args[2], at)
         return value.op in ("number", "null") and at.named(value) is None
 
-    def _of_all(self, op: str, values: Expression, at: Columns) -> str:
+    def _of_all(self, op: str, values: Term, at: Columns) -> str:
         if op == "count":
             return self.double(f"count({self.write(values, at)})")
         return f"{self.dialect.total if op == 'total' else self.dialect.average}({self.write(values, at)})"

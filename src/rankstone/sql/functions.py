@@ -14,9 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rankstone.align.expression import Expression as Value
-from rankstone.align.query import Tree
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
 from rankstone.errors import QueryError
@@ -28,6 +26,8 @@ from rankstone.measure.match import refuse_ungraded
 from rankstone.measure.programs import Measured, measure
 from rankstone.measure.sums import Sums, mean_from, shares_of
 from rankstone.metrics.registry import declared, on_declare
+from rankstone.program.sql import Term as Value
+from rankstone.program.sql import Tree
 from rankstone.sql.writer import Calls, Expression, Text
 
 GRADED_ROWS = Feeding(

@@ -6,13 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
-from rankstone.align.expression import Expression
-from rankstone.align.query import Query, Tree, at_rank
-from rankstone.align.ranking import Depth, Discount
+from rankstone.align.ties import TieRule
 from rankstone.conventions.plan import Feeding, Plan, refuse_unknown
 from rankstone.measure.match import refuse_ungraded
+from rankstone.program.sql import OPERATIONS, Tables, Term, Tree, at_rank
 from rankstone.sql.dialects import DIALECTS
 from rankstone.sql.expressions import Expressions
 from rankstone.sql.functions import AGGREGATED, ends_at_k
@@ -36,30 +35,31 @@ class Macro(NamedTuple):
     mean: str  # {row} in it stands for the value of a row
 
 
-class _Lists(Query):
+def _column(to: Tables, one: Any) -> Any:
+    if one.kind == "item" and one.params[0] == "grade":
+        return 1.0
+    if one.kind == "item" and one.params[0] == "score":
+        raise TypeError("items without scores")
+    return OPERATIONS["column"](to, one)
+
+
+def _places(to: Tables, one: Any, *args: Any) -> Any:
+    raise TypeError("the places of a list are not rows here")
+
+
+class _Lists(Tables):
     """A list in its order, and the relevant items; nothing is tied, and each of these has grade 1."""
 
-    @property
-    def grade(self) -> Expression:
-        return self.tree.of(1.0)
+    operations: ClassVar[Any] = {
+        **OPERATIONS, "column": _column, "highest_grade": lambda to, one: 1.0, "discount_total": _places
+    }  # fmt: skip
 
-    @property
-    def highest_grade(self) -> Expression:
-        return self.tree.of(1.0)
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree)
+        self.facts = self.facts._replace(tied=False)
 
-    @property
-    def score(self) -> Expression:
-        raise TypeError("items without scores")
-
-    def with_ties(self, ties: str) -> _Lists:
+    def with_ties(self, rule: TieRule) -> _Lists:
         return self
-
-    @property
-    def _tied(self) -> bool:
-        return False
-
-    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
-        raise TypeError("the places of a list are not rows here")
 
 
 def macro(plan: Plan) -> Macro | None:
@@ -81,7 +81,7 @@ def macro(plan: Plan) -> Macro | None:
         judged = tree.node("judged", kind="query") == 1.0  # a row without a truth does not count
         values = tree.where(judged, found.values, math.nan)
         found = found._replace(values=values, counted=tree.both(judged, found.counted))
-        mean, writer = mean_of_values(plan, tree, found, None), _Writer(plan)
+        mean, writer = mean_of_values(plan, tree, found, False), _Writer(plan)
         return Macro(writer.value(values), writer.write(mean, _Row(writer, {values: "{row}"})))
     except (TypeError, ValueError):
         return None
@@ -108,7 +108,7 @@ class _Writer(Expressions):
         self.k = "k" if plan.arguments.get("k") is not None else None
         self.shown = f"rec[:{self.k}]" if self.k and ends_at_k(plan) else "rec"
 
-    def value(self, value: Expression) -> str:
+    def value(self, value: Term) -> str:
         """The value of a row, or an error that shows what is wrong with it."""
         lists = {"rec": self.shown, "truth": "truth"}
         known, sizes = (" + ".join(f"{of}({items})" for items in lists.values()) for of in ("list_count", "len"))
@@ -132,9 +132,9 @@ class _Row:
     """A row, with its two lists."""
 
     to: _Writer
-    values: Mapping[Expression, str] = field(default_factory=dict)  # what has a name
+    values: Mapping[Term, str] = field(default_factory=dict)  # what has a name
 
-    def named(self, value: Expression) -> str | None:
+    def named(self, value: Term) -> str | None:
         if value in self.values:
             return self.values[value]
         if value.op == "judged":
@@ -145,7 +145,7 @@ class _Row:
             )
         return self._sum(value) if value.op == "aggregate" else None
 
-    def _sum(self, value: Expression) -> str:
+    def _sum(self, value: Term) -> str:
         how, inside = value.args
         assert value.items is not None
         what, shown = value.items.what, self.to.shown
@@ -171,7 +171,7 @@ class _Row:
             text = f"list_transform({shown}, {found.format(text)})"
         return f"list_min({text})" if how == "min" else f"coalesce(list_{how}({text}), 0)"
 
-    def _ideal_sum(self, how: str, inside: Expression, places: str) -> str:
+    def _ideal_sum(self, how: str, inside: Term, places: str) -> str:
         """Of the best list, which is looked up as long as it is short."""
         text = self.to.write(inside, _Item(self, _I))
         text = f"coalesce(list_{how}(list_transform(range(1, {places} + 1), lambda {_I}: {text})), 0)"
@@ -188,7 +188,7 @@ class _Item:
     def __init__(self, row: _Row, nth: str) -> None:
         self.row, self.nth, self.counted = row, nth, False
 
-    def named(self, value: Expression) -> str | None:
+    def named(self, value: Term) -> str | None:
         if value.op == "column" and value.args[0] == "item_rank":
             return _I
         if value.op == "window":
@@ -205,7 +205,7 @@ class _Item:
         return self.row.named(value)
 
 
-def _cut(inside: Expression) -> tuple[Expression, Expression | None]:
+def _cut(inside: Term) -> tuple[Term, Term | None]:
     """What is summed, and down to which rank, where there is a cutoff that all rows share."""
     if inside.op == "where" and inside.args[2].number == 0:
         test, yes, _ = inside.args

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rankstone.align.expression import Expression
-from rankstone.align.query import Items, Tree, outermost
-from rankstone.align.ties import BY_INPUT
+from rankstone.align.ties import TIES
+from rankstone.program.sql import Items, Term, Tree, outermost
 from rankstone.sql.dialects import Dialect
 from rankstone.sql.expressions import Expressions
 from rankstone.sql.tables import Side
@@ -50,10 +49,10 @@ class _Used:
 
     columns: dict[str, None] = field(default_factory=dict)
     judgements: dict[str, str] = field(default_factory=dict)  # values that follow from a grade: name by text
-    carried: list[Expression] = field(default_factory=list)
-    windows: list[Expression] = field(default_factory=list)
-    spreads: list[Expression] = field(default_factory=list)
-    aggregates: list[Expression] = field(default_factory=list)
+    carried: list[Term] = field(default_factory=list)
+    windows: list[Term] = field(default_factory=list)
+    spreads: list[Term] = field(default_factory=list)
+    aggregates: list[Term] = field(default_factory=list)
 
 
 class Statement(Expressions):
@@ -64,12 +63,12 @@ class Statement(Expressions):
         self.tree = Tree()
         self.hows: dict[str, How] = {}  # by suffix
         self._used: dict[Items, _Used] = {}
-        self._names: dict[Expression, str] = {}
+        self._names: dict[Term, str] = {}
         self._taken: set[str] = {
             "query", "item", "grade", "score", "item_rank", "items_above", "items_level", "place", "retrieved",
             "is_returned", "weight", "position", "problem",
         }  # fmt: skip
-        self._seen: set[Expression] = set()
+        self._seen: set[Term] = set()
         self._highest: dict[Items, None] = {}
         self._judgements: dict[str, str] = {}
         self._lists: dict[str, None] = {}  # suffixes of the alignments whose lists' lengths are asked for
@@ -104,7 +103,7 @@ class Statement(Expressions):
         self._taken.add(found)
         return found
 
-    def name_of(self, value: Expression) -> str:
+    def name_of(self, value: Term) -> str:
         """The column that holds a value."""
         if value not in self._names:
             self._names[value] = self.unique(value.name or "value")
@@ -179,7 +178,7 @@ class Statement(Expressions):
         elif items.of is not None:
             self.column(items.of, name)
 
-    def visit(self, value: Expression) -> None:
+    def visit(self, value: Term) -> None:
         """Ask for all that an expression is made of."""
         if value in self._seen:
             return
@@ -204,7 +203,7 @@ class Statement(Expressions):
         elif value.op == "aggregate":
             self.used(_of(value)).aggregates.append(value)
 
-    def stage(self, value: Expression) -> int:
+    def stage(self, value: Term) -> int:
         """How many windows have to be there before a value of items can be."""
         inside = max(map(self.stage, value.parts), default=0)
         if value.op in ("carried", "spread"):
@@ -213,7 +212,7 @@ class Statement(Expressions):
 
     # -- windows and sums ------------------------------------------------------------------------------------
 
-    def window(self, value: Expression, at: At) -> str:
+    def window(self, value: Term, at: At) -> str:
         over, how, inside, order = value.args
         text = self.write(inside, at)
         every = "" if _of(value).whole else "query"
@@ -266,7 +265,7 @@ class Statement(Expressions):
         return list(dict.fromkeys(["", *self._lists]))
 
     def _layers(self, items: Items) -> Iterator[Step]:
-        windows: dict[int, list[Expression]] = {}
+        windows: dict[int, list[Term]] = {}
         for value in self._used[items].windows:
             windows.setdefault(self.stage(value), []).append(value)
         for stage in sorted(windows):
@@ -300,7 +299,7 @@ class Statement(Expressions):
         body = select(["query", *columns] if each else columns) + f"\nfrom {self.last(items)}"
         yield Step(self.sums_of(items), "", body + ("\ngroup by query" if each else ""))
 
-    def _aggregate(self, value: Expression, at: At) -> str:
+    def _aggregate(self, value: Term, at: At) -> str:
         how, inside = value.args
         if how == "sum" and inside.number == 1:
             return self.double("count(*)")
@@ -367,7 +366,7 @@ class Statement(Expressions):
         )
         return columns, text
 
-    def of_query(self, value: Expression) -> str:
+    def of_query(self, value: Term) -> str:
         """The step that holds a value of each query."""
         return self.lists(_of(value).suffix) if value.op == "of query" else self.sums_of(_of(value))
 
@@ -375,12 +374,12 @@ class Statement(Expressions):
         """The step that has the lengths of the lists."""
         return self.step("returned_lists" + suffix)
 
-    def _filled(self, value: Expression, alias: str) -> str:
+    def _filled(self, value: Term, alias: str) -> str:
         """A value of a query, where there may be no row for it."""
         column = f"{alias}.{value.args[0] if value.op == 'of query' else self.name_of(value)}"
         return column if value.infinite else f"coalesce({column}, {self.number(0.0)})"
 
-    def column_of(self, value: Expression) -> str:
+    def column_of(self, value: Term) -> str:
         """Its name beside other values of a query."""
         return value.args[0] + _of(value).suffix if value.op == "of query" else self.name_of(value)
 
@@ -396,9 +395,10 @@ class Statement(Expressions):
 
     def _order(self, how: How) -> str:
         """Best first, equal scores by item."""
-        if how.order in BY_INPUT:
-            return f"order by r.score desc, r.position{'' if how.order == 'input' else ' desc'}"
-        direction = "" if how.order == "item_asc" else " desc"
+        rule = TIES[how.order]
+        direction = " desc" if rule.descending else ""
+        if rule.by == "input":
+            return f"order by r.score desc, r.position{direction}"
         if self.ids is None and self.dialect.by_kind:
             return f"order by r.score desc, {self.dialect.by_kind.format('r.item', direction)}"
         return f"order by r.score desc, r.item{direction}"
@@ -466,7 +466,7 @@ class Statement(Expressions):
                 f"cast({self._value(side)} as {self.dialect.single})" if how.single else self._value(side)
             )
         columns = [f"{self._query(side)} as query", f"{self.id_of(item)} as item", f"{score} as score"]
-        ordered = ["position"] if how.order in BY_INPUT else []
+        ordered = ["position"] if TIES[how.order].by == "input" else []
         if ordered or how.duplicates == "first":
             columns.append(f"{position} as position")
         if how.duplicates not in ("first", "best"):
@@ -485,7 +485,7 @@ class Statement(Expressions):
     def _counts_ties(self, suffix: str) -> bool:
         """Are tied items counted where they are needed, instead of sorted everywhere."""
         ranked = self._used.get(self.tree.items("ranked", suffix))
-        by_item = self.dialect.counts_ties and self.hows[suffix].order not in BY_INPUT
+        by_item = self.dialect.counts_ties and TIES[self.hows[suffix].order].by == "item"
         return by_item and ranked is not None and not (ranked.windows or ranked.aggregates)
 
     def _ranked(self, items: Items, used: _Used) -> str:
@@ -532,7 +532,7 @@ class Statement(Expressions):
     def _counted(self, suffix: str, placed: Step, names: Sequence[str]) -> list[Step]:
         """The same with tied items counted: those of the same score that come first."""
         how, found, tied = self.hows[suffix], self.step("found_items" + suffix), self.step("tied_items" + suffix)
-        keys, before = ("query", "item", "score"), "<" if how.order == "item_asc" else ">"
+        keys, before = ("query", "item", "score"), ">" if TIES[how.order].descending else "<"
         source, rank = found, "f.item_rank + coalesce(a.ahead, 0)"
         if how.duplicates in ("count", "once"):  # the same row twice has two places
             source = f"(select distinct {', '.join(keys)} from {found})"
@@ -597,7 +597,7 @@ class Statement(Expressions):
     def _query(self, side: Side) -> str:
         return self.id_of(side.column("query"))
 
-    def query_sums(self, values: Iterable[Expression], more: Sequence[str] = (), joins: str = "") -> Step:
+    def query_sums(self, values: Iterable[Term], more: Sequence[str] = (), joins: str = "") -> Step:
         """What each query earned and could have earned."""
         columns = ["q.query as query", "q.is_judged as is_judged", *more]
         joined: dict[str, str] = {}
@@ -611,9 +611,9 @@ class Statement(Expressions):
             f"{select(columns)}\nfrom {self.step('queries')} as q{text}{joins}",
         )
 
-    def leaves(self, values: Iterable[Expression]) -> dict[Expression, None]:
+    def leaves(self, values: Iterable[Term]) -> dict[Term, None]:
         """The values of queries that expressions are made of."""
-        found: dict[Expression, None] = {}
+        found: dict[Term, None] = {}
         for value in outermost(values, lambda value: value.op in ("aggregate", "of query")):
             if not _of(value).whole:
                 found[value] = None
@@ -630,9 +630,9 @@ class At:
     to: Statement
     items: Items | None = None
     stage: int = 0
-    values: dict[Expression, str] = field(default_factory=dict)  # columns of query_values
+    values: dict[Term, str] = field(default_factory=dict)  # columns of query_values
 
-    def named(self, value: Expression) -> str | None:
+    def named(self, value: Term) -> str | None:
         """The column of a value, if it has one here."""
         if value in self.values:
             return self.values[value]
@@ -654,7 +654,7 @@ class At:
             return self._judgement(value)
         return None
 
-    def _of_query(self, value: Expression) -> str:
+    def _of_query(self, value: Term) -> str:
         to, items = self.to, _of(value)
         if not items.whole:
             return to.column_of(value)
@@ -664,7 +664,7 @@ class At:
         filled = column if value.infinite else f"coalesce({column}, 0)"
         return f"(select {filled} from {to.sums_of(items)})"
 
-    def _judgement(self, value: Expression) -> str:
+    def _judgement(self, value: Term) -> str:
         """A value that follows from a grade alone is computed once, beside the grade."""
         text = self.to.write(value, At(self.to))
         items, name = self.items, ""
@@ -679,7 +679,7 @@ class At:
         return name
 
 
-def _of(value: Expression) -> Items:
+def _of(value: Term) -> Items:
     assert value.items is not None
     return value.items
 
@@ -690,7 +690,7 @@ def _depth(items: Items) -> int:
     return depth + 3 * (items.whole and items.what == "ideal")
 
 
-def _judges(value: Expression) -> bool:
+def _judges(value: Term) -> bool:
     """Does a value follow from a grade alone."""
     if value.op == "column":
         return bool(value.args[0] == "grade")

@@ -7,17 +7,17 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from rankstone.align.expression import Expression
-from rankstone.align.query import HUGE, Fault, Query, Tree, outermost
-from rankstone.align.ranking import Ratio
-from rankstone.align.ties import BY_INPUT, COUNTED
+from rankstone.align.ties import TIES
 from rankstone.answers.definition import definition_of
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.measure.match import refuse_ungraded
 from rankstone.measure.programs import Measured
 from rankstone.measure.sums import Sums, as_one, mean_from, parts_of
-from rankstone.measure.values import counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.measure.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.program.graph import Expression
+from rankstone.program.ranking import Ratio
+from rankstone.program.sql import HUGE, Fault, Tables, Term, Tree, outermost
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement
 from rankstone.sql.tables import Side, column_of, side_of, source_of
@@ -125,28 +125,33 @@ def feeding_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> F
 
 
 class Found(NamedTuple):
-    """What a metric says of each query, as expressions."""
+    """A metric of each query: its ratio as expressions, its values as terms."""
 
-    view: Query
+    view: Tables
     ratio: Ratio
-    values: Expression  # nothing where a query does not enter the mean
-    counted: Expression  # does it
+    expressions: tuple[Expression, Expression | None]  # of the values, and of which queries count (None: all)
+    values: Term  # null where a query does not enter the mean
+    counted: Term  # does it
 
 
-def values_and_ratio(plan: Plan, aligned: Query) -> Found:
-    """A metric of a ranking in a database."""
+def values_and_ratio(plan: Plan, aligned: Tables) -> Found:
+    """A metric of tables."""
     view = view_for(plan, aligned)
-    ratio, of = ratio_of(plan, view), view.tree.of
-    ratio = ratio._replace(numerator=of(ratio.numerator), denominator=of(ratio.denominator))
-    values, counted = values_of(plan, view, ratio, counted_of(plan, view))
-    return Found(view, ratio, of(values), of(True) if counted is None else of(counted))
+    ranking, graph = view.ranking, view.graph
+    ratio = ratio_of(plan, ranking).map(graph.of)
+    values, counted = values_of(plan, ranking, ratio, counted_of(plan, ranking))
+    made = view.term(values), view.tree.of(True) if counted is None else view.condition(counted)
+    view.faults()
+    return Found(view, ratio, (graph.of(values), counted), *made)
 
 
-def mean_of_values(plan: Plan, tree: Tree, found: Found, weight: Expression | None) -> Expression:
+def mean_of_values(plan: Plan, tree: Tree, found: Found, weighted: bool) -> Term:
     """The mean over queries, as the plan says."""
-    counted = found.counted
-    measured = Measured(cast(Any, found.view), found.ratio, cast(Any, found.values), cast(Any, counted))
-    parts = [tree.of(part) for part in parts_of(plan, measured, weight) if part is not None]
+    view, counted = found.view, found.counted
+    measured = Measured(cast(Any, view), found.ratio, *cast(Any, found.expressions))
+    weight = view.graph.node("weight", kind="query") if weighted else None
+    parts = [view.term(part) for part in parts_of(plan, measured, weight) if part is not None]
+    view.faults()
     sure = [tree.given(counted, True, part) for part in parts]
     kept = [tree.where(counted, part, math.nan) for part in sure]
     totals = [_total(tree, counted, part, known) for part, known in zip(kept, sure, strict=True)]
@@ -155,18 +160,23 @@ def mean_of_values(plan: Plan, tree: Tree, found: Found, weight: Expression | No
     return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
 
 
-def mean_of_rows(plan: Plan, tree: Tree, found: Found) -> Expression:
+def mean_of_rows(plan: Plan, tree: Tree, found: Found) -> Term:
     """The rows of all queries as one list, measured."""
     view = found.view
     if plan.metric.declaration.kind in ("ranking", "count"):
-        view.refuse(view.retrieved > view.placed, "averaging='one_list' needs a grade for every row")
-    whole = as_one(plan, view, lambda plan, ranking: ranking.as_one_list())
+        ranking = view.ranking
+        ranking.refuse(ranking.retrieved > ranking.placed, "averaging='one_list' needs a grade for every row")
+        view.faults()
+    whole = as_one(plan, view, lambda plan, view: view.as_one_list())
     assert whole is not None  # that is for ranges over orders of tied items
-    sums = Sums(tree.of(whole.numerator), tree.of(whole.denominator), cast(Any, tree.count(found.counted)))
+    ratio = apply(plan, whole.ranking)
+    sides = whole.term(ratio.numerator), whole.term(ratio.denominator)
+    whole.faults()
+    sums = Sums(*sides, cast(Any, tree.count(found.counted)))
     return tree.of(mean_from(plan, sums, found.ratio.finish, tree))
 
 
-def _total(tree: Tree, counted: Expression, part: Expression, sure: Expression) -> Expression:
+def _total(tree: Tree, counted: Term, part: Term, sure: Term) -> Term:
     """A sum over queries; nothing if one of them that counts has no value, as NaN makes a sum NaN."""
     total = tree.total(part)
     if not sure.nullable:
@@ -199,28 +209,29 @@ class _Writing:
         self.groups = {self.to.unique(f"group_{at + 1}"): column_of(name, dialect) for at, name in enumerate(by)}
         self.tree: Tree = self.to.tree
         self.names = {plan.label: self.to.unique(plan.label.replace("'", "")) for plan in plans}
-        self.values: dict[str, Expression] = {}
-        self.means: dict[str, Expression] = {}
+        self.values: dict[str, Term] = {}
+        self.means: dict[str, Term] = {}
         self.faults: list[tuple[str, Fault]] = []
-        self.views: dict[How, Query] = {}
+        self.views: dict[How, Tables] = {}
         for plan in plans:
             self._measure(plan)
 
     # -- expressions -----------------------------------------------------------------------------------------
 
-    def _view(self, plan: Plan) -> Query:
+    def _view(self, plan: Plan) -> Tables:
         """The ranking that a plan reads."""
         choices, run = plan.choices, self.sides["run"]
-        order = choices["ties"] if choices["ties"] in COUNTED else "item_desc"
+        rule = TIES[choices["ties"]]
+        order = rule.name if rule.by else "item_desc"
         single = choices["score_precision"] == "float32" and run.value == "score"
-        if order in BY_INPUT and not (run.lists and run.value):  # no two are level
+        if rule.by == "input" and not (run.lists and run.value):  # no two are level
             order = "item_desc"
         judged = choices["known"] == "judged"
         how = How(order, single, choices["duplicates"], choices["truth_duplicates"], judged)
         if how not in self.views:
             suffix = f"_v{len(self.views) + 1}" if self.views else ""  # placed_items_2 is a step of placed_items
             self.to.hows[suffix] = how
-            self.views[how] = Query(
+            self.views[how] = Tables(
                 self.tree,
                 suffix,
                 scored=run.value == "score",
@@ -241,11 +252,10 @@ class _Writing:
         if plan.choices["averaging"] == "one_list":
             self.means[plan.label] = self._pooled(plan, found)
         else:
-            weight = None if self.weights is None else self.tree.node("weight", kind="query")
-            self.means[plan.label] = mean_of_values(plan, self.tree, found, weight)
+            self.means[plan.label] = mean_of_values(plan, self.tree, found, self.weights is not None)
         self._catch(plan)
 
-    def _pooled(self, plan: Plan, found: Found) -> Expression:
+    def _pooled(self, plan: Plan, found: Found) -> Term:
         """The rows of all queries as one list."""
         if self.by:
             raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
@@ -306,12 +316,12 @@ class _Writing:
         shown += [f"m.{name} as {name}" for name in (*self.names.values(), *told, *extra)]
         return statement(head, steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}")
 
-    def _whole(self, mean: Expression, at: At) -> str:
+    def _whole(self, mean: Term, at: At) -> str:
         """A mean as it stands in the last select, which is of all queries."""
         text = self.to.write(mean, at)
         return text if mean.kind == "mean" else f"max({text})"
 
-    def _as_number(self, condition: Expression) -> Expression:
+    def _as_number(self, condition: Term) -> Term:
         return self.tree.where(condition, 1.0, 0.0)
 
     def _own_steps(self) -> list[Step]:
@@ -341,39 +351,40 @@ class _Writing:
             joins += f"\nleft join {self.to.step('query_weights')} as w on w.query = q.query"
         return columns, joins
 
-    def _told(self) -> dict[str, Expression]:
+    def _told(self) -> dict[str, Term]:
         """What is told of each query besides its values: a condition by name."""
-        first = self.views[next(iter(self.views))]
-        relevant = first.judged_by(self.plans[0].relevance).relevant
+        first = self.views[next(iter(self.views))].judged_by(self.plans[0].relevance)
+        relevant, present = first.term(first.ranking.relevant), first.condition(first.ranking.present)
         judged = self.tree.node("is judged", kind="query") == 1.0
         decided = self.tree.of(False)
         for plan in self.plans:
             decided = decided | self._decided(plan)
         return {
             "judged": judged,
-            "missing": judged & ~first.present,
+            "missing": judged & ~present,
             "nothing_relevant": judged & (relevant == 0),
             "tied": decided,
         }
 
-    def _values(self, plan: Plan, view: Query) -> Expression:
-        return self.tree.of(values_of(plan, view, ratio_of(plan, view), counted_of(plan, view))[0])
+    def _values(self, plan: Plan, view: Tables) -> Term:
+        ranking = view.ranking
+        return view.term(values_of(plan, ranking, ratio_of(plan, ranking), counted_of(plan, ranking))[0])
 
-    def _decided(self, plan: Plan) -> Expression:
+    def _decided(self, plan: Plan) -> Term:
         """Does the order of tied items change a query's value."""
         aligned, tree = self._view(plan), self.tree
         if plan.metric.declaration.kind == "ratings":
             return tree.of(False)
         worst, best = extreme_for(plan, aligned, best=False), extreme_for(plan, aligned, best=True)
         if worst is None or best is None:
-            return aligned.sum(aligned.number(aligned.items_level > 1)) > 0  # it may
+            ranking = aligned.ranking
+            return aligned.condition(ranking.sum(ranking.number(ranking.items_level > 1)) > 0)  # it may
         low, high = self._values(plan, worst), self._values(plan, best)
-        tree.faults.clear()  # they were caught before
         return tree.compare(">", tree.make("abs", low - high), 1e-15 + 1e-12 * tree.make("abs", high))
 
     # -- what is wrong with the data -------------------------------------------------------------------------
 
-    def _problems(self, per_query: bool, columns: Mapping[Expression, str]) -> list[str]:
+    def _problems(self, per_query: bool, columns: Mapping[Term, str]) -> list[str]:
         """Queries that find data which cannot be measured, a row with a text each."""
         to, quote = self.to, self.dialect.literal
         query, item = to.as_text("query"), to.as_text("item")
@@ -444,7 +455,7 @@ class _Writing:
             measured = f"query in (select query from {to.step('queries')})"
             rows = f"{to.lists(view.suffix)}\nwhere retrieved = 0 and {measured}"
             look([quote("the run has an empty list for query "), query], rows)
-        by_rank = self.sides["run"].value == "rank" and any(choice["ties"] in BY_INPUT for choice in choices)
+        by_rank = self.sides["run"].value == "rank" and any(TIES[choice["ties"]].by == "input" for choice in choices)
         if by_rank:
             look(
                 [quote("query "), query, quote(": two items of one rank")],
@@ -465,7 +476,7 @@ class _Writing:
                 f"{to.step('query_weights')}\ngroup by query\nhaving count(*) > 1",
             )
 
-    def _fault(self, label: str, fault: Fault, columns: Mapping[Expression, str]) -> str:
+    def _fault(self, label: str, fault: Fault, columns: Mapping[Term, str]) -> str:
         to, quote = self.to, self.dialect.literal
         condition = fault.condition
         before, brace, after = fault.problem.replace("{:g}", "{}").partition("{}")
@@ -486,13 +497,13 @@ class _Writing:
         return f"select {said} as problem\nfrom {to.step('query_sums')}\nwhere {to.write(condition, At(to))}"
 
 
-def _is_of_all(condition: Expression) -> bool:
+def _is_of_all(condition: Term) -> bool:
     """Is a condition one of all queries together."""
     whole = condition.items is not None and condition.items.whole
     return condition.kind == "mean" or whole or any(map(_is_of_all, condition.parts))
 
 
-def _inside(means: Iterable[Expression]) -> list[Expression]:
+def _inside(means: Iterable[Term]) -> list[Term]:
     """What sums over queries are of."""
     sums = outermost(means, lambda value: value.op in ("total", "average", "count"))
     return list(dict.fromkeys(value.args[0] for value in sums if value.args[0].number is None))

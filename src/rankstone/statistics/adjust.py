@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.statistics.checks import choice, finite
 
 # Each takes the p-values in rising order and how many there are.

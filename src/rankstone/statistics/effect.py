@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import poch
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.statistics.checks import choice, level, paired
 from rankstone.statistics.power import solve, tail_and_slope
 from rankstone.statistics.student import student

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtr
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.statistics.signs import TIE, whole
 
 MOST = 36  # differences for which two halves meet in a tenth of a second

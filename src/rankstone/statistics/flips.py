@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.statistics.exact_flips import exact_tails
 from rankstone.statistics.signs import (
     TIE,

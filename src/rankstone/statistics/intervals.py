@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.progress import Progress, watched
 from rankstone.statistics.checks import choice, cluster_numbers, finite, level
 from rankstone.statistics.student import student

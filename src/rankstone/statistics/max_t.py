@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankstone.align.ranked import Bools, Floats, Ints
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.statistics.signs import (
     TIE,
     Real,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainc, ndtr, ndtri, stdtrit
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.statistics.checks import choice, level
 
 ALTERNATIVES = ("two-sided", "greater", "less")

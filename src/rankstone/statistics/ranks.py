@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc, ndtr
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.statistics.checks import choice, differences, layout, paired
 from rankstone.statistics.intervals import share
 from rankstone.statistics.power import ALTERNATIVES

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.statistics.checks import finite
 
 

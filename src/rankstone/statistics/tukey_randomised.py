@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.progress import watched
 from rankstone.statistics.signs import TIE, checked, whole, workers_of
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.expression import Expression
-from rankstone.align.ranked import Bools, Floats, Ints, Ranked
-from rankstone.align.traced import Program, Steps
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints
+from rankstone.program.core import Program
+from rankstone.program.graph import Expression, Graph
 from rankstone.trec_eval import ahead, files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
@@ -27,7 +27,7 @@ from rankstone.trec_eval.measures import (
     value_names,
 )
 from rankstone.trec_eval.preferences import Contradiction, Preferences
-from rankstone.trec_eval.spoken import SpokenLists
+from rankstone.trec_eval.symbolic import SymbolicLists
 
 MISSING_ZSCORE = -1000000.0
 FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
@@ -334,23 +334,23 @@ class _Asked:
     def __init__(self, chosen: list[Chosen], setup: Setup) -> None:
         self.wrong: Stop | None = None
         self.values: dict[str, list[Expression]] = {}
-        lists, name = SpokenLists(steps := Steps(), setup), ""
+        lists, name = SymbolicLists(graph := Graph(), setup), ""
         try:
-            for name, choice in ((choice.measure.name, choice) for choice in chosen if choice.measure.spoken):
+            for name, choice in ((choice.measure.name, choice) for choice in chosen if choice.measure.symbolic):
                 made = choice.measure.calculate(lists, choice.params)
-                self.values[name] = [steps.of(value) for value in made]
+                self.values[name] = [graph.of(value) for value in made]
         except BadParameters as error:
             self.wrong = Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{name}'")
-        self.program = Program([value for values in self.values.values() for value in values], (), steps.reach)
+        self.program = Program([value for values in self.values.values() for value in values], ())
 
-    def answers(self, ranked: Ranked) -> dict[str, list[Floats]]:
+    def answers(self, ranked: Alignment) -> dict[str, list[Floats]]:
         """The values of each list."""
         found, _ = self.program.run(ranked, threads=0)
         size = len(ranked)
         return {name: [np.broadcast_to(found[one], size) for one in values] for name, values in self.values.items()}
 
 
-def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Ranked, Ints]:
+def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Alignment, Ints]:
     """A list for each group of judgments of some queries, and whose it is."""
     places = np.full(int(lines.query.max()) + 1, -1)
     places[queries] = np.arange(len(queries))
@@ -397,7 +397,7 @@ def _columns(
     columns = []
     for choice in chosen:
         measure = choice.measure
-        values = found[measure.name] if measure.spoken else measure.calculate(state, choice.params)
+        values = found[measure.name] if measure.symbolic else measure.calculate(state, choice.params)
         for name, one in zip(choice.names, values, strict=True):
             if measure.over == "qrels":
                 one = [one[at] for at in order.tolist()] if measure.kind == "text" else one[order]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.ranked import Floats
+from rankstone.align.alignment import Floats
 from rankstone.trec_eval.ahead import QRELS, RESULTS, BadFile, Shape, parsed
 
 _QRELS, _PREFS = "qid iter docno rel", "qid jg jsg docno rel_level"

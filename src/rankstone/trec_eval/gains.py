@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rankstone.align.ranked import Floats, Ints, Ranked
+from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.trec_eval.files import whole
 
 Pairs = tuple[tuple[str, float], ...]  # as the command line has them
@@ -22,24 +22,24 @@ def given_in(pairs: Pairs, version: int) -> Given:
     return tuple((whole(name), gain) for name, gain in pairs)
 
 
-def valued(ranked: Ranked, given: Given, scaled: bool) -> Ranked:
+def valued(ranked: Alignment, given: Given, scaled: bool) -> Alignment:
     """The same lists with gains for grades; those of the judged documents are the best list's, down to the last above
     0. Scaled: such that all gains of a query lie between 0 and 1."""
     make = _by_table if given else _by_grade
     return ranked.remember(("valued", given, scaled), lambda: make(ranked, given, scaled))
 
 
-def _by_grade(ranked: Ranked, _: Given, scaled: bool) -> Ranked:
+def _by_grade(ranked: Alignment, _: Given, scaled: bool) -> Alignment:
     """A document is worth its grade."""
     if scaled:
         plain, highest = valued(ranked, (), False), ranked.ideal_grades[ranked.truth_offsets[:-1]]  # each has a first
-        return plain.replace(grade=plain.grade / ranked.spread(np.maximum(highest, 1.0)))
+        return plain.replace(grade=plain.grade / np.maximum(highest, 1.0)[ranked.query])
     worth = ranked.ideal_grades > 0
     offsets = np.append(0, np.cumsum(worth))[ranked.truth_offsets]
     return _replaced(ranked, np.maximum(ranked.grade, 0.0), ranked.ideal_grades[worth], offsets)
 
 
-def _by_table(ranked: Ranked, given: Given, scaled: bool) -> Ranked:
+def _by_table(ranked: Alignment, given: Given, scaled: bool) -> Alignment:
     """Some grades are worth something else; -1 stands for documents that are not judged."""
     if any(level < 0 for level, _ in given):
         ranked = _every_place(ranked)
@@ -55,19 +55,19 @@ def _by_table(ranked: Ranked, given: Given, scaled: bool) -> Ranked:
     return _replaced(ranked, gain, np.array(best, dtype=np.float64), np.cumsum(counts))
 
 
-def _replaced(ranked: Ranked, gain: Floats, best: Floats, offsets: Ints) -> Ranked:
+def _replaced(ranked: Alignment, gain: Floats, best: Floats, offsets: Ints) -> Alignment:
     return ranked.replace(grade=gain, truth_offsets=offsets, truth_grades=best, _ideal_grades=best)
 
 
-def _every_place(ranked: Ranked) -> Ranked:
+def _every_place(ranked: Alignment) -> Alignment:
     """The same lists with all retrieved documents: -1 for one that is not judged."""
 
-    def fill() -> Ranked:
+    def fill() -> Alignment:
         offsets = np.append(0, np.cumsum(ranked.retrieved))
         rank = np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], ranked.retrieved)
         grade = np.full(len(rank), -1.0)
-        grade[ranked.spread(offsets[:-1]) + ranked.rank - 1] = ranked.grade
-        return ranked.replace(placed_offsets=offsets, rank_unchecked=rank, grade=grade, place=rank)
+        grade[offsets[:-1][ranked.query] + ranked.rank - 1] = ranked.grade
+        return ranked.replace(placed_offsets=offsets, rank=rank, grade=grade, place=rank)
 
     return ranked.remember("every place", fill)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.ranked import Floats, Ints, Ranked
+from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
 from rankstone.trec_eval.ahead import align
@@ -36,7 +36,7 @@ class Placed(NamedTuple):
     """Where the judged documents of each query stand. A query's number is its place in the order of the names."""
 
     queries: list[bytes]
-    ranked: Ranked  # in the order of the judgments
+    ranked: Alignment  # in the order of the judgments
     at: Ints  # where in that order each query stands
     judged_twice: set[int]  # queries with a document that is judged twice
     returned_twice: dict[int, bytes]  # query -> document
@@ -131,13 +131,13 @@ def _coded(names: list[Any]) -> tuple[list[Any], Ints]:
     return distinct, np.array([codes[name] for name in names], dtype=np.int64)
 
 
-def ranked_by(owner: Ints, rank: Ints, grade: Floats, retrieved: Ints) -> Ranked:
+def ranked_by(owner: Ints, rank: Ints, grade: Floats, retrieved: Ints) -> Alignment:
     """A list for each owner of lines, of the ranks and grades that these have."""
     count = len(retrieved)
     placed = rank > 0
     order = np.lexsort((rank[placed], owner[placed]))
     best = grade[np.lexsort((-grade, owner))]
-    return Ranked(
+    return Alignment(
         retrieved=retrieved,
         present=np.ones(count, dtype=bool),
         truth_offsets=_offsets(np.bincount(owner, minlength=count)),
@@ -155,7 +155,7 @@ def _offsets(sizes: Ints) -> Ints:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
-def prepared(ranked: Ranked, setup: Setup) -> Ranked:
+def prepared(ranked: Alignment, setup: Setup) -> Alignment:
     """The lists as they are looked at. A negative grade is -2, as in trec_eval."""
     if setup.depth is not None:
         ranked = ranked.with_placed(ranked.rank <= setup.depth)

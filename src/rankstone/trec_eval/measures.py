@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.expression import Expression
-from rankstone.align.ranked import Floats, Ranked
-from rankstone.align.ranking import Discount, Functions
+from rankstone.align.alignment import Alignment, Floats
+from rankstone.align.functions import Discount, Functions
 from rankstone.metrics.gains import dcg, ndcg
 from rankstone.metrics.pairs import INFAP_EPSILON, bpref
 from rankstone.metrics.precision import ap, iprec, rr
 from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
+from rankstone.program.graph import Expression
 from rankstone.trec_eval.files import real, whole
 from rankstone.trec_eval.gains import Pairs
 from rankstone.trec_eval.preferences import Preferences
-from rankstone.trec_eval.spoken import SpokenLists
+from rankstone.trec_eval.symbolic import SymbolicLists
 
 LOWEST_GEOMETRIC = 0.00001  # a query's value counts as at least this in a geometric mean
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -48,8 +48,8 @@ class Measure(NamedTuple):
     since: int = 9  # version
 
     @property
-    def spoken(self) -> bool:
-        """Does it only say what its values are, for the core to compute; else it reads arrays."""
+    def symbolic(self) -> bool:
+        """Is it a graph, for the core to run; else it reads arrays."""
         return self.over in ("qrels", "qrels_jg") and self.kind != "text"
 
 
@@ -84,10 +84,10 @@ def value_names(measure: Measure, params: Params, text: str | None) -> list[str]
 # -- arithmetic ----------------------------------------------------------------------------------------------
 
 
-def _engine(metric: Metric, **choices: Any) -> Callable[[SpokenLists, Params], list[Expression]]:
+def _engine(metric: Metric, **choices: Any) -> Callable[[SymbolicLists, Params], list[Expression]]:
     """A metric of rankstone's, the same in trec_eval; with cutoffs, once for each of them."""
 
-    def calculate(lists: SpokenLists, params: Params) -> list[Expression]:
+    def calculate(lists: SymbolicLists, params: Params) -> list[Expression]:
         cuts = [{"k": k} for k in params] or [{}]
         ratios = [metric.declaration.function(lists, **cut, **choices) for cut in cuts]
         return [lists.ratio(ratio.numerator, ratio.denominator) for ratio in ratios]
@@ -101,8 +101,8 @@ def _each(function: Callable[..., Any]) -> Callable[[Any, Params], list[Any]]:
 
 
 def _geometric(
-    calculate: Callable[[SpokenLists, Params], list[Expression]],
-) -> Callable[[SpokenLists, Params], list[Expression]]:
+    calculate: Callable[[SymbolicLists, Params], list[Expression]],
+) -> Callable[[SymbolicLists, Params], list[Expression]]:
     """The logarithms of a measure's values."""
     return lambda lists, params: [
         lists.log(lists.maximum(value, LOWEST_GEOMETRIC)) for value in calculate(lists, params)
@@ -112,7 +112,7 @@ def _geometric(
 # -- counts and sets -----------------------------------------------------------------------------------------
 
 
-def _utility(lists: SpokenLists, *worth: float) -> Expression:
+def _utility(lists: SymbolicLists, *worth: float) -> Expression:
     if len(worth) != 4:
         raise BadParameters("utility takes four coefficients")
     found, retrieved, relevant = lists.hits(), lists.retrieved, lists.relevant
@@ -124,27 +124,27 @@ def _utility(lists: SpokenLists, *worth: float) -> Expression:
     )
 
 
-def _set_map(lists: SpokenLists) -> Expression:
+def _set_map(lists: SymbolicLists) -> Expression:
     return lists.ratio(lists.hits() * lists.hits(), lists.retrieved * lists.relevant)
 
 
-def _set_f(lists: SpokenLists, weight: float, *_: float) -> Expression:
+def _set_f(lists: SymbolicLists, weight: float, *_: float) -> Expression:
     """`f` with the weight itself: its beta would be a root, taken and squared again, which is another last digit."""
     p, r = _PRECISION(lists, ())[0], _RECALL(lists, ())[0]
     return lists.ratio((weight + 1.0) * p * r, weight * p + r)
 
 
-def _rprec_mult(lists: SpokenLists, multiples: Params) -> list[Expression]:
+def _rprec_mult(lists: SymbolicLists, multiples: Params) -> list[Expression]:
     cuts = [lists.maximum(lists.floor(multiple * lists.relevant + 0.9), 0.0) for multiple in multiples]
     return _PRECISION(lists, tuple(cuts))
 
 
-def _unjudged(lists: SpokenLists, cuts: Params) -> list[Expression]:
+def _unjudged(lists: SymbolicLists, cuts: Params) -> list[Expression]:
     judged = lists.number(lists.grade >= 0)
     return [(lists.places(k, "min(k,retrieved)") - lists.sum(judged, k)) / k for k in cuts]
 
 
-def _relstring(ranked: Ranked, length: float, *_: float) -> list[str]:
+def _relstring(ranked: Alignment, length: float, *_: float) -> list[str]:
     """The grades of the first documents, a character each."""
     places = max(int(length), 0)
     out = [["-"] * count for count in np.minimum(ranked.retrieved, places).tolist()]
@@ -159,7 +159,7 @@ def _relstring(ranked: Ranked, length: float, *_: float) -> list[str]:
 # -- precision and recall ------------------------------------------------------------------------------------
 
 
-def _interpolated(lists: SpokenLists, share: float) -> Expression:
+def _interpolated(lists: SymbolicLists, share: float) -> Expression:
     """`iprec`, for any number as a share of the relevant documents; 0 / 0 where nothing was retrieved."""
 
     def calculate() -> Expression:
@@ -172,12 +172,12 @@ def _interpolated(lists: SpokenLists, share: float) -> Expression:
     return lists.remember(("interpolated", share), calculate)
 
 
-def _needed(lists: SpokenLists, share: float) -> Expression:
+def _needed(lists: SymbolicLists, share: float) -> Expression:
     """How many documents a share of the relevant ones is: rounded, and in version 9 almost always rounded up."""
     return lists.floor(share * lists.relevant + (0.9 if lists.setup.version < 10 else 0.5))
 
 
-def _eleven_points(lists: SpokenLists, shares: Params) -> list[Expression]:
+def _eleven_points(lists: SymbolicLists, shares: Params) -> list[Expression]:
     """Their mean, added up from the last share. A share above one behind it that was found (they come in any order)
     has the highest precision of all, and so have all before it."""
     total, lowest, stuck = lists.per_query(0.0), lists.per_query(math.inf), lists.number(False)
@@ -189,7 +189,7 @@ def _eleven_points(lists: SpokenLists, shares: Params) -> list[Expression]:
     return [total / len(shares)]
 
 
-def _infap(lists: SpokenLists) -> Expression:
+def _infap(lists: SymbolicLists) -> Expression:
     """`infap` with the terms in C's order, which is another last digit."""
     earlier = lists.rank - 1.0
     relevant, bad = lists.relevant_so_far - 1.0, lists.bad_so_far
@@ -199,7 +199,7 @@ def _infap(lists: SpokenLists) -> Expression:
     return lists.ratio(lists.sum(lists.where(lists.credit > 0, terms, 0.0)), lists.relevant)
 
 
-def _yaap(lists: SpokenLists) -> Expression:
+def _yaap(lists: SymbolicLists) -> Expression:
     total = ap.declaration.function(lists).numerator
     return lists.log((1.0 + total) / (1.0 + lists.relevant - total))
 
@@ -207,24 +207,24 @@ def _yaap(lists: SpokenLists) -> Expression:
 # -- gains ---------------------------------------------------------------------------------------------------
 
 
-def _dcg(lists: SpokenLists, *pairs: Any) -> Expression:
+def _dcg(lists: SymbolicLists, *pairs: Any) -> Expression:
     return _earned(lists.valued(pairs))
 
 
-def _ideal_dcg(lists: SpokenLists, *pairs: Any) -> Expression:
+def _ideal_dcg(lists: SymbolicLists, *pairs: Any) -> Expression:
     return _earned(lists.valued(pairs).ideal())
 
 
-def _earned(lists: SpokenLists) -> Expression:
+def _earned(lists: SymbolicLists) -> Expression:
     earned: Expression = dcg.declaration.function(lists, negative="signed").numerator
     return earned
 
 
-def _ndcg(lists: SpokenLists, *pairs: Any) -> Expression:
+def _ndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
     return _NDCG(lists.valued(pairs), ())[0]
 
 
-def _ndcg_rel(lists: SpokenLists, *pairs: Any) -> Expression:
+def _ndcg_rel(lists: SymbolicLists, *pairs: Any) -> Expression:
     """nDCG at each relevant document, averaged; one that was not retrieved has that of the end of the list."""
     lists = lists.valued(pairs)
     ideal = lists.ideal()
@@ -236,7 +236,7 @@ def _ndcg_rel(lists: SpokenLists, *pairs: Any) -> Expression:
     return lists.where(total > 0, total / lists.judged, 0.0)
 
 
-def _rndcg(lists: SpokenLists, *pairs: Any) -> Expression:
+def _rndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
     """nDCG wherever the gain of the best list falls, and at the end of the list, averaged."""
     relevant, lists = lists.relevant, lists.valued(pairs)
     ideal = lists.ideal()
@@ -249,17 +249,17 @@ def _rndcg(lists: SpokenLists, *pairs: Any) -> Expression:
     return lists.where(relevant > 0, lists.where(points > 0, total / points, math.nan), 0.0)
 
 
-def _running_dcg(lists: SpokenLists) -> Expression:
+def _running_dcg(lists: SymbolicLists) -> Expression:
     """What the documents down to each one are worth."""
     return lists.running(lists.weighed(lists.grade))
 
 
-def _bin_g(lists: SpokenLists) -> Expression:
+def _bin_g(lists: SymbolicLists) -> Expression:
     before = lists.rank - lists.relevant_so_far
     return lists.ratio(lists.sum(lists.where(lists.credit > 0, 1.0 / lists.log2(before + 2.0), 0.0)), lists.relevant)
 
 
-def _g(lists: SpokenLists, *pairs: Any) -> Expression:
+def _g(lists: SymbolicLists, *pairs: Any) -> Expression:
     """Gain over the logarithm of what the best list would have earned more by then, over all there was to earn."""
     lists = lists.valued(pairs)
     ideal = lists.ideal()
@@ -289,13 +289,13 @@ def _chance(p: float) -> Discount:
     return chance
 
 
-def _rbp(lists: SpokenLists, *pairs: Any) -> Expression:
+def _rbp(lists: SymbolicLists, *pairs: Any) -> Expression:
     """`rbp`, for any number as p, and with the terms added up before they are multiplied by 1 - p."""
     lists, p = lists.valued(pairs, scaled=True), _persistence(pairs)
     return (1.0 - p) * lists.discounted(lists.grade, _chance(p))
 
 
-def _rbp_resid(lists: SpokenLists, *pairs: Any) -> Expression:
+def _rbp_resid(lists: SymbolicLists, *pairs: Any) -> Expression:
     """How much larger rbp could be if all documents that are not judged were worth most."""
     p, judged = _persistence(pairs), lists.grade >= 0
     rest = lists.discounts_elsewhere(_chance(p), lists.where(judged, lists.rank, 0.0))

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.ranked import Floats, Ints
+from rankstone.align.alignment import Floats, Ints
 from rankstone.trec_eval.lists import Lines, Setup
 
 Matrix = NDArray[np.int32]

@@ -1,0 +1,285 @@
+"""The graph of a metric: expressions over items and queries, each of them once. Back-ends run or translate it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from rankstone.align.functions import ELEMENTWISE, Values
+from rankstone.errors import QueryError
+
+Kind = Literal["number", "query", "item"]  # the same for all, one per query, one per item
+Operand: TypeAlias = "Expression | float | bool | str"  # a text names a parameter of the program
+
+_KINDS: tuple[Kind, ...] = ("number", "query", "item")
+
+
+class NotTraceable(TypeError):  # noqa: N818  no error for a user: the metric runs over arrays
+    """A metric's function asks for more than a graph can express."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Another alignment that is made of the first: with other gains for grades, say."""
+
+    key: Hashable
+    make: Callable[[Any], Any] = field(compare=False)
+
+
+class Space:
+    """Whose items: "placed" (judged and returned), "truth" (judged, in the order of the truth), "ideal" (those of
+    another space, best first) or "subtopics" (placed items, one row per subtopic)."""
+
+    __slots__ = ("nonzero", "of", "order", "view", "what")
+
+    def __init__(
+        self, what: str, of: Space | None = None, order: Values = None, nonzero: bool = False, view: View | None = None
+    ) -> None:
+        self.what, self.of, self.view = what, of, view
+        self.order = order  # the gains by which an ideal list is sorted; None: by grade
+        self.nonzero = nonzero  # without those judged 0
+
+    @property
+    def ranked_by_place(self) -> bool:
+        """Is an item's rank its place among the items of its query."""
+        return self.what in ("truth", "ideal")
+
+
+class Operators:
+    """Adds, multiplies and compares as arrays do: each operator is an operation by name."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # a NumPy number on the left leaves it to us
+    __hash__ = object.__hash__
+
+    def _call(self, op: str, *operands: Any) -> Any:
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        raise NotTraceable("a condition of data has no truth value; use ranking.where, minimum and maximum")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise NotTraceable("an expression is no array; use the ranking's own functions")
+
+    def __neg__(self) -> Any:
+        return self._call("negative", self)
+
+    def __add__(self, other: Any) -> Any:
+        return self._call("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._call("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._call("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._call("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._call("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._call("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._call("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._call("/", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        is_root = isinstance(other, float) and other == 0.5
+        return self._call("sqrt", self) if is_root else self._call("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._call("power", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._call("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._call("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._call("<", other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._call("<=", other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return self._call("==", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._call("not", self._call("==", self, other))
+
+    def __and__(self, other: Any) -> Any:
+        return self._call("and", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return self._call("or", self, other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __invert__(self) -> Any:
+        return self._call("not", self)
+
+
+class Expression(Operators):
+    """A number or a condition per item or per query that is computed later. `args` are the expressions that it is made
+    of, `params` whatever else its operation needs."""
+
+    __slots__ = ("args", "graph", "kind", "name", "op", "params", "serial", "space")
+    __hash__ = object.__hash__
+
+    def __init__(
+        self, graph: Graph, op: str, args: tuple[Expression, ...], params: tuple[Any, ...], kind: Kind, space: Any
+    ) -> None:
+        self.graph, self.op, self.args, self.params, self.kind = graph, op, args, params, kind
+        self.space: Space | None = space  # whose items, where it is one per item, or reduced from these
+        self.serial = len(graph.nodes)
+        self.name = ""  # of a column that holds it
+
+    def _call(self, op: str, *operands: Operand) -> Expression:
+        return self.graph.call(op, *operands)
+
+    @property
+    def number(self) -> float | None:
+        """The number that it is, whatever the data."""
+        return self.params[0] if self.op == "number" else None
+
+
+CONDITIONS = ("<", "<=", "==", "and", "or", "not")
+
+
+class Fault(NamedTuple):
+    """Data that has no value: the condition, and the error's text; {} in it is a value."""
+
+    condition: Expression
+    problem: str
+    value: Expression | None
+    named: bool  # does the error name the query
+
+    def error(self, query: int, value: float) -> Exception:
+        problem = self.problem.format(value) if self.value is not None else self.problem
+        return QueryError(problem, query) if self.named else ValueError(problem)
+
+
+class Graph:
+    """All expressions of some metrics; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.nodes: dict[tuple[Any, ...], Expression] = {}
+        self._spaces: dict[tuple[Any, ...], Space] = {}
+
+    def node(
+        self, op: str, *args: Operand, params: tuple[Any, ...] = (), kind: Kind, space: Space | None = None
+    ) -> Expression:
+        """The expression that this is, made once."""
+        parts = tuple(map(self.of, args))
+        key = (op, kind, space, params, *[part.serial for part in parts])
+        made = self.nodes.get(key)
+        if made is None:
+            made = self.nodes[key] = Expression(self, op, parts, params, kind, space)
+        return made
+
+    def space(self, what: str, of: Space | None = None, order: Values = None, **traits: Any) -> Space:
+        """The space that this is, made once."""
+        key = (what, of, None if order is None else self.of(order).serial, *traits.items())
+        if key not in self._spaces:
+            self._spaces[key] = Space(what, of, None if order is None else self.of(order), **traits)
+        return self._spaces[key]
+
+    def of(self, value: Operand) -> Expression:
+        """A plain number, a truth value or a parameter's name as an expression."""
+        if isinstance(value, Expression):
+            return value
+        if isinstance(value, str):
+            return self.node("parameter", params=(value,), kind="number")
+        key = ("number", float(value).hex())  # 0.0 and -0.0 are two
+        if key not in self.nodes:
+            self.nodes[key] = Expression(self, "number", (), (float(value),), "number", None)
+        return self.nodes[key]
+
+    def call(self, op: str, *operands: Operand) -> Expression:
+        """An operation on values one by one, or its result where that is known."""
+        args = tuple(map(self.of, operands))
+        numbers = [arg.number for arg in args]
+        if None not in numbers:
+            with np.errstate(all="ignore"):
+                return self.of(float(ELEMENTWISE[op](*map(np.float64, cast("list[float]", numbers)))))
+        if (known := self._simplified(op, args, numbers)) is not None:
+            return known
+        kind, space = _kind_of(args)
+        return self.node(op, *args, kind=kind, space=space)
+
+    def _simplified(
+        self, op: str, args: tuple[Expression, ...], numbers: list[float | None]
+    ) -> Expression | None:
+        if op == "where":
+            if numbers[0] is not None:
+                return args[1] if numbers[0] else args[2]
+            return args[1] if args[1] is args[2] else None
+        if op in ("and", "or"):
+            for at in (0, 1):
+                if numbers[at] is not None:  # it decides, or the other does
+                    return args[1 - at] if bool(numbers[at]) == (op == "and") else self.of(op == "or")
+            return args[0] if args[0] is args[1] else None
+        return args[0].args[0] if op == "not" and args[0].op == "not" else None
+
+    def spread(self, value: Operand, space: Space) -> Expression:
+        """A value per query at each of its items; a plain number is one already."""
+        made = self.of(value)
+        return self.node("spread", made, kind="item", space=space) if made.kind == "query" else made
+
+    def is_true(self, condition: Operand) -> bool:
+        """Does a condition hold whatever the data."""
+        return bool(self.of(condition).number)
+
+    def per_query(self, value: Operand) -> Expression:
+        return self.of(value)
+
+    def named(self, value: Values, name: str) -> Values:
+        """The same value, with a name for its column if it has none."""
+        if isinstance(value, Expression) and not value.name and value.op != "number":
+            value.name = name
+        return value
+
+    def refuse(
+        self, condition: Operand, problem: str, value: Values = None, named: bool = True, space: Space | None = None
+    ) -> None:
+        """An error where a condition holds; space: of whose items it is."""
+        test = self.of(condition)
+        if test.number != 0:
+            self.faults.append(Fault(test, problem, None if value is None else self.of(value), named))
+
+
+def _kind_of(args: Iterable[Expression]) -> tuple[Kind, Space | None]:
+    """Of what is made of some values: one per item or one per query, and whose items."""
+    kinds = {arg.kind for arg in args}
+    if {"item", "query"} <= kinds:
+        raise TypeError("a value of a query beside one of its items: write ranking.spread(value)")
+    spaces = {arg.space for arg in args if arg.kind == "item"}
+    if len(spaces) > 1:
+        raise TypeError("values of the items of two lists: sum them up first")
+    return max(kinds, key=_KINDS.index), next(iter(spaces), None)
+
+
+def walk(values: Iterable[Expression]) -> Iterator[Expression]:
+    """All that some expressions are made of, parts first."""
+    seen: set[Expression] = set()
+    waiting = list(values)[::-1]
+    while waiting:  # not by recursion, as a long sum goes deep
+        one = waiting[-1]
+        if one not in seen and (before := [part for part in one.args if part not in seen]):
+            waiting += before
+            continue
+        waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            yield one

@@ -1,0 +1,709 @@
+"""The back-end for databases: a graph becomes terms of SQL, which `rankstone.sql.statement` writes in a dialect.
+
+`Tree` has the operations on values one by one, with the rules for nulls; `OPERATIONS` the others; `Tables` are a truth
+and a run in a database, as a metric looks at them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, cast
+
+from rankstone.align.alignment import Relevance
+from rankstone.align.functions import Functions
+from rankstone.align.ties import TieRule
+from rankstone.errors import NoExpectedValue
+from rankstone.program.discounts import sums_of_discounts
+from rankstone.program.graph import Expression, Graph, Operators, Space, walk
+from rankstone.program.ranking import Facts, Ranking
+
+Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one per item, per query, of all queries
+Operand: TypeAlias = "Term | float | bool | str"  # a text names a parameter
+HUGE = 1.7976931348623157e308  # the largest float
+_KINDS: tuple[Kind, ...] = ("number", "query", "item", "mean")
+_INVERSE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
+_NAMES = {"minimum": "least", "maximum": "greatest", "log": "ln"}  # of operations, in SQL
+PLAIN: dict[str, Callable[..., float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "negative": lambda a: -a,
+    "power": lambda a, b: a**b,
+    "least": min,
+    "greatest": max,
+    "log2": math.log2,
+    "ln": math.log,
+    "sqrt": math.sqrt,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "exp": math.exp,
+}
+TESTS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+}
+
+
+class Term(Operators):
+    """A number or a condition in SQL. It can be null, which is what arrays call NaN; where `infinite`, null stands for
+    a number beyond all others."""
+
+    __slots__ = ("args", "infinite", "items", "kind", "name", "nullable", "op", "serial", "tree")
+    __hash__ = object.__hash__
+
+    def __init__(self, tree: Tree, op: str, args: tuple[object, ...], kind: Kind, items: Items | None) -> None:
+        self.tree, self.op, self.kind = tree, op, kind
+        self.args: tuple[Any, ...] = args
+        self.items = items  # whose items, where it is one per item
+        self.nullable = self.infinite = False
+        self.name = ""  # of a column that holds it
+        self.serial = len(tree.known)
+
+    def _call(self, op: str, *operands: Any) -> Term:
+        return self.tree.call(op, *operands)
+
+    @property
+    def number(self) -> float | None:
+        """The number that it is, whatever the data."""
+        return self.args[0] if self.op == "number" else None
+
+    @property
+    def parts(self) -> list[Term]:
+        """The terms that it is made of."""
+        return [arg for arg in self.args if isinstance(arg, Term)]
+
+
+def kind_of(args: Iterable[Term]) -> tuple[Kind, Items | None]:
+    """Of what is made of some terms: one per item or one per query, and whose items."""
+    several = list(args)
+    return max((arg.kind for arg in several), key=_KINDS.index), next(
+        (arg.items for arg in several if arg.kind == "item"), None
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Rows of items, one or more a query, and what they are made of."""
+
+    what: Literal["judged", "ranked", "placed", "ideal", "pooled"]
+    suffix: str = ""  # of its name, where there are several alignments
+    of: Items | None = None  # whose rows they are: in their best order, or all queries as one
+    order: Term | None = None  # best first; None: by grade
+    nonzero: bool = False  # without those judged 0
+    kept: Term | None = None  # a condition that their queries meet
+
+    @property
+    def whole(self) -> bool:
+        """Are they one list of all queries."""
+        return self.what == "pooled" or (self.of is not None and self.of.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """Data that cannot be measured: what holds of it, and what to say; {} in it is a value."""
+
+    condition: Term
+    problem: str
+    value: Term | None = None
+
+
+@dataclass(eq=False)
+class Tree:
+    """All expressions of a statement; equal ones are one."""
+
+    faults: list[Fault] = field(default_factory=list)
+    known: dict[tuple[Any, ...], Term] = field(default_factory=dict)
+    lists: dict[tuple[Any, ...], Items] = field(default_factory=dict)
+
+    # -- making ----------------------------------------------------------------------------------------------
+
+    def node(self, op: str, *args: Any, kind: Kind, items: Items | None = None) -> Term:
+        """The expression that this is, made once."""
+        key = (op, kind, items, *(arg.serial if isinstance(arg, Term) else (type(arg), arg) for arg in args))
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Term(self, op, args, kind, items)
+        return found
+
+    def items(self, what: str, *about: Any) -> Items:
+        """The rows that these are, made once."""
+        key = (what, *((Term, part.serial) if isinstance(part, Term) else part for part in about))
+        if key not in self.lists:
+            self.lists[key] = Items(cast("Any", what), *about)
+        return self.lists[key]
+
+    def of(self, value: Operand) -> Term:
+        """A plain number, a truth value, infinity or NaN as an expression."""
+        if isinstance(value, Term):
+            return value
+        if isinstance(value, str):
+            return self.node("parameter", value, kind="number")
+        if isinstance(value, bool):
+            return self.node("true" if value else "false", kind="number")
+        if math.isnan(value) or value == math.inf:
+            return self.null
+        return self.node("number", float(value), kind="number")
+
+    @property
+    def null(self) -> Term:
+        """Nothing."""
+        found = self.node("null", kind="number")
+        found.nullable = True
+        return found
+
+    def make(self, op: str, *operands: Operand) -> Term:
+        """An operation, or what it comes to where that is known."""
+        args = tuple(map(self.of, operands))
+        numbers = [arg.number for arg in args]
+        if None not in numbers:
+            return self.of(PLAIN[op](*numbers))
+        first, last = numbers[0], numbers[-1]
+        if (op == "+" and first == 0) or (op == "*" and first == 1):
+            return args[1]
+        if (op in "+-" and last == 0) or (op in "*/" and last == 1):
+            return args[0]
+        if op == "*" and 0 in (first, last):
+            return self.of(0.0)
+        if op == "*" and args[1].op == "/" and args[1].args[0].number == 1:
+            return self.make("/", args[0], args[1].args[1])
+        if op in ("least", "greatest") and any(arg.nullable or arg.infinite for arg in args):
+            return self._extreme(op, *args)
+        if op == "/" and args[1].infinite:
+            return self.or_else(self._op(op, args), 0.0)
+        if op == "/" and args[0].op == "total" and args[1].op == "count" and args[0].args[0] is args[1].args[0]:
+            return self.node("average", *args[0].args, kind="mean")
+        return self._op(op, args)
+
+    def _op(self, op: str, args: tuple[Term, ...]) -> Term:
+        kind, items = kind_of(args)
+        made = self.node(op, *args, kind=kind, items=items)
+        made.nullable = any(arg.nullable for arg in args)
+        made.infinite = op not in ("/", "or_else", "where") and any(arg.infinite for arg in args)
+        return made
+
+    def _extreme(self, op: str, a: Term, b: Term) -> Term:
+        """The lesser or the greater of two, of which one may be nothing: databases leave that out, or not."""
+        if not (a.nullable or a.infinite):
+            a, b = b, a
+        both = self._op(op, (a, b)) if not (b.nullable or b.infinite) else self._extreme(op, b, a)
+        other = b if a.infinite and op == "least" else math.inf if a.infinite else math.nan
+        return self.where(self.known_(a), both, other)
+
+    def or_else(self, value: Term, other: Operand) -> Term:
+        """A value, or another where there is none."""
+        made = self._op("or_else", (value, self.of(other)))
+        made.nullable = False
+        return made
+
+    # -- conditions ------------------------------------------------------------------------------------------
+
+    def compare(self, sign: str, left: Operand, right: Operand) -> Term:
+        a, b = self.of(left), self.of(right)
+        if isinstance(right, float) and right == -math.inf:
+            return self.of(sign in (">", ">=", "<>"))
+        if a.number is not None and b.number is not None:
+            return self.of(TESTS[sign](a.number, b.number))
+        if a is b:
+            return self.known_(a) if sign == "=" else self.negated(self.known_(a))
+        if isinstance(right, float) and right == math.inf:  # what is not flagged so has no infinity but by overflow
+            if a.infinite:
+                return self.known_(a) if sign in ("<", "<>") else self.negated(self.known_(a))
+            return self.of(True) if sign in ("<", "<=", "<>") else self._op(">", (a, self.of(HUGE)))
+        if a.number is not None:
+            a, b, sign = b, a, _MIRRORED[sign]
+        made = self._op(sign, (a, b))
+        if a.infinite and sign in (">", ">="):
+            return self.either(self.negated(self.known_(a)), made)
+        return made
+
+    def known_(self, value: Term) -> Term:
+        """Is there a value."""
+        return self._op("known", (value,)) if value.nullable or value.infinite else self.of(True)
+
+    def both(self, left: Operand, right: Operand) -> Term:
+        a, b = self.of(left), self.of(right)
+        if "false" in (a.op, b.op):
+            return self.of(False)
+        return b if a.op == "true" or a is b else a if b.op == "true" else self._op("and", (a, b))
+
+    def either(self, left: Operand, right: Operand) -> Term:
+        a, b = self.of(left), self.of(right)
+        if "true" in (a.op, b.op):
+            return self.of(True)
+        return b if a.op == "false" or a is b else a if b.op == "false" else self._op("or", (a, b))
+
+    def negated(self, condition: Operand) -> Term:
+        a = self.of(condition)
+        if a.op in ("true", "false"):
+            return self.of(a.op == "false")
+        if a.op == "not":
+            return cast("Term", a.args[0])
+        if a.op in _INVERSE and not a.args[0].nullable and not a.args[1].nullable:
+            return self._op(_INVERSE[a.op], a.args)
+        if a.op == "and":
+            return self.either(self.negated(a.args[0]), self.negated(a.args[1]))
+        if a.op == "or":
+            return self.both(self.negated(a.args[0]), self.negated(a.args[1]))
+        return self._op("not", (a,))
+
+    def where(self, condition: Operand, yes: Operand, no: Operand) -> Term:
+        """One value where a condition holds, else another."""
+        test = self.of(condition)
+        if test.op in ("true", "false"):
+            return self.of(yes if test.op == "true" else no)
+        a, b = self.given(test, True, self.of(yes)), self.given(test, False, self.of(no))
+        if a is b:
+            return a
+        if _counts_none(test) and _of_all(b):  # which is nothing, then
+            return b if a.op == "null" else self.or_else(b, a)
+        made = self._op("where", (test, a, b))
+        made.nullable = a.nullable or b.nullable
+        made.infinite = a.infinite or b.infinite or any(isinstance(x, float) and x == math.inf for x in (yes, no))
+        return made
+
+    def given(self, condition: Term, holds: bool, value: Term) -> Term:
+        """A value where it is known whether a condition holds."""
+        value = self._given(condition, holds, value)
+        if condition.op == ("and" if holds else "or"):
+            for part in condition.args:
+                value = self.given(part, holds, value)
+        return value
+
+    def _given(self, condition: Term, holds: bool, value: Term) -> Term:
+        if value is condition:
+            return self.of(holds)
+        if value.op == "where" and value.args[0] is condition:
+            return self._given(condition, holds, value.args[1] if holds else value.args[2])
+        if value.op == "where" and self.negated(value.args[0]) is condition:
+            return self._given(condition, holds, value.args[2] if holds else value.args[1])
+        if value.op in ("+", "-", "*", "/", "negative", "sqrt", "power", "where", "least", "greatest", "or_else"):
+            args = tuple(self._given(condition, holds, arg) for arg in value.args)
+            if any(new is not old for new, old in zip(args, value.args, strict=True)):
+                if value.op == "where":
+                    return self.where(*args)
+                return self.or_else(*args) if value.op == "or_else" else self.make(value.op, *args)
+        return value
+
+    # -- all queries -----------------------------------------------------------------------------------------
+
+    def total(self, values: Term) -> Term:
+        """The sum over all queries that have a value."""
+        made = self.node("total", values, kind="mean")
+        made.nullable = True  # of none
+        return made
+
+    def count(self, values: Term) -> Term:
+        """How many queries have a value, or meet a condition."""
+        if values.op in (*_INVERSE, "and", "or", "not", "known", "true", "false"):
+            values = self.where(values, 1.0, math.nan)
+        return self.node("count", values, kind="mean")
+
+    def choose(self, condition: Term, yes: Callable[[], Operand], no: Callable[[], Operand]) -> Term:
+        """One of two values, decided where the data is."""
+        return self.where(condition, yes(), no())
+
+    def refuse(self, condition: Term, problem: str) -> None:
+        """An error where a condition holds."""
+        if condition.op != "false":
+            self.faults.append(Fault(condition, problem))
+
+    def exp(self, x: Term) -> Term:
+        return self.make("exp", x)
+
+    def call(self, op: str, *operands: Operand) -> Term:
+        """An operation of a graph: the table of those on values one by one."""
+        if op == "where":
+            return self.where(*operands)
+        if op in ("<", "<=", "=="):
+            left, right = operands
+            sign = "=" if op == "==" else op
+            if isinstance(right, Term) and not isinstance(left, Term):  # a number stands on the right
+                left, right, sign = right, left, _MIRRORED[sign]
+            return self.compare(sign, left, right)
+        if op == "round":
+            return self.round(self.of(operands[0]), int(cast("float", operands[1])))
+        by_name = {"and": self.both, "or": self.either, "not": self.negated}
+        return by_name[op](*operands) if op in by_name else self.make(_NAMES.get(op, op), *operands)
+
+    def round(self, x: Term, digits: int) -> Term:
+        """To so many decimals, a half to the even one: in words that every database has."""
+        scale = 10.0**digits
+        whole = self.make("floor", x * scale)
+        rest = x * scale - whole
+        odd = whole - 2.0 * self.make("floor", whole / 2.0)
+        up = self.either(rest > 0.5, self.both(rest == 0.5, odd == 1.0))
+        return (whole + self.where(up, 1.0, 0.0)) / scale
+
+
+def at_rank(value: Term, rank: int) -> float | None:
+    """What a value of an item comes to at a rank, if it depends on nothing else."""
+    if value.op == "column" and value.args[0] == "item_rank":
+        return float(rank)
+    if value.number is not None:
+        return value.number
+    if value.op == "window":  # of the same value at each rank
+        inside = at_rank(value.args[2], rank) if value.args[2].number is not None else None
+        steps = {"down to": rank, "before": rank - 1}.get(value.args[0])
+        return None if inside is None or steps is None else inside * steps
+    parts = [at_rank(arg, rank) for arg in value.args] if value.op in PLAIN else [None]
+    return None if None in parts else PLAIN[value.op](*parts)
+
+
+def outermost(values: Iterable[Term], wanted: Callable[[Term], bool]) -> list[Term]:
+    """Of what some expressions are made of, what is wanted and stands in nothing else that is."""
+    found: dict[Term, None] = {}
+
+    def look(value: Term) -> None:
+        if wanted(value):
+            found[value] = None
+            return
+        for part in value.parts:
+            look(part)
+
+    for value in values:
+        look(value)
+    return list(found)
+
+
+def _counts_none(condition: Term) -> bool:
+    return condition.op == "=" and condition.args[0].op == "count" and condition.args[1].number == 0
+
+
+def _of_all(value: Term) -> bool:
+    """Is it made of a sum over queries, so that there is none without any."""
+    return value.op in ("total", "average") or (
+        value.op in ("+", "-", "*", "/", "exp", "sqrt", "negative") and any(map(_of_all, value.args))
+    )
+
+
+class _TreeFunctions(Functions):
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def call(self, op: str, *operands: Any) -> Term:
+        return self.tree.call(op, *operands)
+
+
+class Tables:
+    """A truth and a run in tables of a database, as a metric looks at them, and their terms.
+
+    scored: the run has scores, and not just ranks. ordered_truth: the truth has an order.
+    """
+
+    operations: Mapping[str, Callable[..., Operand]]
+
+    def __init__(
+        self,
+        tree: Tree,
+        suffix: str = "",
+        *,
+        scored: bool = True,
+        ordered_truth: bool = False,
+        ordered_grades: bool = False,
+    ) -> None:
+        self.tree, self.suffix = tree, suffix  # of the names of rows, where there are several alignments
+        self.facts = Facts(Relevance(), ordered_truth=ordered_truth, ordered_grades=ordered_grades, scored=scored)
+        self.arrange: Callable[[Ranking], tuple[Any, Any]] | None = None  # tied items by key, if not as they are
+        self.best: bool | None = None
+        self.pooled, self.entered = False, cast("Any", None)  # are all queries one list, and which of them
+        self._start()
+
+    def _start(self) -> None:
+        self.graph = Graph()
+        self._terms: dict[Expression, Operand] = {}
+
+    def _with(self, facts: Mapping[str, Any] | None = None, **changes: object) -> Any:
+        """The same, but for this."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **changes)
+        other.facts = self.facts._replace(**(facts or {}))
+        other._start()
+        return other
+
+    # -- how a metric looks at it ------------------------------------------------------------------------------
+
+    def judged_by(self, rule: Relevance) -> Tables:
+        return self._with({"rule": rule})
+
+    def within_the_list(self) -> Tables:
+        return self._with({"listed": True, "unjudged": True})
+
+    def condensed(self) -> Tables:
+        return self  # the statement selects no other rows (`How.judged`)
+
+    def above_zero(self) -> Tables:
+        return self._with({"misses": self.facts.scored})
+
+    def with_ties(self, rule: TieRule) -> Tables:
+        if rule.by is not None:
+            return self
+        return self._with({"ties": rule}) if rule.arrange is None else self._with(arrange=rule.arrange)
+
+    def by_gain(self, gains: Expression, best: bool) -> Tables:
+        view = self._with({"arranged": True}, best=best)
+        key = -gains if best else gains
+        view.graph, view._terms, view.arrange = self.graph, self._terms, lambda ranking: (key, key < 0)
+        return view
+
+    def only(self, queries: Expression) -> Tables:
+        return self._with(entered=self.term(queries))
+
+    def as_one_list(self) -> Tables:
+        """All queries as one: every placed item in a single list, by score."""
+        return self._with({"ties": None, "arranged": False}, pooled=True, arrange=None, best=None)
+
+    @property
+    def ranking(self) -> Ranking:
+        """What a metric's function speaks of."""
+        plain = Ranking(self.graph, self.facts)
+        return plain if self.arrange is None else plain.arranged(*self.arrange(plain))
+
+    # -- terms -------------------------------------------------------------------------------------------------
+
+    def term(self, value: Any) -> Term:
+        """An expression in SQL."""
+        return self.tree.of(self.operand(self.graph.of(value)))
+
+    def condition(self, value: Any) -> Term:
+        """A condition in SQL."""
+        number = self.graph.of(value).number
+        return self.term(value) if number is None else self.tree.of(bool(number))
+
+    def operand(self, value: Expression) -> Operand:
+        for one in walk([value]):
+            if one not in self._terms:
+                made = self._made(one, [self._terms[arg] for arg in one.args])
+                if isinstance(made, Term) and one.name and not made.name and made.op not in ("number", "null"):
+                    made.name = one.name
+                self._terms[one] = made
+        return self._terms[value]
+
+    def _made(self, one: Expression, args: list[Any]) -> Operand:
+        operation = self.operations.get(one.op)
+        if operation is not None:
+            return operation(self, one, *args)
+        return self.tree.call(one.op, *args)
+
+    def faults(self) -> None:
+        """Hand the graph's faults over to the tree."""
+        for condition, problem, value, _ in self.graph.faults:
+            test = self.condition(condition)
+            if test.op != "false":
+                self.tree.faults.append(Fault(test, problem, None if value is None else self.term(value)))
+        self.graph.faults.clear()
+
+    @property
+    def functions(self) -> Functions:
+        return _TreeFunctions(self.tree)
+
+    def rows(self, what: str) -> Items:
+        """Rows of the alignment: judged, ranked or placed ones."""
+        base = self.tree.items(what, self.suffix)
+        if not self.pooled:
+            return base
+        kept = None if self.entered is None else self.spread(self.entered, base)
+        return self.tree.items("pooled", self.suffix, base, None, False, kept)
+
+    def items(self, space: Space | None) -> Items:
+        """The rows of a space."""
+        space = cast("Space", space)
+        if space.what == "ideal":
+            order = None if space.order is None else self.term(space.order)
+            return self.tree.items("ideal", self.suffix, self.items(space.of), order, space.nonzero)
+        if space.what not in ("placed", "truth"):
+            raise TypeError("SQL has no subtopics")
+        return self.rows("placed" if space.what == "placed" or self.facts.listed else "judged")
+
+    def column(self, items: Items, name: str) -> Term:
+        if name == "place" and not self.facts.ordered_truth:
+            raise ValueError("rows of a table have no order")
+        return self.tree.node("column", name, kind="item", items=items)
+
+    def of_query(self, name: str) -> Term:
+        return self.tree.node("of query", name, kind="query", items=self.rows("ranked"))
+
+    def aggregate(self, how: str, values: Operand, items: Items, name: str) -> Term:
+        made = self.tree.node("aggregate", how, self.tree.of(values), kind="query", items=items)
+        made.name = made.name or name
+        return made
+
+    def window(
+        self, over: str, values: Operand, items: Items, name: str, how: str = "sum", order: Term | None = None
+    ) -> Term:
+        if over in ("down to", "before") and order is None:
+            order = self.column(items, "item_rank")
+        made = self.tree.node("window", over, how, self.tree.of(values), order, kind="item", items=items)
+        made.name = made.name or name
+        return made
+
+    def spread(self, value: Operand, items: Items) -> Operand:
+        """A value per query at each of its items."""
+        if not isinstance(value, Term) or value.kind == "number":
+            return value
+        if value.op in ("aggregate", "of query"):
+            if value.op == "aggregate" and value.items is items:
+                return self.window("all", value.args[1], items, value.name, value.args[0])
+            made = self.tree.node("spread", value, kind="item", items=items)
+            made.nullable, made.infinite = value.nullable, value.infinite
+            return made
+        return self.tree._op(value.op, tuple(self.tree.of(self.spread(arg, items)) for arg in value.args))
+
+    def inside(self, values: Operand, rank: Operand, k: Operand, items: Items) -> Term:
+        """Values down to a rank, else 0."""
+        return self.tree.where(self.tree.call("<=", rank, self.spread(k, items)), values, 0.0)
+
+    def places(self, of: Callable[[Functions, Any], Any], k: list[Any]) -> tuple[Items, Term]:
+        """The rows of all places of the lists, and a function of their ranks, 0 beyond k."""
+        run = self.rows("ranked")
+        rank = self.column(run, "item_rank")
+        values = of(self.functions, rank)
+        return run, self.tree.of(values) if not k else self.inside(values, rank, k[0], run)
+
+
+def _column(to: Tables, one: Expression) -> Operand:
+    name = one.params[0]
+    if one.kind == "query":
+        if name == "unjudged":
+            return to.of_query("retrieved") - to.aggregate("sum", 1.0, to.rows("placed"), "placed")
+        if name == "judged":
+            return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
+        return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
+    names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
+    return to.column(to.items(one.space), names.get(name, name))
+
+
+def _nth(to: Tables, one: Expression) -> Operand:
+    items = to.items(one.space)
+    if cast("Space", one.space).what == "ideal":
+        return to.column(items, "item_rank")
+    if not to.facts.ordered_truth:
+        raise ValueError("the truth's rows are not ranked: choose ranking.ideal('judged')")
+    return to.column(items, "place")
+
+
+def _highest_grade(to: Tables, one: Expression) -> Operand:
+    items = to.tree.items("placed" if to.facts.listed else "judged", to.suffix)
+    return to.tree.node("highest grade", items, kind="number")
+
+
+def _sum_to(to: Tables, one: Expression, values: Operand, rank: Operand, k: Operand) -> Operand:
+    items = to.items(one.space)
+    cutoff = f"_{k:g}" if isinstance(k, float) else ""
+    return to.aggregate("sum", to.inside(values, rank, k, items), items, _total(one, values) + cutoff)
+
+
+def _sum(to: Tables, one: Expression, values: Operand) -> Operand:
+    return to.aggregate("sum", values, to.items(one.space), _total(one, values))
+
+
+def _total(one: Expression, values: Operand) -> str:
+    """A sum's name: its own, or that of its values."""
+    name = values.name if isinstance(values, Term) else ""
+    return one.name or {"credit": "hits", "": "total"}.get(name, name)
+
+
+def _highest(to: Tables, one: Expression, values: Operand) -> Operand:
+    return to.aggregate("max", values, to.items(one.space), one.name or "highest")
+
+
+def _first(to: Tables, one: Expression, condition: Operand, rank: Operand) -> Operand:
+    ranks = to.tree.where(condition, rank, math.nan)
+    made = to.aggregate("min", ranks, to.items(one.space), one.name or "first_rank")
+    made.infinite = True
+    return made
+
+
+def _product(to: Tables, one: Expression, values: Operand) -> Operand:
+    # A product is the exponential of a sum of logarithms, and 0 if one of them is.
+    tree, items = to.tree, to.items(one.space)
+    positive = tree.call("<", 0.0, values)
+    logs = tree.where(positive, tree.make("ln", tree.where(positive, values, 1.0)), 0.0)
+    zero = to.aggregate("sum", tree.where(positive, 0.0, 1.0), items, "certain")
+    return tree.where(zero > 0, 0.0, tree.exp(to.aggregate("sum", logs, items, "log_chance")))
+
+
+def _surviving(to: Tables, one: Expression, stops: Operand, order: Term | None = None) -> Operand:
+    tree, items = to.tree, to.items(one.space)
+    goes_on = tree.call("<", stops, 1.0)
+    left = tree.where(goes_on, tree.make("-", 1.0, stops), 1.0)
+    before = to.window("before", tree.where(goes_on, tree.make("ln", left), 0.0), items, "log_reading_on", order=order)
+    stopped = to.window("before", tree.where(goes_on, 0.0, 1.0), items, "stopped_before", order=order)
+    return tree.where(stopped > 0, 0.0, tree.exp(before))
+
+
+def _above_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> Operand:
+    items = to.items(one.space)
+    return to.window("level and above", values, items, "level_and_above") - _tied_sum(to, one, values, above)
+
+
+def _tied_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> Term:
+    return to.window("level", values, to.items(one.space), "level")
+
+
+def _mean_discount(to: Tables, one: Expression, above: Operand, level: Operand, *k: Operand) -> Operand:
+    if to.pooled:
+        raise NoExpectedValue("has no closed form over tied items of all queries, which is what SQL can say")
+    run, values = to.places(one.params[0], list(k))
+    mean = to.window("level", values, run, "mean_discount", "avg")
+    return to.tree.node("carried", mean, kind="item", items=to.items(one.space))
+
+
+def _discount_total(to: Tables, one: Expression, depth: Operand) -> Operand:
+    if isinstance(depth, float):
+        return float(sums_of_discounts(one.params[0], depth, one.params[1]))
+    if isinstance(depth, Term) and depth.kind == "number":
+        raise ValueError("the discounts of k places add up to a number only for a k that is one")
+    run, values = to.places(one.params[0], [depth])
+    return to.aggregate("sum", values, run, "discounts_of_places")
+
+
+def _lookup(to: Tables, one: Expression, grades: Operand) -> Operand:
+    gains: Operand = math.nan
+    for grade, gain in one.params[0]:
+        gains = to.tree.where(to.tree.call("==", grades, grade), gain, gains)
+    return gains
+
+
+def _no_closed_form(to: Tables, one: Expression, *args: Operand) -> Operand:
+    raise NoExpectedValue("has no closed form over counts of tied items, which is what SQL can say")
+
+
+Tables.operations = OPERATIONS = {
+    "number": lambda to, one: one.params[0],
+    "parameter": lambda to, one: to.tree.of(one.params[0]),
+    "weight": lambda to, one: to.tree.node("weight", kind="query"),
+    "column": _column,
+    "highest_grade": _highest_grade,
+    "spread": lambda to, one, value: to.spread(value, to.items(one.space)),
+    "nth": _nth,
+    # A column of its own, as windows look at it.
+    "same": lambda to, one, value: to.window("same", value, to.items(one.space), "rank_by_grade"),
+    "length": lambda to, one: to.aggregate("sum", 1.0, to.items(one.space), one.name or "placed"),
+    "sum": _sum,
+    "sum_to": _sum_to,
+    "highest": _highest,
+    "product": _product,
+    "first": _first,
+    "running": lambda to, one, values, order=None: to.window(
+        "down to", values, to.items(one.space), one.name or "so_far", order=order
+    ),
+    "surviving": _surviving,
+    "above_sum": _above_sum,
+    "tied_sum": _tied_sum,
+    "tied_nth": lambda to, one, key, above: to.window("nth", key, to.items(one.space), "nth_of_tied"),
+    "discount": lambda to, one, rank: one.params[0](to.functions, rank),
+    "mean_discount": _mean_discount,
+    "discount_total": _discount_total,
+    "lookup": _lookup,
+    "by_count": lambda to, one, count: one.params[0](to.functions, count),
+    "first_hit": _no_closed_form,
+}
