@@ -1,7 +1,7 @@
 """Writes the page to play with: every metric of one list, under every convention, in a browser.
 
-A metric is not written again for it. `Query` turns its one definition into expressions, of which the SQL is made too;
-here they become data: a list of nodes, which play/evaluate.js computes for one list. Equal expressions are one node, so
+A metric is not written again for it. `Tables` turns its one graph into terms, of which the SQL is made too; here they
+become data: a list of nodes, which play/evaluate.js computes for one list. Equal expressions are one node, so
 that hundreds of definitions share most of what they are made of.
 """
 
@@ -15,19 +15,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import rankstone as rs
-from rankstone.align.expression import Expression
-from rankstone.align.query import Fault, Items, Query, Tree
-from rankstone.align.ranking import Depth, Discount
-from rankstone.align.ties import COUNTED
+from rankstone.align.ties import TIES
 from rankstone.answers.definition import definition_of
 from rankstone.answers.sweep import changed, choice_of
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.registry import Declaration, declared, is_built_in
+from rankstone.program.graph import Expression
+from rankstone.program.ranking import Ranking
+from rankstone.program.sql import OPERATIONS, Fault, Items, Operand, Tables, Term, Tree
 from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_ratio
 
 HERE = Path(__file__).parent / "play"
@@ -40,38 +40,36 @@ SCRIPTS = ("evaluate.js", "compare.js", "lines.js", "page.js")
 
 
 class Bounded(Tree):
-    """Expressions of numbers that the page keeps small enough to add up, in a place that can round."""
+    """Terms of numbers that the page keeps small enough to add up, in a place that can round."""
 
-    def compare(self, sign: str, left: Any, right: Any) -> Expression:
+    def compare(self, sign: str, left: Any, right: Any) -> Term:
         value = self.of(left)
         if isinstance(right, float) and right == math.inf and not value.infinite:
             return self.of(sign in ("<", "<=", "<>"))
         return super().compare(sign, value, right)
 
-    def round(self, x: Expression, digits: int) -> Expression:
+    def round(self, x: Term, digits: int) -> Term:
         return self._op("round", (x, self.of(float(digits))))
 
 
-class Listed(Query):
-    """One list: what `Query` says, and k is not known yet."""
+def _column(to: Tables, one: Expression) -> Operand:
+    column = OPERATIONS["column"](to, one)
+    if one.params[0] == "score":
+        column.nullable = True  # a list may be only an order of items
+    return column
 
-    @property
-    def score(self) -> Expression:
-        found = super().score
-        found.nullable = True  # a list may be only an order of items
-        return found
 
-    @property
-    def predicted(self) -> Expression:
-        score = self.score
-        self.refuse_items(~self.tree.known_(score), "it needs scores, and the list is only an order of items", score)
-        return score
+def _discount_total(to: Tables, one: Expression, depth: Operand) -> Operand:
+    if not isinstance(depth, Term) or depth.kind != "number":
+        return OPERATIONS["discount_total"](to, one, depth)
+    places = to.tree.items("places")
+    return to.aggregate("sum", one.params[0](to.functions, to.column(places, "item_rank")), places, "")
 
-    def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Expression:
-        if not isinstance(depth, Expression) or depth.kind != "number":
-            return super().sum_of_discounts(discount, depth, smooth)
-        places = self.replace(items=self.tree.items("places"), _rank=None, expected=False)
-        return places._aggregate("sum", discount(places, places._any_rank), name="")
+
+class Listed(Tables):
+    """One list, and k is not known yet."""
+
+    operations: ClassVar[Any] = {**OPERATIONS, "column": _column, "discount_total": _discount_total}
 
 
 class Compiled(NamedTuple):
@@ -94,31 +92,35 @@ class Program:
     _at: dict[Any, int] = field(default_factory=dict)
 
     @cached_property
-    def ranking(self) -> Listed:
+    def tables(self) -> Listed:
         return Listed(self.tree, ordered_truth=True)
 
     def compile(self, plan: Plan, symbolic: bool) -> Compiled:
         """A definition; symbolic: its k is the page's."""
         if symbolic:
-            plan = replace(plan, arguments={**plan.arguments, "k": self.tree.of("k")})
-        order = plan.choices["ties"] if plan.choices["ties"] in COUNTED else "item_desc"
+            plan = replace(plan, arguments={**plan.arguments, "k": "k"})
+        rule = TIES[plan.choices["ties"]]
+        order = rule.name if rule.by else "item_desc"
         how = (order, plan.choices["score_precision"] == "float32")
         try:
             mean = self._mean(plan)
         except NoExpectedValue as error:  # but there is one where nothing is tied
             mean = self._mean(replace(plan, choices={**plan.choices, "ties": order}))
-            self.ranking.refuse_items(self.ranking.items_level > 1.0, str(error), self.tree.null)
+            view = self.tables.judged_by(plan.relevance)
+            ranking: Ranking = view.ranking
+            ranking.refuse_items(ranking.items_level > 1.0, str(error), math.nan)
+            view.faults()
         faults = [list(self._fault(fault)) for fault in self.tree.faults]
         root = (self.node(mean), self._kept("faults", json.dumps(faults), self.faults, faults))
         return Compiled(self._kept("how", how, self.hows), self._kept("root", root, self.roots))
 
-    def _mean(self, plan: Plan) -> Expression:
+    def _mean(self, plan: Plan) -> Term:
         """Over one query."""
         self.tree.faults.clear()
-        found = values_and_ratio(plan, self.ranking)
+        found = values_and_ratio(plan, self.tables)
         if plan.choices["averaging"] == "one_list":
             return mean_of_rows(plan, self.tree, found)
-        return mean_of_values(plan, self.tree, found, None)
+        return mean_of_values(plan, self.tree, found, False)
 
     def _fault(self, fault: Fault) -> Iterator[Any]:
         yield self.node(fault.condition)
@@ -131,7 +133,7 @@ class Program:
             among.append(key if value is None else value)
         return self._at[what, key]
 
-    def node(self, value: Expression) -> int:
+    def node(self, value: Term) -> int:
         """The number of the node that an expression is."""
         if value.op in ("spread", "total", "average"):  # there is one query
             return self.node(value.args[0])
@@ -140,14 +142,14 @@ class Program:
             self._at[value] = self._kept("node", json.dumps(made), self.nodes, made)
         return self._at[value]
 
-    def _written(self, value: Expression) -> Iterator[Any]:
+    def _written(self, value: Term) -> Iterator[Any]:
         yield value.op
         if value.op in ("column", "carried", "aggregate", "window", "highest grade"):
             items = value.args[0] if value.op == "highest grade" else value.items
             assert items is not None
             yield self.items(items)
         for arg in value.args:
-            if isinstance(arg, Expression):
+            if isinstance(arg, Term):
                 yield self.node(arg)
             elif not isinstance(arg, Items):
                 yield -1 if arg is None else arg

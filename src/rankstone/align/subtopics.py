@@ -106,9 +106,7 @@ class SubtopicRows:
         one = 1  # thread: how many the caller allows is not known here
         return _core.fill_greedily(self.items, offsets, subtopic, rule.reached(grade), order, alpha, weights, one)
 
-    def _best(
-        self, query: int, rule: Relevance, alpha: float, discount: Discount, k: int | None
-    ) -> tuple[float, Ints]:
+    def _best(self, query: int, rule: Relevance, alpha: float, discount: Discount, k: int | None) -> tuple[float, Ints]:
         """The best of all lists of a query, the first in the order of the truth of those that earn the same.
 
         What an item adds depends on which items stand above it, not on their order, and items of the same subtopics

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.ties import TIES
+from rankstone.align.ties import TIES, TieName
 from rankstone.metrics.registry import Listing, Value, depth
 
 Stage = Literal["align", "metric", "mean"]
@@ -62,13 +62,12 @@ class Choices(TypedDict, total=False):
     """What `rs.evaluate` can be told by name."""
 
     ties: Annotated[
-        str,
+        TieName,
         Choice(
             "align",
             "item_desc",
             "who goes first among equal scores",
             {name: rule.words for name, rule in TIES.items()},
-            allowed=tuple(TIES),
         ),
     ]
     score_precision: Annotated[

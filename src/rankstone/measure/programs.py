@@ -15,7 +15,7 @@ from rankstone.inputs.source import Align, Aligned
 from rankstone.measure.values import counted_of, ratio_of, values_of, view_for
 from rankstone.metrics.registry import is_built_in, on_declare
 from rankstone.program.core import Program
-from rankstone.program.flat import Eager, Flat, ranking_of
+from rankstone.program.flat import ranking_of
 from rankstone.program.graph import Expression, Graph
 from rankstone.program.ranking import Facts, Finish, Ranking, Ratio
 
@@ -96,22 +96,6 @@ def measure_each(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], thread
             raise one
         out.append(one)
     return out
-
-
-def measure_over_arrays(plan: Plan, aligned: Alignment) -> Measured:
-    """One metric of an alignment, by the flat back-end: to check the core by."""
-    view = view_for(plan, aligned)
-    compiled = Compiled([plan], [Facts.of(view)])
-    if compiled.traces[0] is None:
-        return measured(plan, view, ratio_of(plan, ranking_of(view)))
-    flat = Flat(view)
-    eager = Eager(view)
-    for condition, problem, value, named in compiled.graph.faults:
-        space = condition.space if condition.kind == "item" else None
-        eager.refuse(flat.value(condition), problem, None if value is None else flat.value(value), named, space)
-    ratio, values, counted, _ = compiled.traces[0]
-    chosen = None if counted is None else flat.per_query(counted) != 0
-    return Measured(view, ratio.map(lambda side: flat.per_query(side)), flat.per_query(values), chosen)
 
 
 def _measured_eagerly(plan: Plan, view: Any) -> Measured | Exception:

@@ -399,9 +399,11 @@ class _Writer:
             return self._column(Column("array", value.space, "", value.params)), -1, 0
         name, *params = value.params
         if name == "above":  # where nothing is tied, all above are at another rank
-            return self._column(Column("item", value.space, "above")), self._column(
-                Column("item", value.space, "rank")
-            ), -1
+            return (
+                self._column(Column("item", value.space, "above")),
+                self._column(Column("item", value.space, "rank")),
+                -1,
+            )
         if name == "level":
             return self._column(Column("item", value.space, "tied")), -1, 1
         return self._column(Column(value.kind, value.space, name, tuple(params))), -1, 0

@@ -218,9 +218,7 @@ class Graph:
         kind, space = _kind_of(args)
         return self.node(op, *args, kind=kind, space=space)
 
-    def _simplified(
-        self, op: str, args: tuple[Expression, ...], numbers: list[float | None]
-    ) -> Expression | None:
+    def _simplified(self, op: str, args: tuple[Expression, ...], numbers: list[float | None]) -> Expression | None:
         if op == "where":
             if numbers[0] is not None:
                 return args[1] if numbers[0] else args[2]

@@ -61,9 +61,7 @@ class Batch:
             raise TypeError("give a mask or lengths, not both")
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths, "truth": truth}
-        present = {
-            name: _detached(array) if detach else array for name, array in given.items() if array is not None
-        }
+        present = {name: _detached(array) if detach else array for name, array in given.items() if array is not None}
         self.home = _library(present)
         precision = _precision(self.home, present)
         self.lent = detach and all(map(_in_numpys_reach, present.values()))

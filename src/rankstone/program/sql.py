@@ -7,12 +7,13 @@ and a run in a database, as a metric looks at them.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import Functions
+from rankstone.align.functions import ELEMENTWISE, Functions
 from rankstone.align.ties import TieRule
 from rankstone.errors import NoExpectedValue
 from rankstone.program.discounts import sums_of_discounts
@@ -26,31 +27,13 @@ _KINDS: tuple[Kind, ...] = ("number", "query", "item", "mean")
 _INVERSE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
 _NAMES = {"minimum": "least", "maximum": "greatest", "log": "ln"}  # of operations, in SQL
-PLAIN: dict[str, Callable[..., float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "negative": lambda a: -a,
-    "power": lambda a, b: a**b,
-    "least": min,
-    "greatest": max,
-    "log2": math.log2,
-    "ln": math.log,
-    "sqrt": math.sqrt,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "exp": math.exp,
-}
-TESTS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-}
+_OPERATIONS = {name: op for op, name in _NAMES.items()}  # by their names in SQL
+_TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne}
+
+
+def computed(op: str, numbers: Iterable[float]) -> float:
+    """What an operation on numbers comes to."""
+    return float(ELEMENTWISE[_OPERATIONS.get(op, op)](*map(float, numbers)))
 
 
 class Term(Operators):
@@ -165,7 +148,7 @@ class Tree:
         args = tuple(map(self.of, operands))
         numbers = [arg.number for arg in args]
         if None not in numbers:
-            return self.of(PLAIN[op](*numbers))
+            return self.of(computed(op, numbers))
         first, last = numbers[0], numbers[-1]
         if (op == "+" and first == 0) or (op == "*" and first == 1):
             return args[1]
@@ -211,7 +194,7 @@ class Tree:
         if isinstance(right, float) and right == -math.inf:
             return self.of(sign in (">", ">=", "<>"))
         if a.number is not None and b.number is not None:
-            return self.of(TESTS[sign](a.number, b.number))
+            return self.of(_TESTS[sign](a.number, b.number))
         if a is b:
             return self.known_(a) if sign == "=" else self.negated(self.known_(a))
         if isinstance(right, float) and right == math.inf:  # what is not flagged so has no infinity but by overflow
@@ -354,8 +337,9 @@ def at_rank(value: Term, rank: int) -> float | None:
         inside = at_rank(value.args[2], rank) if value.args[2].number is not None else None
         steps = {"down to": rank, "before": rank - 1}.get(value.args[0])
         return None if inside is None or steps is None else inside * steps
-    parts = [at_rank(arg, rank) for arg in value.args] if value.op in PLAIN else [None]
-    return None if None in parts else PLAIN[value.op](*parts)
+    known = _OPERATIONS.get(value.op, value.op) in ELEMENTWISE
+    parts = [at_rank(arg, rank) for arg in value.args] if known else [None]
+    return None if None in parts else computed(value.op, cast("list[float]", parts))
 
 
 def outermost(values: Iterable[Term], wanted: Callable[[Term], bool]) -> list[Term]:

@@ -55,25 +55,17 @@ class _Used:
     aggregates: list[Term] = field(default_factory=list)
 
 
-class Statement(Expressions):
-    """All that goes into one statement, and its text."""
+class Sources(Expressions):
+    """The user's tables, and names of steps and columns unlike theirs and unlike each other."""
 
-    def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
-        self.dialect, self.truth, self.run, self.extra, self.ids = dialect, truth, run, extra, ids
-        self.tree = Tree()
-        self.hows: dict[str, How] = {}  # by suffix
-        self._used: dict[Items, _Used] = {}
+    def __init__(self, dialect: Dialect, truth: Side, run: Side, ids: str | None) -> None:
+        self.dialect, self.truth, self.run, self.ids = dialect, truth, run, ids
         self._names: dict[Term, str] = {}
+        self._judgements: dict[str, str] = {}
         self._taken: set[str] = {
             "query", "item", "grade", "score", "item_rank", "items_above", "items_level", "place", "retrieved",
             "is_returned", "weight", "position", "problem",
         }  # fmt: skip
-        self._seen: set[Term] = set()
-        self._highest: dict[Items, None] = {}
-        self._judgements: dict[str, str] = {}
-        self._lists: dict[str, None] = {}  # suffixes of the alignments whose lists' lengths are asked for
-
-    # -- names -----------------------------------------------------------------------------------------------
 
     def source(self, side: Side) -> str:
         """What to select a side from: a table, or the step that holds its query."""
@@ -114,6 +106,47 @@ class Statement(Expressions):
         if text not in self._judgements:
             self._judgements[text] = self.unique(name)
         return self._judgements[text]
+
+    def id_of(self, column: str) -> str:
+        """An id, compared byte by byte if it is a text."""
+        form = self.dialect.bytewise
+        asks = self.ids == "text" or (
+            self.ids is None and not self.dialect.is_sorted_by_bytes and not self.dialect.by_kind
+        )
+        return form.format(column) if asks and form != "{}" else column
+
+    def _value(self, side: Side) -> str:
+        role = side.value
+        assert role is not None
+        if side.lists:
+            return self.dialect.value.format(values=side.column(role))
+        return side.column(role)
+
+    def _opened(self, side: Side) -> tuple[str, str, str]:
+        """What to select rows of items from, the item, and its position in a list."""
+        rows = f"{self.source(side)} as t"
+        if not side.lists:
+            return rows, side.column("item"), ""
+        names = {"t": rows, "items": side.column("item"), "values": side.column(side.value) if side.value else ""}
+        form = self.dialect.rows_of_two if side.value and self.dialect.rows_of_two else self.dialect.rows
+        return form.format(**names), self.dialect.item.format(**names), self.dialect.position.format(**names)
+
+    def _query(self, side: Side) -> str:
+        return self.id_of(side.column("query"))
+
+
+class Statement(Sources):
+    """All that goes into one statement, and its text."""
+
+    def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
+        super().__init__(dialect, truth, run, ids)
+        self.extra = extra
+        self.tree = Tree()
+        self.hows: dict[str, How] = {}  # by suffix
+        self._used: dict[Items, _Used] = {}
+        self._seen: set[Term] = set()
+        self._highest: dict[Items, None] = {}
+        self._lists: dict[str, None] = {}  # suffixes of the alignments whose lists' lengths are asked for
 
     def rows_of(self, items: Items) -> str:
         """The step that makes some rows."""
@@ -385,14 +418,6 @@ class Statement(Expressions):
 
     # -- the user's rows -------------------------------------------------------------------------------------
 
-    def id_of(self, column: str) -> str:
-        """An id, compared byte by byte if it is a text."""
-        form = self.dialect.bytewise
-        asks = self.ids == "text" or (
-            self.ids is None and not self.dialect.is_sorted_by_bytes and not self.dialect.by_kind
-        )
-        return form.format(column) if asks and form != "{}" else column
-
     def _order(self, how: How) -> str:
         """Best first, equal scores by item."""
         rule = TIES[how.order]
@@ -425,22 +450,6 @@ class Statement(Expressions):
             outer.append("nth_judgement")
         kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
         return f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{kept}"
-
-    def _value(self, side: Side) -> str:
-        role = side.value
-        assert role is not None
-        if side.lists:
-            return self.dialect.value.format(values=side.column(role))
-        return side.column(role)
-
-    def _opened(self, side: Side) -> tuple[str, str, str]:
-        """What to select rows of items from, the item, and its position in a list."""
-        rows = f"{self.source(side)} as t"
-        if not side.lists:
-            return rows, side.column("item"), ""
-        names = {"t": rows, "items": side.column("item"), "values": side.column(side.value) if side.value else ""}
-        form = self.dialect.rows_of_two if side.value and self.dialect.rows_of_two else self.dialect.rows
-        return form.format(**names), self.dialect.item.format(**names), self.dialect.position.format(**names)
 
     def all_returned(self, suffix: str) -> str:
         """The step that has all that was returned, judged or not."""
@@ -593,9 +602,6 @@ class Statement(Expressions):
         joined = indented("\nunion all\n".join(both))
         body = f"{select(columns)}\nfrom (\n{joined}\n) as b\ngroup by query"
         return Step(self.step("query_sides"), "which side has a query", body)
-
-    def _query(self, side: Side) -> str:
-        return self.id_of(side.column("query"))
 
     def query_sums(self, values: Iterable[Term], more: Sequence[str] = (), joins: str = "") -> Step:
         """What each query earned and could have earned."""
