@@ -15,7 +15,8 @@ import numpy as np
 from rankstone.align.expression import Expression
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.traced import Program, Steps
-from rankstone.trec_eval import ahead, files
+from rankstone.errors import FileError
+from rankstone.trec_eval import files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
     LOWEST_GEOMETRIC,
@@ -35,6 +36,25 @@ FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
     "qrels_jg": (files.read_jg, "qrels_jg"),
     "prefs": (files.read_prefs, "prefs"),
     "qrels_prefs": (files.read_qrels_prefs, "prefs"),
+}
+
+SHORT_OPTIONS = "hvqm:cl:nD:JN:M:R:T:oZ:"
+LONG_OPTIONS = {
+    "help": "-h",
+    "version": "-v",
+    "query_eval_wanted": "-q",
+    "measure=": "-m",
+    "complete_rel_info_wanted": "-c",
+    "level_for_rel=": "-l",
+    "nosummary": "-n",
+    "Debug_level=": "-D",
+    "Judged_docs_only": "-J",
+    "Number_docs_in_coll=": "-N",
+    "Max_retrieved_per_topic=": "-M",
+    "Rel_info_format=": "-R",
+    "Results_format=": "-T",
+    "Output_old_results_format=": "-o",
+    "Zscore=": "-Z",
 }
 
 USAGE = """Usage: trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file
@@ -124,15 +144,16 @@ def main(argv: list[str]) -> int:
 
 def read_options(argv: list[str]) -> Options:
     try:
-        pairs, paths = ahead.split(argv)
+        pairs, paths = getopt.gnu_getopt(argv, SHORT_OPTIONS, [*LONG_OPTIONS, "version-like="])
     except getopt.GetoptError as error:
         raise Stop(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
     options = Options(paths=paths)
     for name, value in pairs:
         if name == "--version-like":
             options.version = _version(value)
+    letters = {f"--{name.rstrip('=')}": letter for name, letter in LONG_OPTIONS.items()}
     for name, value in pairs:
-        _take(options, name, value)
+        _take(options, letters.get(name, name), value)
     if options.help:
         _write(_help_text(options))
         raise Stop(0, "")
@@ -249,7 +270,7 @@ def evaluate(options: Options) -> Evaluation:
     except Stop:
         _read(options)  # what is wrong with the files comes first
         raise
-    asked = _Asked(chosen, setup)  # before the files are read, which others may be at
+    asked = _Asked(chosen, setup)
     (judgments, results, zscores), form = _read(options), FORMATS[options.judgments][1]
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
@@ -274,7 +295,9 @@ def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, A
             raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
         results = files.read_results(options.paths[1], comments=comments)
         return judgments, results, files.read_zscores(options.zscores) if options.zscores else None
-    except ahead.BadFile as error:
+    except OSError as error:
+        raise Stop(2, f"trec_eval: cannot read {error.filename}: {error.strerror}") from None
+    except FileError as error:
         raise Stop(2, f"trec_eval: {error}") from None
 
 
