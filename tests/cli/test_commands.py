@@ -387,6 +387,21 @@ def test_errors_speak_the_commands_language(files, tables, monkeypatch, capsys, 
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["by=x", "columns={'query':'a'}", "ties='input'", "weights=2"])
+def test_ids_are_printed_as_they_are(tmp_path, capsys, name):
+    """An id that looks like an argument of Python is no option, next to an argument that is one."""
+    qrels, run = tmp_path / "a.qrels", tmp_path / "a.run"
+    qrels.write_text(f"{name} 0 {name} 1\nq 0 a 1\n")
+    run.write_text(f"{name} Q0 a 1 2 t\n{name} Q0 a 2 1 t\n")
+    assert main(["explain", str(qrels), str(run), "ap", "-s", "duplicates=best"]) == 2
+    assert capsys.readouterr().err == f"rankstone: which query? There are 2, such as {name!r}, 'q'; give --query\n"
+    qrels.write_text(f"{name} 0 {name} 1\n{name} 0 {name} 1\n")
+    assert main(["evaluate", str(qrels), str(run)]) == 1
+    err = capsys.readouterr().err
+    assert f"query {name!r}" in err
+    assert f"item {name!r}" in err
+
+
 def test_metrics_keep_their_parameters_in_errors(capsys):
     assert main(["define", "ap(divisor='min(relevant,k)', ties='expected')@5x"]) == 2
     assert "ap(divisor='min(relevant,k)', ties='expected')@5x" in capsys.readouterr().err

@@ -25,6 +25,7 @@ from rankstone.cli.reading import (
     sides,
 )
 from rankstone.cli.showing import form_of, put, screen
+from rankstone.errors import Advice, Hint
 
 if TYPE_CHECKING:
     from rankstone.answers.explain import Difference, Explanation, Moves
@@ -63,14 +64,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = arguments.run_command(arguments) or 0
         sys.stdout.flush()
     except UsageError as error:
-        _tell(str(error), arguments.command)
+        _report(str(error), arguments.command)
         return 2
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        return 1 + _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments.command)
+        return _report(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments.command)
     except (ValueError, TypeError, ImportError) as error:
-        return 1 + _tell(str(error), arguments.command)
+        return _report(str(error), arguments.command)
     except KeyboardInterrupt:
         return 130
     return code
@@ -88,56 +89,27 @@ def _spread(words: Sequence[str]) -> list[str]:
 
 # -- what went wrong, in the words of the command ------------------------------------------------------------
 
-# What Python's messages tell to write: `by=`, `ties='input'`, `columns={'query': 'x'}`; calls stay as they are.
-_CALL = r"\w+\((?:[^()]|\([^()]*\))*\)"
-_KEYWORD = re.compile(
-    _CALL + r"|(?<![\w.(@-])(?<!-s )(?P<name>[a-z]\w*)=(?P<value>\{[^{}]*\}|'[^']*'|\"[^\"]*\"|[\w.>+-]*[\w+>-])?"
-)
 
-
-def _tell(text: str, command: argparse.ArgumentParser) -> bool:
-    """Print a message in the words of the command; was any of its options in it."""
+def _report(text: str, command: argparse.ArgumentParser) -> int:
+    """Print an error, the arguments that it names as the command's options; 2 where there are any, else 1."""
     options = {action.dest: max(action.option_strings, key=len) for action in command._actions if action.option_strings}
-    told = _KEYWORD.sub(lambda found: _option(found, options), text)
-    print(f"rankstone: {told}", file=sys.stderr)
-    return told != text
+    spelled = text.spelled(lambda hint: _option(hint, options)) if isinstance(text, Advice) else text
+    print(f"rankstone: {spelled}", file=sys.stderr)
+    return 1 if spelled == text else 2
 
 
-def _option(found: re.Match[str], options: Mapping[str, str]) -> str:
-    """A keyword of Python as the option that it is here: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
-    name, value = found["name"], found["value"]
-    if name in options:
-        return " ".join([options[name], *_plain_words(value)])
-    if name is not None and "set" in options and _is_choice(name):
-        return f"-s {name}={''.join(_plain_words(value))}"
-    return found[0]
-
-
-def _plain_words(value: str | None) -> list[str]:
-    """A value as one types it: a dict as NAME=VALUE words."""
-    if value is None:
-        return []
-    if value.startswith("{"):
-        pairs = re.findall(r"'(\w+)': ([^,}]+)", value)
-        return [*(f"{name}={_unquoted(to)}" for name, to in pairs), *(["..."] if value.endswith(", ...}") else [])]
-    return [_unquoted(value)]
-
-
-def _unquoted(text: str) -> str:
-    return text[1:-1] if text[:1] in ("'", '"') else text
-
-
-def _is_choice(name: str) -> bool:
+def _option(hint: Hint, options: Mapping[str, str]) -> str:
+    """An argument as an option: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
     from rankstone.conventions.choices import CHOICES
     from rankstone.fusing.choices import FUSING
-    from rankstone.metrics.registry import declared
 
-    of_metrics = [(metric, parameter) for metric, row in declared().items() for parameter in (*row.defaults, *CHOICES)]
-    return (
-        name in CHOICES
-        or name in FUSING
-        or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
-    )
+    name, value = hint
+    plain = "" if value is ... else str(value)
+    if isinstance(value, Mapping):
+        plain = " ".join("..." if key is ... else f"{key}={'...' if to is ... else to}" for key, to in value.items())
+    if name in options:
+        return f"{options[name]} {plain}".rstrip()
+    return f"-s {name}={plain}" if "set" in options and (name in CHOICES or name in FUSING) else str(hint)
 
 
 class _Formatter(argparse.HelpFormatter):

@@ -11,7 +11,7 @@ from rankstone.align.ranking import Relevance
 from rankstone.align.ties import AVERAGED, BY_INPUT, BY_ITEM, COUNTED, SHARED
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
-from rankstone.errors import NoExpectedValue
+from rankstone.errors import Advice, Hint, NoExpectedValue
 from rankstone.inputs.source import Align
 from rankstone.metrics.registry import ByName, Metric, Value, declared, on_declare, parse
 
@@ -128,15 +128,16 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
     if ties in AVERAGED and not declaration.expected and declaration.reads == "ranking":
         raise NoExpectedValue(
-            f"{metric} has no closed form over all orders of tied items; choose ties= another of "
-            f"{', '.join(word for word in CHOICES['ties'].allowed if word not in AVERAGED)}"
-        )
+            Advice(f"{metric} has no closed form over all orders of tied items; choose ", Hint("ties"), " another of ",
+                   ", ".join(word for word in CHOICES["ties"].allowed if word not in AVERAGED))
+        )  # fmt: skip
     # What agrees, and is known over all orders, takes equal scores for equal.
     in_no_order = declaration.kind == "ratings" or (declaration.kind == "agreement" and declaration.expected)
     if choices["averaging"] == "one_list" and not in_no_order and ties in BY_ITEM:
         raise ValueError(
-            f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties!r}"
-        )
+            Advice(f"{metric}: with ", Hint("averaging", "one_list"), ", items of all queries cannot be ordered by ",
+                   Hint("ties", ties))
+        )  # fmt: skip
     for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
         if choices[choice] == value and declaration.two_sided:
             raise ValueError(
