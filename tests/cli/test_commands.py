@@ -1,16 +1,20 @@
 """The command, run as people run it."""
 
+import contextlib
 import gzip
 import json
+import re
 import subprocess
 import sys
 from math import log2
+from pathlib import Path
 
 import pytest
 
 import rankstone as rs
-from rankstone.cli.commands import main
+from rankstone.cli.commands import COMMANDS, main
 
+ROOT = Path(__file__).parents[2]
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"
 RUN = "q1 Q0 a 1 0.9 t\nq1 Q0 c 2 0.8 t\nq1 Q0 b 3 0.7 t\nq2 Q0 c 1 2 t\nq2 Q0 a 2 1 t\n"
 WORSE = "q1 Q0 c 1 0.9 t\nq1 Q0 a 2 0.8 t\nq2 Q0 c 1 2 t\n"
@@ -512,6 +516,22 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert all(word in script for word in ("evaluate", "ndcg", "trec_eval", "per-query", "markdown"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_a_row(name, capsys):
+    """Help, completion and the pages know what the table has."""
+    with pytest.raises(SystemExit) if COMMANDS[name].describe else contextlib.nullcontext():
+        main([*name.split(), "--help"])
+    assert len(capsys.readouterr().out.splitlines()) > 4
+    if " " not in name:
+        assert main([]) == 2
+        assert re.search(rf"^    {name} +{re.escape(COMMANDS[name].summary)}$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["completion", "fish"]) == 0
+    first, *second = name.split()
+    assert re.search(rf"from {first}' -a '.*\b{second[0]}\b" if second else f"-a {name} -d", capsys.readouterr().out)
+    pages = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+    assert any(f"rankstone {name} " in page.read_text(encoding="utf-8") for page in pages)
 
 
 @pytest.mark.parametrize(

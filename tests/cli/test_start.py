@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import rankstone as rs
-from rankstone_command import command
+from rankstone.cli.commands import COMMANDS
+from rankstone_command import QUICK, command
 
 HEAVY = {"pyarrow", "pandas", "scipy", "rich", "duckdb", "polars", "lzma", "secrets", "shutil"}
 
@@ -74,6 +75,7 @@ def test_commands_without_matrices_start_no_threads_for_them(monkeypatch, words,
         command()
     assert os.environ.get("OPENBLAS_NUM_THREADS") == ("1" if quick else None)
     assert done == ["disable", 3] * quick
+    assert set(QUICK) <= set(COMMANDS)
 
 
 def test_the_entry_point_loads_no_numpy():
