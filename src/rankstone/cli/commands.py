@@ -152,7 +152,8 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more", prog="rankstone")
     for name in [asked] if asked in COMMANDS else COMMANDS:
         row = COMMANDS[name]
-        listed = {} if " " in name else {"help": row.summary}  # a command with two words is in the help of the first
+        # A command of two words is in the help of the first.
+        listed: dict[str, Any] = {} if " " in name else {"help": row.summary}
         made = commands.add_parser(
             name,
             formatter_class=_Formatter,
