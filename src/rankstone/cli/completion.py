@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _OF_OPTIONS = {"--metric": "metrics", "--convention": "conventions", "--set": "choices"}  # words that follow them
-_TREC_EVAL = re.compile(r"^ (-\w|--[\w-]+)(?:, (--[\w-]+))?( \S+)?  +(\S.*)$", re.MULTILINE)
 
 
 @dataclass
@@ -88,15 +86,11 @@ def _command(parser: argparse.ArgumentParser, summary: str, words: Mapping[str, 
 
 
 def _trec_eval() -> list[Option]:
-    """Its options as its own help has them, for it reads them in its own way."""
-    from rankstone.trec_eval.command import FORMATS, HELP
+    from rankstone.trec_eval.command import FORMATS, OPTIONS
     from rankstone.trec_eval.measures import MEASURES, NICKNAMES
 
     words = {"-m": [*NICKNAMES, *MEASURES], "-R": list(FORMATS)}
-    return [
-        Option(tuple(filter(None, (short, long))), words.get(short, []) if value else None, text)
-        for short, long, value, text in _TREC_EVAL.findall(HELP)
-    ]
+    return [Option(row.flags, words.get(row.flags[0], []) if row.value else None, row.help) for row in OPTIONS]
 
 
 def _bash(commands: Mapping[str, Completed], *, zsh: bool) -> str:
