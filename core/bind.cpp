@@ -83,13 +83,6 @@ Options read_options(nb::handle how) {
             .threads = read_threads(how.attr("threads"))};
 }
 
-// Loads NumPy, which takes longer than all else that the module needs.
-void use_numpy() {
-    static bool loaded = false;
-    if (!loaded && _import_array() < 0) throw nb::python_error();
-    loaded = true;
-}
-
 template <class T>
 constexpr int numpy_type = std::is_same_v<T, bool>      ? NPY_BOOL
                            : std::is_same_v<T, double>  ? NPY_DOUBLE
@@ -1102,6 +1095,7 @@ private:
 NB_MODULE(_core, m) {
     using namespace rankstone;
     nb::set_leak_warnings(false);  // programs are kept until the process ends
+    if (_import_array() < 0) throw nb::python_error();
     alignment_type = PyStructSequence_NewType(&description);
     if (!alignment_type) throw nb::python_error();
     m.attr("Alignment") = nb::handle(reinterpret_cast<PyObject*>(alignment_type));
@@ -1116,7 +1110,6 @@ NB_MODULE(_core, m) {
             PyErr_SetString(PyExc_ValueError, error.what());
         }
     });
-    m.def("use_numpy", &use_numpy);
     m.def("align_dicts", &bind_dicts, "truth"_a.none(), "run"_a.none(), "how"_a);
     m.def("unite_dicts", &bind_unite, "names"_a, "queries"_a, "contents"_a);
     m.def("spread_dicts", &bind_spread, "truth"_a.none());

@@ -2,29 +2,21 @@
 
 import typing as _typing
 
-from rankstone.cli import start as _start  # before NumPy is loaded
-
-# isort: split
-from rankstone import _core as _loaded
+from rankstone import errors
+from rankstone.align.shown import Shown
+from rankstone.conventions.choices import CHOICES as _CHOICES
+from rankstone.conventions.convention import Convention, conventions
+from rankstone.metrics.cascade import err, rbp
+from rankstone.metrics.errors import mae, rmse
+from rankstone.metrics.gains import dcg, ndcg
+from rankstone.metrics.pairs import auc, bpref
+from rankstone.metrics.precision import ap, rr
+from rankstone.metrics.registry import Metric, Parameter, metric, metrics
+from rankstone.metrics.sets import f1, hit_rate, precision, r_precision, recall
+from rankstone.program.ranking import Ranking, Ratio
 from rankstone.version import __version__ as __version__
 
-if not _start.ALONE:
-    from rankstone import errors
-    from rankstone.align.shown import Shown
-    from rankstone.conventions.choices import CHOICES as _CHOICES
-    from rankstone.conventions.convention import Convention, conventions
-    from rankstone.metrics.cascade import err, rbp
-    from rankstone.metrics.errors import mae, rmse
-    from rankstone.metrics.gains import dcg, ndcg
-    from rankstone.metrics.pairs import auc, bpref
-    from rankstone.metrics.precision import ap, rr
-    from rankstone.metrics.registry import Metric, Parameter, metric, metrics
-    from rankstone.metrics.sets import f1, hit_rate, precision, r_precision, recall
-    from rankstone.program.ranking import Ranking, Ratio
-
-    choices = _CHOICES
-
-_loaded.use_numpy()
+choices = _CHOICES
 
 if _typing.TYPE_CHECKING:
     from rankstone import arrays as arrays

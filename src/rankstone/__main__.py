@@ -1,5 +1,5 @@
 """`python -m rankstone` is the `rankstone` command."""
 
-from rankstone.cli.start import command
+from rankstone_command import command
 
 command()

@@ -233,9 +233,6 @@ class Strings:
     def __iter__(self) -> Iterator[bytes]: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
-def use_numpy() -> None:
-    """Load NumPy: before anything is called but `Text(...)`. The package does."""
-
 class Text:
     """Lines of fields, read.
 

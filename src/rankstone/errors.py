@@ -2,6 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+
+class Hint(NamedTuple):
+    """An argument that an error names: `by=`, or with a value `ties='input'`. In a dict, `...` stands for any."""
+
+    name: str
+    value: object = ...
+
+    def __str__(self) -> str:
+        return f"{self.name}={'' if self.value is ... else _written(self.value)}"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join("..." if key is ... else f"{key!r}: {_written(to)}" for key, to in value.items()) + "}"
+    return "..." if value is ... else repr(value)
+
+
+class Advice(str):
+    """The text of an error that names arguments. Each is a `Hint` in `parts`, which a command writes as its option."""
+
+    parts: tuple[str | Hint, ...]
+
+    def __new__(cls, *parts: str | Hint) -> Advice:
+        """Parts of the text, in order; a part may be advice itself."""
+        made = super().__new__(cls, "".join(map(str, parts)))
+        made.parts = tuple(each for part in parts for each in (part.parts if isinstance(part, Advice) else (part,)))
+        return made
+
+    def __str__(self) -> Advice:
+        return self  # so that `str(error)` is still advice
+
+    def spelled(self, spell: Callable[[Hint], str]) -> str:
+        """The text with its hints written in another way."""
+        return "".join(spell(part) if isinstance(part, Hint) else part for part in self.parts)
+
 
 class NoExpectedValue(ValueError):  # noqa: N818  it says what is the matter
     """A metric that has no closed form over all orders of tied items."""
@@ -45,7 +83,7 @@ class FileError(ValueError):
         self.__suppress_context__ = True  # which way of reading it was tried before tells nobody anything
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.problem}" if self.line else f"{self.path}: {self.problem}"
+        return Advice(f"{self.path}:{self.line}: " if self.line else f"{self.path}: ", self.problem)
 
 
 class NoRowsError(FileError):

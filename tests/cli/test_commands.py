@@ -1,16 +1,20 @@
 """The command, run as people run it."""
 
+import contextlib
 import gzip
 import json
+import re
 import subprocess
 import sys
 from math import log2
+from pathlib import Path
 
 import pytest
 
 import rankstone as rs
-from rankstone.cli.commands import main
+from rankstone.cli.commands import COMMANDS, main
 
+ROOT = Path(__file__).parents[2]
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"
 RUN = "q1 Q0 a 1 0.9 t\nq1 Q0 c 2 0.8 t\nq1 Q0 b 3 0.7 t\nq2 Q0 c 1 2 t\nq2 Q0 a 2 1 t\n"
 WORSE = "q1 Q0 c 1 0.9 t\nq1 Q0 a 2 0.8 t\nq2 Q0 c 1 2 t\n"
@@ -387,6 +391,21 @@ def test_errors_speak_the_commands_language(files, tables, monkeypatch, capsys, 
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["by=x", "columns={'query':'a'}", "ties='input'", "weights=2"])
+def test_ids_are_printed_as_they_are(tmp_path, capsys, name):
+    """An id that looks like an argument of Python is no option, next to an argument that is one."""
+    qrels, run = tmp_path / "a.qrels", tmp_path / "a.run"
+    qrels.write_text(f"{name} 0 {name} 1\nq 0 a 1\n")
+    run.write_text(f"{name} Q0 a 1 2 t\n{name} Q0 a 2 1 t\n")
+    assert main(["explain", str(qrels), str(run), "ap", "-s", "duplicates=best"]) == 2
+    assert capsys.readouterr().err == f"rankstone: which query? There are 2, such as {name!r}, 'q'; give --query\n"
+    qrels.write_text(f"{name} 0 {name} 1\n{name} 0 {name} 1\n")
+    assert main(["evaluate", str(qrels), str(run)]) == 1
+    err = capsys.readouterr().err
+    assert f"query {name!r}" in err
+    assert f"item {name!r}" in err
+
+
 def test_metrics_keep_their_parameters_in_errors(capsys):
     assert main(["define", "ap(divisor='min(relevant,k)', ties='expected')@5x"]) == 2
     assert "ap(divisor='min(relevant,k)', ties='expected')@5x" in capsys.readouterr().err
@@ -497,6 +516,22 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert all(word in script for word in ("evaluate", "ndcg", "trec_eval", "per-query", "markdown"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_a_row(name, capsys):
+    """Help, completion and the pages know what the table has."""
+    with pytest.raises(SystemExit) if COMMANDS[name].describe else contextlib.nullcontext():
+        main([*name.split(), "--help"])
+    assert len(capsys.readouterr().out.splitlines()) > 4
+    if " " not in name:
+        assert main([]) == 2
+        assert re.search(rf"^    {name} +{re.escape(COMMANDS[name].summary)}$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["completion", "fish"]) == 0
+    first, *second = name.split()
+    assert re.search(rf"from {first}' -a '.*\b{second[0]}\b" if second else f"-a {name} -d", capsys.readouterr().out)
+    pages = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+    assert any(f"rankstone {name} " in page.read_text(encoding="utf-8") for page in pages)
 
 
 @pytest.mark.parametrize(

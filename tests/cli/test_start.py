@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import rankstone as rs
-from rankstone.cli.start import settle
+from rankstone.cli.commands import COMMANDS
+from rankstone_command import QUICK, command
 
 HEAVY = {"pyarrow", "pandas", "scipy", "rich", "duckdb", "polars", "lzma", "secrets", "shutil"}
 
@@ -59,29 +60,37 @@ def test_a_command_that_ends_at_once_has_said_all(command, files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("argv", "started", "fewer"),
-    [
-        (["/usr/bin/rankstone", "evaluate", "q", "r"], [], True),
-        (["/usr/bin/rankstone", "trec_eval", "q", "r"], [], True),
-        (["-m", "evaluate", "q", "r"], ["python", "-X", "dev", "-m", "rankstone", "evaluate", "q", "r"], True),
-        (["/usr/bin/rankstone", "compare", "q", "r"], [], False),
-        (["/usr/bin/rankstone"], [], False),
-        (["-m", "evaluate", "q"], ["python", "-m", "other", "evaluate", "q"], False),
-        (["evaluate.py", "evaluate"], [], False),
-        ([""], ["python"], False),
-        ([], [], False),
-    ],
+    ("words", "quick"),
+    [(["evaluate", "q", "r"], True), (["trec_eval", "q", "r"], True), (["compare", "q", "r"], False), ([], False)],
 )
-def test_commands_without_matrices_start_no_threads_for_them(monkeypatch, argv, started, fewer):
-    monkeypatch.setattr(sys, "argv", argv)
-    monkeypatch.setattr(sys, "orig_argv", started or ["python", *argv])
+def test_commands_without_matrices_start_no_threads_for_them(monkeypatch, words, quick):
+    done = []
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/rankstone", *words])
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS")
-    searches = []
-    monkeypatch.setattr(gc, "disable", lambda: searches.append("none"))
-    settle()
-    assert os.environ.get("OPENBLAS_NUM_THREADS") == ("1" if fewer else None)
-    assert searches == ["none"] * fewer
+    monkeypatch.setattr(gc, "disable", lambda: done.append("disable"))
+    monkeypatch.setattr(os, "_exit", lambda code: done.append(code))
+    monkeypatch.setattr("rankstone.cli.commands.main", lambda: 3)
+    with pytest.raises(SystemExit, match="3"):
+        command()
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == ("1" if quick else None)
+    assert done == ["disable", 3] * quick
+    assert set(QUICK) <= set(COMMANDS)
+
+
+def test_the_entry_point_loads_no_numpy():
+    code = "import sys, rankstone_command; assert 'numpy' not in sys.modules and 'rankstone' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("words", ["trec_eval q r", "evaluate q r"])
+def test_an_import_does_not_depend_on_the_words_of_the_process(words):
+    code = (
+        f"import gc, os, sys; sys.argv = ['/usr/bin/rankstone', *{words.split()!r}]; before = dict(os.environ)\n"
+        "import rankstone as rs\n"
+        "assert rs.ndcg and rs.metrics['ap'] and gc.isenabled() and dict(os.environ) == before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_same_numbers_on_any_number_of_cores(tmp_path):

@@ -11,7 +11,7 @@ from rankstone.answers.identify import asked
 from rankstone.errors import FileError
 from rankstone.inputs.files import read_run, read_truth
 from rankstone.metrics.registry import parse
-from rankstone.trec_eval.files import BadFile, read_qrels, read_results
+from rankstone.trec_eval.files import read_qrels, read_results
 
 NUMBERS: dict[str, Callable[[int], str]] = {
     "digits": lambda size: "1" * size + "x",
@@ -78,7 +78,7 @@ def test_a_number_that_is_none_for_trec_eval(
 
     def attempt(size: int) -> None:
         path.write_text(line.format(NUMBERS[number](size)))
-        with pytest.raises(BadFile, match="is not a number"):
+        with pytest.raises(FileError, match="is not a number"):
             read(str(path), comments=False)
 
     assert grows_with_the_length(attempt)
@@ -87,7 +87,7 @@ def test_a_number_that_is_none_for_trec_eval(
 def test_more_digits_than_python_reads(tmp_path: Path) -> None:
     path = tmp_path / "file.qrels"
     path.write_text(f"q 0 a {'9' * 5_000}\n")
-    with pytest.raises(BadFile, match=r"rel 9+ is too large"):
+    with pytest.raises(FileError, match=r"rel 9+ is too large"):
         read_qrels(str(path), comments=False)
     with pytest.raises(FileError, match="too large"):
         read_truth(path, format="trec")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import subprocess
 import sys
@@ -384,6 +385,11 @@ def test_results_from_standard_input(
     assert command(files[0], "-") == expected
 
 
+def test_compressed_files(command: Command, files: tuple[Path, Path]) -> None:
+    compressed = [command.write(f"{path.name}.gz", gzip.compress(path.read_bytes())) for path in files]
+    assert command("-q", "-m", "all_trec", *compressed) == command("-q", "-m", "all_trec", *files)
+
+
 def test_as_a_command_of_its_own(command: Command, files: tuple[Path, Path]) -> None:
     arguments = [sys.executable, "-W", "error", "-m", "rankstone.trec_eval", *files]
     done = subprocess.run(arguments, capture_output=True, check=True, text=True)
@@ -402,3 +408,35 @@ def test_a_reader_who_has_read_enough(command: Command) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("qrels", "results"),
+    [
+        ("q1 0 a 1\n", "q1 Q0 a 1 0.5 tag\nq1 Q0 b 2 0.25 tag\n"),
+        ("q1 0 a +1.5\n", "q1 Q0 a 1 inf tag\n"),  # numbers that are read one by one
+        ("q1 0 a 1\n", "q1 Q0 a 1 0.5 tag\nq1 Q0 a 2 0.25 tag\n"),  # a document twice
+        ("q1 0 a 1\nq1 0 a 0\n", "q1 Q0 a 1 0.5 tag\n"),
+        ("q1 0 a one\n", "q1 Q0 a 1 0.5 tag\n"),
+        ("q1 0 a 1\n", "q1 Q0 a 1 0.5\n"),
+        ("q1 0 a 1\n", ""),
+        ("", "q1 Q0 a 1 0.5 tag\n"),
+        ("q1 0 a 1\n", None),
+        (None, None),
+    ],
+)
+@pytest.mark.parametrize("option", ["-q", "-mutility.1", "-mP.5,5"])
+def test_both_entry_points_print_the_same(
+    qrels: str | None, results: str | None, option: str, command: Command
+) -> None:
+    files = [command.folder / name for name in ("qrels", "results")]
+    for path, text in zip(files, (qrels, results), strict=True):
+        if text is not None:
+            path.write_text(text)
+
+    def ran(*module: str) -> tuple[int, str, str]:
+        words = [sys.executable, "-m", *module, option, *map(str, files)]
+        done = subprocess.run(words, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    assert ran("rankstone", "trec_eval") == ran("rankstone.trec_eval")

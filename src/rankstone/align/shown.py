@@ -20,7 +20,7 @@ from rankstone.align.alignment import (
 )
 from rankstone.align.functions import Depth, Functions, Values
 from rankstone.align.ties import TieRule
-from rankstone.errors import NotGiven, QueryError
+from rankstone.errors import Advice, Hint, NotGiven, QueryError
 from rankstone.inputs.keys import LOWER, among, order_of, pair
 from rankstone.inputs.notes import ranges
 
@@ -428,7 +428,8 @@ class Shown(Functions):
         """The other lists of the same queries."""
         source = self.known.beside.reference
         if source is None:
-            raise NotGiven("give reference=: other lists of the same queries, in any shape of a run")
+            what = "other lists of the same queries, in any shape of a run"
+            raise NotGiven(Advice("give ", Hint("reference"), f": {what}"))
         return self.remember("reference", lambda: self._reference(source))
 
     def _reference(self, source: Source) -> Shown:

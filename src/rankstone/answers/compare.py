@@ -18,6 +18,7 @@ from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules, Test
 from rankstone.answers.sample import Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
+from rankstone.errors import Advice, Hint
 from rankstone.inputs.arrow import is_spark
 from rankstone.inputs.columns import Columns, with_subtopics
 from rankstone.inputs.doors import opened
@@ -323,15 +324,15 @@ def _check(
     if correction is not None and correction not in CORRECTIONS:
         raise ValueError(f"correction={correction!r}; choose from {', '.join(map(repr, CORRECTIONS))}")
     if not 0.5 <= confidence < 1:
-        raise ValueError(f"confidence={confidence!r}; give a number from 0.5 to 1, such as 0.95")
+        raise ValueError(Advice(Hint("confidence", confidence), "; give a number from 0.5 to 1, such as 0.95"))
     if resamples < 1:
-        raise ValueError(f"resamples={resamples!r}; give a whole number from 1")
+        raise ValueError(Advice(Hint("resamples", resamples), "; give a whole number from 1"))
 
 
 def _margins(margin: float | Mapping[str, float] | None, labels: Sequence[str]) -> float | dict[str, float] | None:
     for value in margin.values() if isinstance(margin, Mapping) else [margin]:
         if value is not None and not value > 0:
-            raise ValueError(f"margin={value!r}; give a number above 0, in the metric's unit")
+            raise ValueError(Advice(Hint("margin", value), "; give a number above 0, in the metric's unit"))
     if not isinstance(margin, Mapping):
         return margin
     return {label_of(name, dict.fromkeys(labels)): value for name, value in margin.items()}

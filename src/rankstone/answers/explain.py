@@ -19,7 +19,7 @@ from rankstone.answers.sweep import Sweep, changed, choice_of, differences
 from rankstone.answers.table import Page, queries
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
-from rankstone.errors import NoExpectedValue
+from rankstone.errors import Advice, Hint, NoExpectedValue
 from rankstone.inputs.arrow import plain, plain_ids
 from rankstone.inputs.columns import ColumnPair, columns
 from rankstone.inputs.dicts import Dicts
@@ -194,7 +194,9 @@ def _place(queries: Sequence[Any], query: Any) -> int:
     if query is None:
         if len(queries) == 1:
             return 0
-        raise ValueError(f"which query? There are {len(queries)}, such as {some(queries)}; give query=")
+        raise ValueError(
+            Advice(f"which query? There are {len(queries)}, such as {some(queries)}; give ", Hint("query"))
+        )
     for kind in (lambda query: query, str):
         found = [at for at, known in enumerate(queries) if kind(known) == kind(query)]
         if found:

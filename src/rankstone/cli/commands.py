@@ -9,7 +9,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankstone.answers.table import render
 from rankstone.cli.reading import (
@@ -25,6 +25,7 @@ from rankstone.cli.reading import (
     sides,
 )
 from rankstone.cli.showing import form_of, put, screen
+from rankstone.errors import Advice, Hint
 
 if TYPE_CHECKING:
     from rankstone.answers.explain import Difference, Explanation, Moves
@@ -40,37 +41,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
     given = sys.argv[1:] if argv is None else argv
     words = _spread(given)
-    if words[:1] == ["trec_eval"]:  # it has its own ways with options
-        from rankstone.trec_eval import main as trec_eval
-
-        return trec_eval(words[1:])
-    if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
+    if " ".join(words[:2]) in COMMANDS:
         words[:2] = [" ".join(words[:2])]
-    arguments, more = parser(words[0] if words else None).parse_known_args(words)
-    if getattr(arguments, "run_command", None) in (_evaluate, _compare, _fuse, _pool):  # runs may stand after options
+    row = COMMANDS.get(words[0]) if words else None
+    if row is not None and row.describe is None:
+        return row.run(words[1:]) or 0
+    arguments, more = parser(words[0] if words else "").parse_known_args(words)
+    if row is not None and row.runs_after_options:
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
     if more:
-        parser().error(f"unrecognized arguments: {' '.join(more)}")
-    if not hasattr(arguments, "run_command"):
-        parser().print_help()
+        parser("").error(f"unrecognized arguments: {' '.join(more)}")
+    if row is None:
+        parser("").print_help()
         return 2
     arguments.line = shlex.join(["rankstone", *given])
     code = 0
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: print(f"rankstone: {message}", file=sys.stderr)
-            code = arguments.run_command(arguments) or 0
+            code = row.run(arguments) or 0
         sys.stdout.flush()
     except UsageError as error:
-        _tell(str(error), arguments.command)
+        _report(str(error), arguments.command)
         return 2
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        return 1 + _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments.command)
+        return _report(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments.command)
     except (ValueError, TypeError, ImportError) as error:
-        return 1 + _tell(str(error), arguments.command)
+        return _report(str(error), arguments.command)
     except KeyboardInterrupt:
         return 130
     return code
@@ -88,56 +88,27 @@ def _spread(words: Sequence[str]) -> list[str]:
 
 # -- what went wrong, in the words of the command ------------------------------------------------------------
 
-# What Python's messages tell to write: `by=`, `ties='input'`, `columns={'query': 'x'}`; calls stay as they are.
-_CALL = r"\w+\((?:[^()]|\([^()]*\))*\)"
-_KEYWORD = re.compile(
-    _CALL + r"|(?<![\w.(@-])(?<!-s )(?P<name>[a-z]\w*)=(?P<value>\{[^{}]*\}|'[^']*'|\"[^\"]*\"|[\w.>+-]*[\w+>-])?"
-)
 
-
-def _tell(text: str, command: argparse.ArgumentParser) -> bool:
-    """Print a message in the words of the command; was any of its options in it."""
+def _report(text: str, command: argparse.ArgumentParser) -> int:
+    """Print an error, the arguments that it names as the command's options; 2 where there are any, else 1."""
     options = {action.dest: max(action.option_strings, key=len) for action in command._actions if action.option_strings}
-    told = _KEYWORD.sub(lambda found: _option(found, options), text)
-    print(f"rankstone: {told}", file=sys.stderr)
-    return told != text
+    spelled = text.spelled(lambda hint: _option(hint, options)) if isinstance(text, Advice) else text
+    print(f"rankstone: {spelled}", file=sys.stderr)
+    return 1 if spelled == text else 2
 
 
-def _option(found: re.Match[str], options: Mapping[str, str]) -> str:
-    """A keyword of Python as the option that it is here: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
-    name, value = found["name"], found["value"]
-    if name in options:
-        return " ".join([options[name], *_plain_words(value)])
-    if name is not None and "set" in options and _is_choice(name):
-        return f"-s {name}={''.join(_plain_words(value))}"
-    return found[0]
-
-
-def _plain_words(value: str | None) -> list[str]:
-    """A value as one types it: a dict as NAME=VALUE words."""
-    if value is None:
-        return []
-    if value.startswith("{"):
-        pairs = re.findall(r"'(\w+)': ([^,}]+)", value)
-        return [*(f"{name}={_unquoted(to)}" for name, to in pairs), *(["..."] if value.endswith(", ...}") else [])]
-    return [_unquoted(value)]
-
-
-def _unquoted(text: str) -> str:
-    return text[1:-1] if text[:1] in ("'", '"') else text
-
-
-def _is_choice(name: str) -> bool:
+def _option(hint: Hint, options: Mapping[str, str]) -> str:
+    """An argument as an option: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
     from rankstone.conventions.choices import CHOICES
     from rankstone.fusing.choices import FUSING
-    from rankstone.metrics.registry import declared
 
-    of_metrics = [(metric, parameter) for metric, row in declared().items() for parameter in (*row.defaults, *CHOICES)]
-    return (
-        name in CHOICES
-        or name in FUSING
-        or any(name in (parameter, f"{metric}_{parameter}") for metric, parameter in of_metrics)
-    )
+    name, value = hint
+    plain = "" if value is ... else str(value)
+    if isinstance(value, Mapping):
+        plain = " ".join("..." if key is ... else f"{key}={'...' if to is ... else to}" for key, to in value.items())
+    if name in options:
+        return f"{options[name]} {plain}".rstrip()
+    return f"-s {name}={plain}" if "set" in options and (name in CHOICES or name in FUSING) else str(hint)
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -159,12 +130,13 @@ class _OneLineEach(_Formatter):
     """Help where the longest command has room beside it, which argparse counts two letters short."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=18)
-        self._action_max_length = len("    conventions")
+        longest = 4 + max(len(name) for name in COMMANDS if " " not in name)
+        super().__init__(prog, max_help_position=longest + 3)
+        self._action_max_length = longest
 
 
 def parser(asked: str | None = None) -> argparse.ArgumentParser:
-    """The command's arguments; those of one command alone where it is the only one asked for, as all take long."""
+    """The command's arguments: of all commands, which takes long, or of the one that is asked for."""
     from rankstone.version import __version__
 
     top = argparse.ArgumentParser(
@@ -178,13 +150,20 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
     top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines
     top.add_argument("--version", action="version", version=f"rankstone {__version__}", help=argparse.SUPPRESS)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more", prog="rankstone")
-    for name in [asked] if asked in _COMMANDS else _COMMANDS:
-        if name == "completion":  # which stands last
-            commands.add_parser(
-                "trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False
-            )
-        summary, function, describe = _COMMANDS[name]
-        describe(_command(commands, name, summary, function))
+    for name in [asked] if asked in COMMANDS else COMMANDS:
+        row = COMMANDS[name]
+        # A command of two words is in the help of the first.
+        listed: dict[str, Any] = {} if " " in name else {"help": row.summary}
+        made = commands.add_parser(
+            name,
+            formatter_class=_Formatter,
+            description=f"{row.summary[0].upper()}{row.summary[1:]}.",
+            add_help=row.describe is not None,
+            **listed,
+        )
+        made.set_defaults(row=row, command=made)
+        if row.describe is not None and asked in (None, name):
+            row.describe(made)
     return top
 
 
@@ -392,15 +371,6 @@ def _describe_sql_macros(command: argparse.ArgumentParser) -> None:
 
 def _describe_completion(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=("bash", "zsh", "fish"))
-
-
-def _command(commands: Any, name: str, summary: str, function: Callable[..., int | None]) -> argparse.ArgumentParser:
-    listed = {} if " " in name else {"help": summary}  # what belongs to another command is told by that
-    made: argparse.ArgumentParser = commands.add_parser(
-        name, formatter_class=_Formatter, description=f"{summary[0].upper()}{summary[1:]}.", **listed
-    )
-    made.set_defaults(run_command=function, command=made)
-    return made
 
 
 def _choosing(command: argparse.ArgumentParser) -> None:
@@ -739,23 +709,46 @@ def _completion(arguments: argparse.Namespace) -> None:
     print(script(parser(), arguments.shell))
 
 
-# What each command is told to do, by whom, and how its arguments are described.
-_COMMANDS: dict[str, tuple[str, Callable[..., int | None], Callable[[argparse.ArgumentParser], None]]] = {
-    "evaluate": ("measure one or more runs against a truth", _evaluate, _describe_evaluate),
-    "compare": ("is one run better than another, and how sure is that", _compare, _describe_compare),
-    "check": ("may a run take the place of another, by gates in a file", _check, _describe_check),
-    "metrics": ("what can be measured, with formulas", _metrics, _describe_metrics),
-    "define": ("say in words what a metric's number means", _define, _describe_define),
-    "conventions": ("whose definitions can be followed", _conventions, _describe_conventions),
-    "explain": ("show where a score came from, or why two scores differ", _explain, _describe_explain),
-    "identify": ("find the definitions that make a reported number", _identify, _describe_identify),
-    "fuse": ("make one run of several", _fuse, _describe_fuse),
-    "pool": ("what of some runs is to be judged", _pool, _describe_pool),
-    "convert": ("write a truth or a run in another format", _convert, _describe_convert),
-    "sql": ("run a query over files; sql text, sql macros: write SQL", _sql, _describe_sql),
-    "sql text": ("write metrics as SQL, for a warehouse to run", _sql_text, _describe_sql_text),
-    "sql macros": ("print metrics as macros for dbt, or for DuckDB", _sql_macros, _describe_sql_macros),
-    "completion": ("print a script that completes words in a shell", _completion, _describe_completion),
+def _trec_eval(words: list[str]) -> int:
+    from rankstone.trec_eval import main as trec_eval
+
+    return trec_eval(words)
+
+
+class Command(NamedTuple):
+    """A command: what it does, in a line of help; what runs it; what describes its arguments."""
+
+    summary: str
+    run: Callable[..., int | None]  # of the arguments, or of the words where none are described
+    describe: Callable[[argparse.ArgumentParser], None] | None = None
+    runs_after_options: bool = False
+    words: str = ""  # what completion offers for its arguments: metrics or conventions
+    choices: str = "choices"  # and for --set: choices or fusing
+
+
+COMMANDS = {
+    "evaluate": Command("measure one or more runs against a truth", _evaluate, _describe_evaluate, True),
+    "compare": Command("is one run better than another, and how sure is that", _compare, _describe_compare, True),
+    "check": Command("may a run take the place of another, by gates in a file", _check, _describe_check),
+    "metrics": Command("what can be measured, with formulas", _metrics, _describe_metrics, words="metrics"),
+    "define": Command("say in words what a metric's number means", _define, _describe_define, words="metrics"),
+    "conventions": Command(
+        "whose definitions can be followed", _conventions, _describe_conventions, words="conventions"
+    ),
+    "explain": Command(
+        "show where a score came from, or why two scores differ", _explain, _describe_explain, words="metrics"
+    ),
+    "identify": Command(
+        "find the definitions that make a reported number", _identify, _describe_identify, words="metrics"
+    ),
+    "fuse": Command("make one run of several", _fuse, _describe_fuse, True, choices="fusing"),
+    "pool": Command("what of some runs is to be judged", _pool, _describe_pool, True),
+    "convert": Command("write a truth or a run in another format", _convert, _describe_convert),
+    "sql": Command("run a query over files; sql text, sql macros: write SQL", _sql, _describe_sql),
+    "sql text": Command("write metrics as SQL, for a warehouse to run", _sql_text, _describe_sql_text),
+    "sql macros": Command("print metrics as macros for dbt, or for DuckDB", _sql_macros, _describe_sql_macros),
+    "trec_eval": Command("take trec_eval's own arguments and print its exact text", _trec_eval),
+    "completion": Command("print a script that completes words in a shell", _completion, _describe_completion),
 }
 
 

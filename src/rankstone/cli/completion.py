@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_METRICS, _CONVENTIONS, _CHOICES, _FUSING = "metrics", "conventions", "choices", "fusing"
-# Whose words they are: of options wherever they stand, and of commands that take words.
-_OF_OPTIONS = {"--metric": _METRICS, "--convention": _CONVENTIONS, "--set": _CHOICES}
-_OF_COMMANDS = {
-    "metrics": _METRICS, "conventions": _CONVENTIONS, "define": _METRICS, "explain": _METRICS, "identify": _METRICS,
-}  # fmt: skip
-_TREC_EVAL = re.compile(r"^ (-\w|--[\w-]+)(?:, (--[\w-]+))?( \S+)?  +(\S.*)$", re.MULTILINE)
+_OF_OPTIONS = {"--metric": "metrics", "--convention": "conventions", "--set": "choices"}  # words that follow them
 
 
 @dataclass
@@ -26,7 +19,7 @@ class Option:
 
 
 @dataclass
-class Command:
+class Completed:
     """A command: what it does, its options, and the words it takes without one."""
 
     help: str
@@ -40,7 +33,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     return _fish(commands) if shell == "fish" else _bash(commands, zsh=shell == "zsh")
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, Command]:
+def _commands(parser: argparse.ArgumentParser) -> dict[str, Completed]:
     found: dict[str, argparse.ArgumentParser] = {}
     helps: dict[str, str] = {}
     for action in parser._actions:
@@ -48,8 +41,7 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, Command]:
             found |= action.choices
             helps |= {choice.dest: choice.help or "" for choice in action._choices_actions}
     words = _words()
-    out = {name: _command(name, command, helps.get(name, ""), words) for name, command in found.items()}
-    out["trec_eval"].options = _trec_eval()
+    out = {name: _command(command, helps.get(name, ""), words) for name, command in found.items()}
     for name in [name for name in out if " " in name]:  # a word of the first, with options of its own
         first, second = name.split()
         more = out.pop(name).options
@@ -69,41 +61,39 @@ def _words() -> dict[str, list[str]]:
     rows = declared().values()
     parameters = [name for row in rows for name in row.defaults]
     return {
-        _METRICS: sorted(declared()),
-        _CONVENTIONS: list(conventions),
-        _FUSING: [f"{name}=" for name in Fusing.__annotations__],
-        _CHOICES: [f"{name}=" for name in dict.fromkeys([*CHOICES, *sorted(parameters)])],
+        "metrics": sorted(declared()),
+        "conventions": list(conventions),
+        "fusing": [f"{name}=" for name in Fusing.__annotations__],
+        "choices": [f"{name}=" for name in dict.fromkeys([*CHOICES, *sorted(parameters)])],
     }
 
 
-def _command(name: str, parser: argparse.ArgumentParser, summary: str, words: Mapping[str, list[str]]) -> Command:
-    made = Command(summary, words=list(words.get(_OF_COMMANDS.get(name, ""), ())))
+def _command(parser: argparse.ArgumentParser, summary: str, words: Mapping[str, list[str]]) -> Completed:
+    row = parser.get_default("row")
+    if row.describe is None:
+        return Completed(summary, _trec_eval())
+    made = Completed(summary, words=list(words.get(row.words, ())))
     for action in parser._actions:
         given = [str(choice) for choice in action.choices or ()]
         if not action.option_strings:
             made.words += given
             continue
         kind = next((_OF_OPTIONS[flag] for flag in action.option_strings if flag in _OF_OPTIONS), "")
-        if name == "fuse" and kind == _CHOICES:
-            kind = _FUSING
-        follows = None if action.nargs == 0 else given or list(words.get(kind, ()))
+        offered = list(words.get(row.choices if kind == "choices" else kind, ()))
+        follows = None if action.nargs == 0 else given or offered
         made.options.append(Option(tuple(action.option_strings), follows, (action.help or "").replace("%%", "%")))
     return made
 
 
 def _trec_eval() -> list[Option]:
-    """Its options as its own help has them, for it reads them in its own way."""
-    from rankstone.trec_eval.command import FORMATS, HELP
+    from rankstone.trec_eval.command import FORMATS, OPTIONS
     from rankstone.trec_eval.measures import MEASURES, NICKNAMES
 
     words = {"-m": [*NICKNAMES, *MEASURES], "-R": list(FORMATS)}
-    return [
-        Option(tuple(filter(None, (short, long))), words.get(short, []) if value else None, text)
-        for short, long, value, text in _TREC_EVAL.findall(HELP)
-    ]
+    return [Option(row.flags, words.get(row.flags[0], []) if row.value else None, row.help) for row in OPTIONS]
 
 
-def _bash(commands: Mapping[str, Command], *, zsh: bool) -> str:
+def _bash(commands: Mapping[str, Completed], *, zsh: bool) -> str:
     cases = []
     for name, command in commands.items():
         flags = [flag for option in command.options for flag in option.flags]
@@ -137,7 +127,7 @@ complete -o default -F _rankstone rankstone"""
     )
 
 
-def _fish(commands: Mapping[str, Command]) -> str:
+def _fish(commands: Mapping[str, Completed]) -> str:
     lines = []
     for name, command in commands.items():
         lines.append(f"complete -c rankstone -n __fish_use_subcommand -a {name} -d '{_quoted(command.help)}'")

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankstone.errors import Advice, Hint
+
 if TYPE_CHECKING:
     from rankstone.answers.result import Result
     from rankstone.inputs.columns import Columns
@@ -175,12 +177,13 @@ def groups_by(arguments: argparse.Namespace, column: str, what: str = "by") -> d
 
     path = arguments.truth
     if path == "-":
-        raise UsageError(f"{what}= reads the truth twice; it cannot come from standard input")
+        raise UsageError(Advice(Hint(what), " reads the truth twice; it cannot come from standard input"))
     roles = {**(roles_for(arguments, "truth", path, arguments.runs) or {}), "item": column}
     try:
         read = read_truth(path, format=format_of(arguments, "truth"), columns=roles, on_error=arguments.on_error)
     except ValueError as error:
-        raise ValueError(str(error).replace("columns=", f"{what}=")) from None
+        parts = (Hint(what) if part == Hint("columns") else part for part in Advice(str(error)).parts)
+        raise ValueError(Advice(*parts)) from None
     return grouped(read, path)
 
 

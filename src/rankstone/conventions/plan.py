@@ -11,7 +11,7 @@ from rankstone.align.alignment import Relevance
 from rankstone.align.ties import TIES, names
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
-from rankstone.errors import NoExpectedValue
+from rankstone.errors import Advice, Hint, NoExpectedValue
 from rankstone.inputs.source import Align
 from rankstone.metrics.registry import ByName, Metric, Value, declared, on_declare, parse
 
@@ -131,15 +131,16 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
     if ties.averaged and not declaration.expected and declaration.reads == "ranking":
         raise NoExpectedValue(
-            f"{metric} has no closed form over all orders of tied items; choose ties= another of "
-            f"{', '.join(names(lambda rule: not rule.averaged))}"
-        )
+            Advice(f"{metric} has no closed form over all orders of tied items; choose ", Hint("ties"), " another of ",
+                   ", ".join(names(lambda rule: not rule.averaged)))
+        )  # fmt: skip
     # What agrees, and is known over all orders, takes equal scores for equal.
     in_no_order = declaration.kind == "ratings" or (declaration.kind == "agreement" and declaration.expected)
     if choices["averaging"] == "one_list" and not in_no_order and not ties.across_queries:
         raise ValueError(
-            f"{metric}: with averaging='one_list', items of all queries cannot be ordered by ties={ties.name!r}"
-        )
+            Advice(f"{metric}: with ", Hint("averaging", "one_list"), ", items of all queries cannot be ordered by ",
+                   Hint("ties", ties.name))
+        )  # fmt: skip
     for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
         if choices[choice] == value and declaration.two_sided:
             raise ValueError(

@@ -12,6 +12,7 @@ import numpy as np
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.choices import CHOICES, Choice
 from rankstone.conventions.convention import Convention
+from rankstone.errors import Advice, Hint
 from rankstone.fusing.norms import NORMS
 from rankstone.fusing.registry import Fusion
 from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
@@ -172,12 +173,12 @@ def checked(name: str, value: Value) -> Value:
         if value is None:
             return None
         if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or operator.index(value) < 1:
-            raise ValueError(f"{name}={value!r}; give a whole number from 1, or None for all")
+            raise ValueError(Advice(Hint(name, value), "; give a whole number from 1, or None for all"))
         return operator.index(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name}={value!r} is not a finite number")
+        raise ValueError(Advice(Hint(name, value), " is not a finite number"))
     if name == "floor" and value is not None and not (isinstance(value, (int, float)) and value > 0):
-        raise ValueError(f"floor={value!r}; give a number above 0, or None")
+        raise ValueError(Advice(Hint(name, value), "; give a number above 0, or None"))
     return FUSING[name].check(name, value)
 
 
@@ -199,7 +200,7 @@ def _refuse_idle(fusion: Fusion, choices: ByName, given: ByName) -> None:
     }
     for name, is_idle in idle.items():
         if is_idle and given.get(name) is not None:
-            raise ValueError(f"{name}={given[name]!r} would change nothing: {why[name]}")
+            raise ValueError(Advice(Hint(name, given[name]), f" would change nothing: {why[name]}"))
 
 
 def told(fusion: Fusion, choices: ByName, *, ranked: bool, placing: bool) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.answers.definition import Definition
-from rankstone.errors import DataError
+from rankstone.errors import Advice, DataError, Hint
 from rankstone.fusing.choices import Fusing, decide, find_preset, told
 from rankstone.fusing.found import Found
 from rankstone.fusing.fused import Fused
@@ -88,7 +88,7 @@ def _weights(given: Any, runs: tuple[str, ...], fusion: Fusion) -> Floats | None
     if given is None:
         return None
     if not fusion.weighted:
-        raise ValueError(f"weights= would change nothing: {fusion.name} has no place for them")
+        raise ValueError(Advice(Hint("weights"), f" would change nothing: {fusion.name} has no place for them"))
     if isinstance(given, Mapping):
         if set(given) != set(runs):
             raise ValueError(f"weights= are for {', '.join(map(str, given))}; the runs are {', '.join(runs)}")
@@ -100,7 +100,7 @@ def _weights(given: Any, runs: tuple[str, ...], fusion: Fusion) -> Floats | None
     if weights.shape != (len(runs),):
         raise ValueError(f"there are {len(runs)} runs but {weights.size} weights")
     if not np.isfinite(weights).all():
-        raise ValueError(f"weights={given!r}: each must be a finite number")
+        raise ValueError(Advice(Hint("weights", given), ": each must be a finite number"))
     return weights
 
 
@@ -113,7 +113,8 @@ def _of_queries(united: United, queries: str) -> United:
         run = united.runs[int(np.argmin(united.present[:, at]))]
         (query,) = united.names.queries(np.array([at]))
         raise DataError(
-            f"{run} has no query {query!r}; queries='union' takes it for an empty list there, 'shared' leaves it out",
+            Advice(f"{run} has no query {query!r}; ", Hint("queries", "union"),
+                   " takes it for an empty list there, 'shared' leaves it out"),
             "missing", "run", query,
         )  # fmt: skip
     kept = united.lists(everywhere[united.list_query])
@@ -184,8 +185,8 @@ def _refuse_no_scores(united: United, fusion: Fusion, norm: str | None) -> None:
     for run, scored in zip(united.runs, united.scored, strict=True):
         if not scored:
             raise DataError(
-                f"{run} is an order without scores, and {fusion.name} reads scores; norm='rank' makes scores of "
-                "places, and rrf goes by places alone",
+                Advice(f"{run} is an order without scores, and {fusion.name} reads scores; ", Hint("norm", "rank"),
+                       " makes scores of places, and rrf goes by places alone"),
                 "number", "run",
             )  # fmt: skip
     bad = ~np.isfinite(united.score)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.errors import DataError
+from rankstone.errors import Advice, DataError, Hint
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats
@@ -112,8 +112,9 @@ def normalised(lists: United, norm: str | None, floor: float | None, constant: f
     if not np.isfinite(divisor).all():
         run, query, _ = lists.where(int(lists.offsets[np.argmin(np.isfinite(divisor))]))
         raise DataError(
-            f"{run}: query {query!r}: norm={norm!r} cannot scale scores that are so far apart", "number", "run", query
-        )
+            Advice(f"{run}: query {query!r}: ", Hint("norm", norm), " cannot scale scores that are so far apart"),
+            "number", "run", query,
+        )  # fmt: skip
     if floor is not None:
         floored: Floats = shifted / lists.by_row(np.maximum(divisor, floor))
         return floored
@@ -135,7 +136,7 @@ def _refuse_nothing_above(lists: United, divisor: Floats, norm: str) -> None:
     at = int(np.argmax(~(divisor > 0)))
     run, query, _ = lists.where(int(lists.offsets[at]))
     raise DataError(
-        f"{run}: query {query!r}: norm={norm!r} divides by the highest score, and that is {divisor[at]:g}; "
-        "norm='min-max' takes any scores",
+        Advice(f"{run}: query {query!r}: ", Hint("norm", norm), " divides by the highest score, and that is ",
+               f"{divisor[at]:g}; ", Hint("norm", "min-max"), " takes any scores"),
         "number", "run", query,
     )  # fmt: skip

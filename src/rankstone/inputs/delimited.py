@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from rankstone.errors import FileError, NoRowsError
+from rankstone.errors import Advice, FileError, Hint, NoRowsError
 from rankstone.inputs.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
 from rankstone.inputs.columns import Columns, as_scores
 from rankstone.inputs.lines import (
@@ -93,16 +93,13 @@ class Delimited:
             if not named and "score" in self.roles:
                 self.counts = Counts(text.name)
             return text.start, 1
-        try:
-            below = next(records, (0, 0, []))[2]
-            fields = [] if isinstance(below, RowError) else below
-            floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
-            names = by_name(first, self.kind, self.given, text.name, line, is_float=floats.__contains__)
-        except FileError as error:
-            if named or " has no " not in error.problem:
-                raise
-            hint = f"{error.problem}; or positions, if this is no header line: columns={{'query': 0, 'item': 1, ...}}"
-            raise FileError(text.name, hint, line) from None
+        below = next(records, (0, 0, []))[2]
+        fields = [] if isinstance(below, RowError) else below
+        floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
+        otherwise = "" if named else _POSITIONS
+        names = by_name(
+            first, self.kind, self.given, text.name, line, is_float=floats.__contains__, otherwise=otherwise
+        )
         self.roles = {role: first.index(name) for role, name in names.items()}
         return after, 1 + text.data[text.start : after].count(b"\n")
 
@@ -147,8 +144,11 @@ class Counts:
             at, item = rows.query[row].as_py(), rows.item[row].as_py()
             raise FileError(
                 self.name,
-                f"its third column counts 1, 2, 3 as ranks do, but is {value[row]:g} for query {at!r}, item {item!r}; "
-                + _SAY_WHICH,
+                Advice(
+                    f"its third column counts 1, 2, 3 as ranks do, but is {value[row]:g} for query {at!r}, item ",
+                    f"{item!r}; ",
+                    _SAY_WHICH,
+                ),
             )
         remark = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
         return replace(rows, score=as_scores(value), remarks=(remark,), ranks=True)
@@ -157,14 +157,17 @@ class Counts:
         """What the first rows say; nothing as long as each is the only one of its query, and 0 or 1 like the others."""
         alike = begins.all() and np.isin(value, (0, 1)).all() and (value == value[0]).all()
         if self.first is not None and not (alike and value[0] == self.first):
-            raise FileError(self.name, f"cannot tell whether its third column is a score or a rank; {_SAY_WHICH}")
+            raise FileError(
+                self.name, Advice("cannot tell whether its third column is a score or a rank; ", _SAY_WHICH)
+            )
         self.first = float(value[0])
         if not alike:
             decides = query == query[np.argmin(begins)]
             self.ranks = not begins.all() and bool(counts[decides].all())
 
 
-_SAY_WHICH = "say which: columns={'query': 0, 'item': 1, 'rank': 2}, or 'score': 2"
+_POSITIONS = Advice("; or positions, if this is no header line: ", Hint("columns", {"query": 0, "item": 1, ...: ...}))
+_SAY_WHICH = Advice("say which: ", Hint("columns", {"query": 0, "item": 1, "rank": 2}), ", or 'score': 2")
 
 
 def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:

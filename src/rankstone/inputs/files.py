@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
-from rankstone.errors import FileError
+from rankstone.errors import Advice, FileError, Hint
 from rankstone.inputs.arrow import Table, as_text, is_table, is_whole, movable
 from rankstone.inputs.batches import Batches, Files, head_of
 from rankstone.inputs.columns import Columns
@@ -224,7 +224,7 @@ def _has_columns(side: object, kind: str) -> bool:
 def _refuse_columns(given: Given, form: Format, name: str) -> None:
     if given and not form.columns:
         fit = listed((fit.name for fit in FORMATS.values() if fit.columns), "and")
-        raise ValueError(f"columns= goes with {fit}; {name} is {form.name}")
+        raise ValueError(Advice(Hint("columns"), f" goes with {fit}; {name} is {form.name}"))
 
 
 def _inside(folder: str) -> list[str]:

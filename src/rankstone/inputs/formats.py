@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
-from rankstone.errors import FileError, NoRowsError
+from rankstone.errors import Advice, FileError, Hint, NoRowsError
 from rankstone.inputs.arrow import Table
 from rankstone.inputs.batches import HEAD, Files, Opener, in_pieces
 from rankstone.inputs.columns import Columns
@@ -171,8 +171,12 @@ def detect_format(text: Text, kind: str, given: Given) -> Format:
         raise NoRowsError(text.name)
     raise FileError(
         text.name,
-        f"cannot tell its format by its name or its first line {show(first[:40].decode('utf-8', 'replace'))}; "
-        f"give format=, one of {', '.join(FORMATS)}",
+        Advice(
+            f"cannot tell its format by its name or its first line {show(first[:40].decode('utf-8', 'replace'))}; ",
+            "give ",
+            Hint("format"),
+            f", one of {', '.join(FORMATS)}",
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.errors import NotGiven
+from rankstone.errors import Advice, Hint, NotGiven
 from rankstone.inputs.arrow import Column, as_column
 from rankstone.inputs.catalogue import Catalogue, Words, catalogue
 from rankstone.inputs.codes import Codes
@@ -73,7 +73,7 @@ class Known:
     def need_history(self) -> Columns:
         """What queries had before."""
         if self.beside.history is None:
-            raise NotGiven("give history=: what each query had before, in any shape of a truth")
+            raise NotGiven(Advice("give ", Hint("history"), ": what each query had before, in any shape of a truth"))
         return self.beside.history
 
     def need(self, what: str) -> Any:
@@ -92,7 +92,10 @@ class Known:
             if base == "catalogue":
                 self.note(f"the {count:,} items of the history stand in for a catalogue")
             return count
-        raise NotGiven("give catalogue=: the ids of all items (or history=, whose items stand in for it)")
+        raise NotGiven(
+            Advice("give ", Hint("catalogue"), ": the ids of all items (or ", Hint("history"),
+                   ", whose items stand in for it)")
+        )  # fmt: skip
 
     def inside(self, base: str, universe: int) -> NDArray[np.bool_]:
         """Which items are of a base."""

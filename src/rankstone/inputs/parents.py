@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankstone.errors import DataError
+from rankstone.errors import Advice, DataError, Hint
 from rankstone.inputs.arrow import arrow_table, as_column, is_table, plain, plain_ids, take
 from rankstone.inputs.batches import head_of
 from rankstone.inputs.columns import Columns
@@ -64,9 +64,11 @@ def _finder(parent: Any) -> _Finder:
         arrow = arrow_table(parent)
         return _by_table(_pairs(from_table(arrow, "truth", _roles(arrow.column_names))))
     raise TypeError(
-        f"parent={parent!r} does not say which document a chunk is of; give {{chunk: document}}, a table or a file "
-        "with a chunk and a document column, a separator such as '#', or a function"
-    )
+        Advice(
+            Hint("parent", parent), " does not say which document a chunk is of; give {chunk: document}, a table or a ",
+            "file with a chunk and a document column, a separator such as '#', or a function",
+        )
+    )  # fmt: skip
 
 
 def _by_function(parent: Callable[[Any], Any]) -> _Finder:
@@ -218,8 +220,11 @@ def _size(side: Any) -> int:
 def _refuse_orphans(orphans: list[Any], what: str, query: Any) -> None:
     shown = ", ".join(map(repr, orphans[:_SHOWN])) + " ..." * (len(orphans) > _SHOWN)
     raise DataError(
-        f"query {query!r}: {len(orphans)} items of the {what} have no document in parent=: {shown}; add them, or give "
-        "a function that says what they are",
+        Advice(
+            f"query {query!r}: {len(orphans)} items of the {what} have no document in ",
+            Hint("parent"),
+            f": {shown}; add them, or give a function that says what they are",
+        ),
         "id",
         what,
         query,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from rankstone.errors import FileError
+from rankstone.errors import Advice, FileError, Hint
 
 # What the caller said: a name, or a position in a file without a header line, by role: {"query": "user_id"}
 Given = Mapping[str, Any]
@@ -102,7 +102,7 @@ def roles_of(given: Given | None, what: str) -> dict[str, Any]:
         return {}
     if given.keys() & {"truth", "run"}:
         if given.keys() - {"truth", "run"}:
-            raise ValueError("columns= names roles, or a truth and a run that name roles, not both")
+            raise ValueError(Advice(Hint("columns"), " names roles, or a truth and a run that name roles, not both"))
         given = given.get(what, {})
     refuse_unknown(given, ("query", "item", "grade", "score", "rank", *NOTES))
     return {role: name for role, name in given.items() if role in roles_for(what)}
@@ -134,7 +134,7 @@ def refuse_unknown(given: Given, roles: Sequence[str]) -> None:
     """Stop at a role that there is not."""
     for role in given:
         if role not in roles:
-            raise ValueError(f"columns= names {role!r}; the roles are {', '.join(roles)}")
+            raise ValueError(Advice(Hint("columns"), f" names {role!r}; the roles are {', '.join(roles)}"))
 
 
 # -- finding -------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def _only(could: Sequence[str], role: str, what: str) -> str | None:
         raise ValueError(f"the {what} has {len(could)} columns called {could[0]!r}")
     if len(could) > 1:
         raise ValueError(
-            f"the {what}'s {role} could be {' or '.join(map(repr, could))}; rename one, or {_advice(role)}"
+            Advice(f"the {what}'s {role} could be {' or '.join(map(repr, could))}; rename one, or ", _advice(role))
         )
     return could[0] if could else None
 
@@ -176,10 +176,10 @@ def need(names: Sequence[str], role: str, what: str, given: Given, taken: Collec
     """The column that plays a role, or an error that says what to write."""
     name = find(names, role, what, given, taken)
     if name is None:
-        raise ValueError(
-            f"the {what} has no {role} column among {listed(names)}; "
-            f"usual names are {', '.join(NAMES[role])}; or {_advice(role)}"
-        )
+        raise NoColumnError(
+            Advice(f"the {what} has no {role} column among {listed(names)}; usual names are {', '.join(NAMES[role])}; ",
+                   "or ", _advice(role))
+        )  # fmt: skip
     return name
 
 
@@ -190,8 +190,12 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(shown[:_SHOWN] + more) or "no columns"
 
 
-def _advice(role: str) -> str:
-    return f"name it: columns={{{role!r}: ...}}"
+class NoColumnError(ValueError):
+    """No column plays a role."""
+
+
+def _advice(role: str) -> Advice:
+    return Advice("name it: ", Hint("columns", {role: ...}))
 
 
 def find_all(
@@ -291,10 +295,12 @@ def _find_side(
             name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]
         ]
         if strange:
-            raise ValueError(
-                f"the {what} has no score column, and {listed(strange)} could be it; {_advice('score')}, "
-                "or columns={'score': None} if its rows are in ranked order"
-            )
+            raise NoColumnError(
+                Advice(
+                    f"the {what} has no score column, and {listed(strange)} could be it; ", _advice("score"), ", or ",
+                    Hint("columns", {"score": None}), " if its rows are in ranked order",
+                )
+            )  # fmt: skip
     return found
 
 
@@ -328,10 +334,13 @@ def by_name(
     *,
     is_list: Callable[[str], bool] = lambda name: False,
     is_float: Callable[[str], bool] = lambda name: False,
+    otherwise: str = "",
 ) -> dict[str, str]:
-    """The names of a file's columns, by role."""
+    """The names of a file's columns, by role; otherwise: what else can be done where there is none for a role."""
     try:
         return find_side(names, kind, given, is_list=is_list, is_float=is_float)
+    except NoColumnError as error:
+        raise FileError(path, Advice(str(error), otherwise), line) from None
     except ValueError as error:
         raise FileError(path, str(error), line) from None
 
@@ -342,11 +351,13 @@ def by_position(count: int, kind: str, given: Given, path: str, line: int) -> di
     where = {role: at for role, at in given.items() if at is not None}
     if not where:
         if count not in (2, 3):
-            example = {"query": 0, "item": 1, value: 2}
             raise FileError(
                 path,
-                f"expected 3 columns (query item {value}) or 2 in a file without a header line, found {count}; "
-                f"say which is which: columns={example}",
+                Advice(
+                    f"expected 3 columns (query item {value}) or 2 in a file without a header line, found {count}; ",
+                    "say which is which: ",
+                    Hint("columns", {"query": 0, "item": 1, value: 2}),
+                ),
                 line,
             )
         usual = dict(zip(("query", "item", value), range(count), strict=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from rankstone.inputs.arrow import Column, Places, Table, distinct, one_piece, t
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
+    Data,
     IrregularError,
     Row,
     RowError,
@@ -33,9 +34,42 @@ if TYPE_CHECKING:
     from rankstone.align.alignment import Floats
 
 NOT_TREC = "^$|[ \t\n\r\v\f]"  # in an id
-FIELDS = {
-    "truth": ("query", "iteration", "item", "grade"),
-    "run": ("query", "Q0", "item", "rank", "score", "tag"),
+
+
+class Layout(NamedTuple):
+    """What the lines of a file look like: fields with white space between them."""
+
+    names: str  # of the fields
+    fields: str  # what each is, in one letter, as the core's parser has them
+    more: bool = False  # fields may follow the last
+    comments: bool = True  # lines that start with # are skipped
+    blanks: bool = True  # and so are blank lines
+    utf8: bool = True  # an id must be valid text
+
+    def parse(self, data: Data | memoryview) -> tuple[list[_core.Strings], list[Floats]]:
+        """The ids and the numbers of all lines, if nothing is wrong or odd in any; else `IrregularError`."""
+        text = _core.Text(data, self.fields, more=self.more, comments=self.comments, blanks=self.blanks, utf8=self.utf8)
+        ids, numbers = text.columns()
+        if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
+            raise IrregularError
+        return ids, numbers
+
+    def skips(self, line: bytes) -> bool:
+        """Is it a comment or a blank line."""
+        start = line.lstrip()[:1]
+        return self.comments and start == b"#" if start else self.blanks
+
+    def split(self, line: bytes) -> list[bytes]:
+        """The fields of a line."""
+        fields, wanted = line.split(), len(self.fields)
+        if len(fields) < wanted or (len(fields) > wanted and not self.more):
+            raise RowError(f"expected {wanted} fields ({self.names}), found {len(fields)}")
+        return fields
+
+
+LAYOUTS = {
+    "truth": Layout("query iteration item grade", "q-in"),
+    "run": Layout("query Q0 item rank score tag", "q-i-n-", more=True),
 }
 
 
@@ -49,14 +83,10 @@ def read_trec(text: Text, kind: str, skip: bool) -> Columns:
 
 def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     """The quick way, for text with nothing wrong or odd in it; else `IrregularError`."""
-    text = _core.Text(data, "q-in") if kind == "truth" else _core.Text(data, "q-i-n-", more=True)
-    ids, numbers = text.columns()
-    if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
+    (query, item), (number,) = LAYOUTS[kind].parse(data)
+    if len(number) == 0:
         raise IrregularError
-    if len(numbers[0]) == 0:
-        raise IrregularError
-    query, item = ids
-    found = as_read(query, item, numbers[0], "grade" if kind == "truth" else "score")
+    found = as_read(query, item, number, "grade" if kind == "truth" else "score")
     if kind == "run":
         return found
 
@@ -76,20 +106,17 @@ def _subtopics(second: Column) -> Column | None:
 
 
 def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
-    names, value = FIELDS[kind], "grade" if kind == "truth" else "score"
-    wanted, at = len(names), names.index(value)
-
+    layout, value = LAYOUTS[kind], "grade" if kind == "truth" else "score"
+    at = layout.names.split().index(value)
     seconds: list[bytes] = []  # which nobody may ask for
 
     def parse(line: bytes) -> Row:
-        fields = line.split(None, wanted)
-        if len(fields) < wanted or (len(fields) > wanted and kind == "truth"):
-            raise RowError(f"expected {wanted} fields ({' '.join(names)}), found {len(line.split())}")
+        fields = layout.split(line)
         row = to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value)
         seconds.append(fields[1])
         return row
 
-    lines = ((number, line) for number, _, line in text.lines() if line.strip() and not line.lstrip().startswith(b"#"))
+    lines = ((number, line) for number, _, line in text.lines() if not layout.skips(line))
     found = Rows(text.name, value, skip).read(lines, parse, text_array)
     return found if kind == "run" else replace(found, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from rankstone.conventions.convention import takes
+from rankstone.errors import Advice, Hint
 from rankstone.metrics.registry import ByName, parse_all
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ def given_beside(
         choices = {"catalogue": len(beside.catalogue), **choices}
     elif all(metric.declaration.reads == "ranking" for metric in wanted):
         labels = ", ".join(map(str, wanted))
-        raise ValueError(f"catalogue=, history= and reference= would change nothing: {labels} read none of them")
+        raise ValueError(
+            Advice(Hint("catalogue"), ", ", Hint("history"), " and ", Hint("reference"),
+                   f" would change nothing: {labels} read none of them")
+        )  # fmt: skip
     return beside, choices
 
 

@@ -14,6 +14,7 @@ from rankstone.align.alignment import Alignment, Bools, Floats, Ints
 from rankstone.align.functions import Values
 from rankstone.align.shown import Shown
 from rankstone.conventions.plan import Plan
+from rankstone.errors import Advice, Hint
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.programs import Measured, measure, measured
 from rankstone.measure.values import V, apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for, words
@@ -109,7 +110,7 @@ def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Valu
         return found.ratio.numerator, found.ratio.denominator
     if averaging == "weighted":
         if weights is None:
-            raise ValueError("averaging='weighted' needs weights=, one a query")
+            raise ValueError(Advice(Hint("averaging", "weighted"), " needs weights=, one a query"))
         return weights * values, weights
     if averaging == "parts" and found.ratio.parts is not None:  # of precision and of recall
         top, bottom = (values_of(plan, ranking, part, counted)[0] for part in found.ratio.parts)

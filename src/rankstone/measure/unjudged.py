@@ -16,6 +16,7 @@ import numpy as np
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, lengths
 from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
+from rankstone.errors import Advice, Hint
 from rankstone.measure.programs import Measured, measure
 from rankstone.measure.sums import mean_from, sums_of
 from rankstone.metrics.registry import Growth
@@ -38,7 +39,8 @@ def refuse_bounds(plan: Plan) -> None:
     """Stop where there are no bounds to ask for."""
     choices = plan.choices
     if plan.metric.declaration.reads == "shown":
-        raise ValueError(f"{plan.label} reads what was shown, judged or not; unjudged='bounds' is for relevance")
+        about = f"{plan.label} reads what was shown, judged or not; "
+        raise ValueError(Advice(about, Hint("unjudged", "bounds"), " is for relevance"))
     if choices["known"] == "judged":
         raise ValueError(
             f"{plan.label}: known='judged' leaves the unjudged items out, so that there is nothing to bound; choose one"

@@ -13,7 +13,7 @@ from rankstone.align.functions import Values
 from rankstone.align.shown import Shown
 from rankstone.align.ties import TIES
 from rankstone.conventions.plan import Plan
-from rankstone.errors import NoExpectedValue, NotGiven
+from rankstone.errors import Advice, Hint, NoExpectedValue, NotGiven
 from rankstone.inputs.source import Aligned
 from rankstone.program.flat import by_gain, ranking_of, with_ties
 from rankstone.program.ranking import Ranking, Ratio
@@ -69,9 +69,9 @@ def apply(plan: Plan, ranking: Ranking | Shown) -> Ratio:
     try:
         return plan.metric.declaration.function(ranking, **plan.arguments)
     except NotGiven as error:
-        raise NotGiven(f"{plan.metric}: {error}") from None
+        raise NotGiven(Advice(f"{plan.metric}: ", str(error))) from None
     except NoExpectedValue as error:
-        raise NoExpectedValue(f"{plan.metric} {error}; choose another order for ties=") from None
+        raise NoExpectedValue(Advice(f"{plan.metric} {error}; choose another order for ", Hint("ties"))) from None
 
 
 def ratio_of(plan: Plan, ranking: Ranking) -> Ratio:

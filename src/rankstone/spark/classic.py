@@ -1,4 +1,8 @@
-"""Functions put into a session's registry through py4j: Python builds Spark's own expressions, and no jar is needed."""
+"""Functions put into a session's registry through py4j: Python builds Spark's own expressions, and no jar is needed.
+
+Spark's public ways do not suffice. An aggregate in Python (`udf.register`) cannot stand next to `count(*)`, gives no
+row for an empty table, and returns one type; a SQL function has no aggregates.
+"""
 
 from __future__ import annotations
 

@@ -55,41 +55,34 @@ def rewritten(text: str, convention: str | Convention | None = None) -> tuple[li
 class _Text:
     """Writes expressions as sqlglot has them."""
 
-    def call(self, name: str, *arguments: Tree) -> Tree:
+    def __init__(self) -> None:
         from sqlglot import exp
 
-        return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+        self._exp = exp
+
+    def call(self, name: str, *arguments: Tree) -> Tree:
+        return self._exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
 
     def operator(self, sign: str, left: Tree, right: Tree) -> Tree:
-        from sqlglot import exp
-
-        return getattr(exp, _SIGNS[sign])(this=left.copy(), expression=right.copy())
+        return getattr(self._exp, _SIGNS[sign])(this=left.copy(), expression=right.copy())
 
     def constant(self, value: Constant) -> Tree:
-        from sqlglot import exp
-
-        return exp.convert(value)
+        return self._exp.convert(value)
 
     def field(self, of: Tree, name: str) -> Tree:
-        from sqlglot import exp
-
-        return exp.Dot(this=of.copy(), expression=exp.to_identifier(name))
+        return self._exp.Dot(this=of.copy(), expression=self._exp.to_identifier(name))
 
     def function(self, names: Sequence[str], body: Callable[..., Tree]) -> Tree:
-        from sqlglot import exp
-
-        variables = [exp.to_identifier(name) for name in names]
-        return exp.Lambda(this=body(*variables), expressions=variables)
+        variables = [self._exp.to_identifier(name) for name in names]
+        return self._exp.Lambda(this=body(*variables), expressions=variables)
 
     def read(self, argument: Tree) -> Constant:
-        from sqlglot import exp
-
-        if isinstance(argument, exp.Neg):
+        if isinstance(argument, self._exp.Neg):
             value = self.read(argument.this)
             return -value if isinstance(value, (int, float)) else None
-        if isinstance(argument, exp.Boolean):
+        if isinstance(argument, self._exp.Boolean):
             return bool(argument.this)
-        return argument.to_py() if isinstance(argument, exp.Literal) else None
+        return argument.to_py() if isinstance(argument, self._exp.Literal) else None
 
     def refuse(self, problem: str) -> Tree:
         raise ValueError(problem)

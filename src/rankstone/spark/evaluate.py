@@ -287,7 +287,7 @@ def _weights(weights: Mapping[Id, float] | Table, truth: _Side) -> _Side:
 @contextmanager
 def _watched(session: Session) -> Iterator[None]:
     """The tasks that Spark has done and has still to do in the stages it is at."""
-    listen = None if is_classic(session) else getattr(session, "registerProgressHandler", None)  # from 4.0 on
+    classic = is_classic(session)
 
     def ask(progress: Progress) -> None:
         tracker = session.sparkContext.statusTracker()
@@ -297,13 +297,13 @@ def _watched(session: Session) -> Iterator[None]:
     def heard(stages: Sequence[Any], **_: Any) -> None:
         progress(sum(stage.num_completed_tasks for stage in stages), sum(stage.num_tasks for stage in stages))
 
-    with watched("measuring in Spark", ask=ask if is_classic(session) else None) as progress:
-        if listen is not None:
-            listen(heard)
+    with watched("measuring in Spark", ask=ask if classic else None) as progress:
+        if not classic:
+            session.registerProgressHandler(heard)
         try:
             yield
         finally:
-            if listen is not None:
+            if not classic:
                 session.removeProgressHandler(heard)
 
 

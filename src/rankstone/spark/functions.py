@@ -157,26 +157,12 @@ def is_classic(session: Session) -> bool:
 
 
 def arrow_function(kernel: Kernel, what: str, convention: str | Convention | None) -> Callable[..., Any]:
-    """A function of Arrow arrays for Spark; before 4.1 it has none, and pandas stands between."""
+    """A function of Arrow arrays for Spark."""
+    import pyarrow
     from pyspark.sql import functions
 
-    if hasattr(functions, "arrow_udf"):
-        import pyarrow
+    def of_arrays(*arguments: pyarrow.Array) -> pyarrow.Array:
+        return kernel(what, arguments, convention)
 
-        return functions.arrow_udf(
-            _hinted(lambda *arguments: kernel(what, arguments, convention), pyarrow.Array), "double"
-        )
-    import pandas
-
-    def of_series(*arguments: Any) -> Any:
-        from rankstone.spark.series import from_series, to_series
-
-        return to_series(kernel(what, list(map(from_series, arguments)), convention))
-
-    return functions.pandas_udf(_hinted(of_series, pandas.Series), "double")
-
-
-def _hinted(function: Any, kind: type) -> Any:
-    """Spark learns from the hints what to hand over."""
-    function.__annotations__ = {"arguments": kind, "return": kind}
-    return function
+    of_arrays.__annotations__ = dict.fromkeys(("arguments", "return"), pyarrow.Array)  # Spark reads no text
+    return functions.arrow_udf(of_arrays, "double")

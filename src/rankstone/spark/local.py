@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyspark
 
 from rankstone.inputs.arrow import plain
 from rankstone.inputs.columns import Columns
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
 def sent(side: Any, what: str, columns: Given | None, beside: Table) -> Table:
     """A side as a table of the session that the other side's table belongs to, its columns named after their roles."""
-    table = pa.table(_columns(_read(side, what, columns), what))
-    arrow = int(pyspark.__version__.split(".")[0]) >= 4  # before, Spark takes no Arrow table
-    return beside.sparkSession.createDataFrame(table if arrow else table.to_pandas())
+    return beside.sparkSession.createDataFrame(pa.table(_columns(_read(side, what, columns), what)))
 
 
 def _read(side: Any, what: str, columns: Given | None) -> Columns | Lists:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from rankstone.align.alignment import Floats
+from rankstone.errors import Advice, Hint
 from rankstone.statistics.checks import cluster_numbers, finite
 
 
@@ -81,6 +82,6 @@ def student(values: ArrayLike, clusters: ArrayLike | None = None, population: in
     error = np.where(error <= 1e-14 * np.abs(mean), 0.0, error)
     if population is not None:
         if population < n:
-            raise ValueError(f"population={population}, but there are {n} queries")
+            raise ValueError(Advice(Hint("population", population), f", but there are {n} queries"))
         error = error * math.sqrt(1 - n / population)
     return Student(mean, error, units - 1)

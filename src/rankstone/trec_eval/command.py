@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints
+from rankstone.errors import FileError
 from rankstone.program.core import Program
 from rankstone.program.graph import Expression, Graph
-from rankstone.trec_eval import ahead, files
+from rankstone.trec_eval import files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
     LOWEST_GEOMETRIC,
@@ -48,23 +49,6 @@ HELP = """rankstone trec_eval [options] rel_info_file results_file
 
 Measures the results against the relevance information, and prints what trec_eval prints.
 results_file may be - for standard input.
-
- -h, --help                       this text, with the measures named by -m
- -v, --version                    the version of trec_eval that is followed
- -q, --query_eval_wanted          print each query's values too
- -m, --measure name[.params]      a measure, or official (default), all_trec, set, prefs, all_prefs, qrels_jg
- -c, --complete_rel_info_wanted   average over all judged queries; one without results counts 0
- -n, --nosummary                  do not print the values over all queries
- -l, --level_for_rel num          lowest grade that is relevant (1)
- -M, --Max_retrieved_per_topic n  look at the first n documents of a query only
- -J, --Judged_docs_only           leave out documents that are not judged
- -N, --Number_docs_in_coll num    documents in the collection, for utility
- -R, --Rel_info_format format     qrels (default), qrels_jg, prefs or qrels_prefs
- -T, --Results_format format      trec_results
- -Z, --Zscore file                print deviations from the means in a file of lines 'qid measure mean stddev'
- -D, --Debug_level num[.qid]      ignored, but for the query: look at it only
- -o                               ignored
- --version-like num               follow trec_eval 9 (9.0.8) or 10 (10.0, the default)
 """
 
 
@@ -122,42 +106,72 @@ def main(argv: list[str]) -> int:
 # -- arguments -----------------------------------------------------------------------------------------------
 
 
+def _version(text: str) -> int:
+    version = text.partition(".")[0]
+    if version not in ("9", "10"):
+        raise Stop(1, f"trec_eval: --version-like '{text}': choose 9 or 10")
+    return int(version)
+
+
+class Option(NamedTuple):
+    """An option: how it is written, what its value is called (empty for a flag), and what it does."""
+
+    flags: tuple[str, ...]
+    value: str
+    help: str
+    field: str = ""  # of `Options`
+    read: Callable[[str], object] = lambda _: True
+
+
+OPTIONS = (
+    Option(("-h", "--help"), "", "this text, with the measures named by -m", "help"),
+    Option(("-v", "--version"), "", "the version of trec_eval that is followed"),
+    Option(("-q", "--query_eval_wanted"), "", "print each query's values too", "each_query"),
+    Option(("-m", "--measure"), "name[.params]",
+           "a measure, or official (default), all_trec, set, prefs, all_prefs, qrels_jg"),
+    Option(("-c", "--complete_rel_info_wanted"), "",
+           "average over all judged queries; one without results counts 0", "complete"),
+    Option(("-n", "--nosummary"), "", "do not print the values over all queries", "summary", lambda _: False),
+    Option(("-l", "--level_for_rel"), "num", "lowest grade that is relevant (1)", "level", files.whole),
+    Option(("-M", "--Max_retrieved_per_topic"), "n", "look at the first n documents of a query only", "depth",
+           lambda text: max(files.whole(text), 0)),
+    Option(("-J", "--Judged_docs_only"), "", "leave out documents that are not judged", "judged_only"),
+    Option(("-N", "--Number_docs_in_coll"), "num", "documents in the collection, for utility", "collection",
+           files.whole),
+    Option(("-R", "--Rel_info_format"), "format", "qrels (default), qrels_jg, prefs or qrels_prefs", "judgments", str),
+    Option(("-T", "--Results_format"), "format", "trec_results", "results", str),
+    Option(("-Z", "--Zscore"), "file", "print deviations from the means in a file of lines 'qid measure mean stddev'",
+           "zscores", str),
+    Option(("-D", "--Debug_level"), "num[.qid]", "ignored, but for the query: look at it only", "query",
+           lambda text: text.partition(".")[2] or None),
+    Option(("-o",), "", "ignored"),
+    Option(("--version-like",), "num", "follow trec_eval 9 (9.0.8) or 10 (10.0, the default)", "version", _version),
+)  # fmt: skip
+
+
 def read_options(argv: list[str]) -> Options:
+    rows = {flag: option for option in OPTIONS for flag in option.flags}
+    short = "".join(flag[1:] + ":" * bool(row.value) for flag, row in rows.items() if flag[1] != "-")
+    long = [flag[2:] + "=" * bool(row.value) for flag, row in rows.items() if flag[1] == "-"]
     try:
-        pairs, paths = ahead.split(argv)
+        pairs, paths = getopt.gnu_getopt(argv, short, [*long, "Output_old_results_format="])
     except getopt.GetoptError as error:
         raise Stop(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
     options = Options(paths=paths)
-    for name, value in pairs:
-        if name == "--version-like":
-            options.version = _version(value)
-    for name, value in pairs:
-        _take(options, name, value)
+    for name, value in sorted(pairs, key=lambda pair: pair[0] != "--version-like"):  # which measures there are
+        row = rows.get(name, rows["-o"])
+        if row is rows["-v"]:
+            raise Stop(0, f"trec_eval version {'9.0.8' if options.version == 9 else '10.0'} (rankstone's)")
+        if row is rows["-m"]:
+            _take_measure(options, value)
+        elif row.field:
+            setattr(options, row.field, row.read(value))
     if options.help:
         _write(_help_text(options))
         raise Stop(0, "")
     if len(paths) != 2:
         raise Stop(1, USAGE.rstrip())
     return options
-
-
-def _take(options: Options, name: str, value: str) -> None:
-    if name == "-v":
-        raise Stop(0, f"trec_eval version {'9.0.8' if options.version == 9 else '10.0'} (rankstone's)")
-    if name == "-m":
-        _take_measure(options, value)
-    elif name == "-D":
-        options.query = value.partition(".")[2] or None
-    elif name in ("-l", "-N"):
-        setattr(options, {"-l": "level", "-N": "collection"}[name], files.whole(value))
-    elif name == "-M":
-        options.depth = max(files.whole(value), 0)
-    elif name in ("-R", "-T", "-Z"):
-        setattr(options, {"-R": "judgments", "-T": "results", "-Z": "zscores"}[name], value)
-    elif name in ("-h", "-q", "-c", "-J"):
-        setattr(options, {"-h": "help", "-q": "each_query", "-c": "complete", "-J": "judged_only"}[name], True)
-    elif name == "-n":
-        options.summary = False
 
 
 def _take_measure(options: Options, text: str) -> None:
@@ -170,13 +184,6 @@ def _take_measure(options: Options, text: str) -> None:
     if name not in NICKNAMES and (name not in MEASURES or MEASURES[name].since > options.version):
         raise Stop(1, f"trec_eval: illegal measure '{name}'")
     options.measures += known
-
-
-def _version(text: str) -> int:
-    version = text.partition(".")[0]
-    if version not in ("9", "10"):
-        raise Stop(1, f"trec_eval: --version-like '{text}': choose 9 or 10")
-    return int(version)
 
 
 def _choose(options: Options) -> list[Chosen]:
@@ -195,7 +202,11 @@ def _choose(options: Options) -> list[Chosen]:
 
 
 def _help_text(options: Options) -> str:
-    lines = [HELP, "Measures:"]
+    lines = [HELP]
+    for option in OPTIONS:
+        written = f"{', '.join(option.flags)} {option.value}"
+        lines.append(f" {written:<32} {option.help}")
+    lines += ["", "Measures:"]
     for name, measure in MEASURES.items():
         if measure.since <= options.version and (not options.measures or name in options.measures):
             shown = ",".join(f"{value:g}" for value in measure.params)
@@ -249,7 +260,7 @@ def evaluate(options: Options) -> Evaluation:
     except Stop:
         _read(options)  # what is wrong with the files comes first
         raise
-    asked = _Asked(chosen, setup)  # before the files are read, which others may be at
+    asked = _Asked(chosen, setup)
     (judgments, results, zscores), form = _read(options), FORMATS[options.judgments][1]
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
@@ -274,7 +285,9 @@ def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, A
             raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
         results = files.read_results(options.paths[1], comments=comments)
         return judgments, results, files.read_zscores(options.zscores) if options.zscores else None
-    except ahead.BadFile as error:
+    except OSError as error:
+        raise Stop(2, f"trec_eval: cannot read {error.filename}: {error.strerror}") from None
+    except FileError as error:
         raise Stop(2, f"trec_eval: {error}") from None
 
 

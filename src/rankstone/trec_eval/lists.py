@@ -13,7 +13,6 @@ from rankstone import _core
 from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align, ranked_from
-from rankstone.trec_eval.ahead import align
 from rankstone.trec_eval.files import Judgments, Results
 
 
@@ -50,7 +49,7 @@ def place(
     columns = query, item, grade, results.query, results.item, results.score
     repeated = False
     try:
-        found = align(columns, how)
+        found = _core.align_columns(*columns, how)
     except DataError as error:
         if error.kind != "twice":
             raise
