@@ -18,7 +18,7 @@ from rankstone.align import first
 from rankstone.align import state as saved
 from rankstone.align.join import join
 from rankstone.align.ranked import Floats, Ints, Ranked
-from rankstone.align.shown import Shown, nobody
+from rankstone.align.shown import Shown, without_ids
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.result import Result
@@ -533,7 +533,7 @@ class Piece:
             for align, ranked in self.ranked.items()
         }
         if known is not None:
-            ids = nobody if self.ids is None else lambda: names
+            ids = without_ids if self.ids is None else lambda: names
             for align, found in self.firsts.items():
                 out[align].shown = Shown.of(self.ranked[align], known, found, ids, align)
         return out
