@@ -24,7 +24,7 @@ from rankstone.align.ranking import (
 )
 from rankstone.align.ties import SHARED, TieGroups, by_grade, by_worth, reversed_rank, shared_rank
 from rankstone.errors import NoExpectedValue, QueryError
-from rankstone.inputs.keys import all_in_order
+from rankstone.inputs.id_encoder import all_in_order
 from rankstone.inputs.notes import Notes, ranges
 
 Floats = NDArray[np.float64]

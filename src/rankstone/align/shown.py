@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints, NumPyFunctions, Ranked, lengths, segment_sums, starts_of
-from rankstone.align.ranking import Depth, Relevance, Values
+from rankstone.align.ranking import Relevance, Values
 from rankstone.align.ties import SHARED, shared_rank
 from rankstone.errors import NotGiven, QueryError
-from rankstone.inputs.keys import LOWER, among, pair
+from rankstone.inputs.id_encoder import LOWER, among, pair
 from rankstone.inputs.notes import ranges
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankstone.inputs.source import Align, First, Source
 
 T = TypeVar("T")
+Cutoff = int | None
 Base = Literal["catalogue", "history", "shown"]
 Popularity = Literal["users", "interactions", "given"]
 Outside = Literal["error", "skip", "count", "join"]
@@ -115,7 +116,7 @@ class ReturnedItems:
         """Which rows, of all but the last, have the same score as the next one of their list."""
         return (self.score[1:] == self.score[:-1]) & (self.query[1:] == self.query[:-1])
 
-    def undecided(self, k: Depth = None) -> Bools:
+    def undecided(self, k: Cutoff = None) -> Bools:
         """Which lists have equal scores in the first k places, or just below, so that another order is as good."""
         out = np.zeros(len(self), dtype=bool)
         if self.score is not None and len(self.score) > 1:
@@ -145,7 +146,7 @@ class Shown(NumPyFunctions):
     ids: Callable[[], Sequence[Hashable]]  # of the alignment's queries
     how: Align
     universe: int  # how many items have a number
-    depth: Depth = None  # how far down the lists were read
+    depth: Cutoff = None  # how far down the lists were read
     base: tuple[Bools, int] | None = None  # which items count, and how many they are
     views: dict[Hashable, Shown] = field(default_factory=dict, init=False)
 
@@ -200,7 +201,7 @@ class Shown(NumPyFunctions):
             return self
         return self._view(("ties", ties), lambda: replace(self, data=self.data.with_shared_ranks(ties)))
 
-    def first(self, k: Depth) -> Shown:
+    def first(self, k: Cutoff) -> Shown:
         """The first k places."""
         if k is None or self.depth == k:
             return self
@@ -295,14 +296,14 @@ class Shown(NumPyFunctions):
         """Does a condition hold everywhere."""
         return bool(np.all(condition))
 
-    def sum(self, values: Values, k: Depth = None) -> Floats:
+    def sum(self, values: Values, k: Cutoff = None) -> Floats:
         """Sum over a list's rows in the first k places."""
         values = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(self.item),))
         if k is not None and self.depth != k:
             values = np.where(self.rank <= k, values, 0.0)
         return segment_sums(values, self.offsets, self.data.starts)
 
-    def places(self, k: Depth, divisor: str = "shown") -> Floats:
+    def places(self, k: Cutoff, divisor: str = "shown") -> Floats:
         """How many places a list is divided by: those that it fills, or k."""
         return self.per_query(k) if divisor == "k" and k is not None else self.first(k).shown
 
@@ -313,7 +314,7 @@ class Shown(NumPyFunctions):
         """How many items count."""
         return len(self.catalogue) if self.base is None else self.base[1]
 
-    def times(self, k: Depth = None, exposure: Values = None) -> Any:
+    def times(self, k: Cutoff = None, exposure: Values = None) -> Any:
         """How often each item is shown, by number; or how much exposure all its rows have together."""
         if exposure is None:
             view = self.first(k)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from rankstone.align.ranked import Floats, Ints
-from rankstone.align.ranking import Depth, Ratio
-from rankstone.align.shown import Shown, lists_of
+from rankstone.align.ranking import Ratio
+from rankstone.align.shown import Cutoff, Shown, lists_of
 from rankstone.errors import NotGiven
 from rankstone.metrics.registry import ByName, Parameter
 from rankstone.metrics.shown import ABOVE_ZERO, EXPOSURES, GEOMETRIC, Exposure, Patience, per_list, relative, weights
@@ -120,7 +120,7 @@ class GroupExposure(NamedTuple):
         over = np.where(over > 0, over, np.inf)
         return self.total() / over, over
 
-    def target(self, target: Any) -> Floats:
+    def target(self, target: ListTarget) -> Floats:
         """The share that each group should have."""
         if target == "equal":
             return np.full(len(self.names), 1.0 / len(self.names))
@@ -164,7 +164,7 @@ def at(count: int, place: np.intp, value: float) -> Floats:
 def exposure(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     group: Group = None,
     per: Per = "item",
     exposure: Exposure = "log2",
@@ -205,7 +205,7 @@ def exposure(
     beware="It ignores who is relevant, unless per='relevance'. A group that is never shown makes it 0.",
 )
 def exposure_ratio(
-    shown: Shown, *, k: Depth = None, per: Per = "item", exposure: Exposure = "log2", patience: Patience = 0.5
+    shown: Shown, *, k: Cutoff = None, per: Per = "item", exposure: Exposure = "log2", patience: Patience = 0.5
 ) -> Ratio:
     """The least exposed group's exposure for each of its items, over the most exposed one's.
 
@@ -234,7 +234,7 @@ def exposure_ratio(
 def exposure_difference(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     per: Per = "item",
     exposure: Exposure = "log2",
     patience: Patience = 0.5,
@@ -262,7 +262,7 @@ def exposure_difference(
     beware="Pairs near the bottom count as those at the top.",
     better="lower",
 )
-def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
+def group_pairs(shown: Shown, *, k: Cutoff = None, group: Group = None) -> Ratio:
     """How far apart the groups are in the share of pairs, one item of the group and one of another, that they win.
 
     group: the share of that group alone.
@@ -300,7 +300,7 @@ def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
     bounds=ABOVE_ZERO,
     better="lower",
 )
-def iaa(shown: Shown, *, k: Depth = None, exposure: Exposure = "log2", patience: Patience = 0.5) -> Ratio:
+def iaa(shown: Shown, *, k: Cutoff = None, exposure: Exposure = "log2", patience: Patience = 0.5) -> Ratio:
     """How far the attention that items get is from what they deserve, added up (Biega et al. 2018).
 
     >>> rs.evaluate({"u1": {"a": 1, "b": 0.5}}, {"u1": ["a", "b"]}, "iaa@2", exposure="1/rank")["iaa@2"]
@@ -321,7 +321,7 @@ def iaa(shown: Shown, *, k: Depth = None, exposure: Exposure = "log2", patience:
 def awrf(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     target: ListTarget = "catalogue",
     exposure: Exposure = "log2_from_2",
     patience: Patience = 0.5,
@@ -357,7 +357,7 @@ def awrf(
     bounds=ABOVE_ZERO,
     better="lower",
 )
-def ndkl(shown: Shown, *, k: Depth = None, smoothing: Smoothing = 0.0) -> Ratio:
+def ndkl(shown: Shown, *, k: Cutoff = None, smoothing: Smoothing = 0.0) -> Ratio:
     """How far the groups of a list's prefixes are from those of the whole list (Geyik et al. 2019).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "x"])
@@ -387,7 +387,7 @@ class _Expected(NamedTuple):
     target: Callable[[Floats], Floats]  # what each list should give to all groups, times a factor of each group
 
     @classmethod
-    def of(cls, shown: Shown, target: Any, length: int | None, exposure: str, patience: float, of: str) -> _Expected:
+    def of(cls, shown: Shown, target: Target, length: int | None, exposure: str, patience: float, of: str) -> _Expected:
         each = weights(shown, exposure, patience)
         found = GroupExposure.of(shown, each * shown.credit if of == "relevant" else each)
         lists = max(len(shown), 1)
@@ -433,7 +433,7 @@ expected = partial(
 def ee_l(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     target: Target = "catalogue",
     target_length: TargetLength = None,
     exposure: Exposure = "log2_from_2",
@@ -463,7 +463,7 @@ def ee_l(
 def ee_d(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     exposure: Exposure = "log2_from_2",
     patience: Patience = 0.5,
     of: Counted = "shown",
@@ -489,7 +489,7 @@ def ee_d(
 def ee_r(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     target: Target = "catalogue",
     target_length: TargetLength = None,
     exposure: Exposure = "log2_from_2",
@@ -576,7 +576,7 @@ def _relevant_items(shown: Shown) -> tuple[Ints, Ints, Floats]:
     bounds=ABOVE_ZERO,
     better="lower",
 )
-def rsp(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
+def rsp(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are (Zhu et al. 2020).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])
@@ -598,7 +598,7 @@ def rsp(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
     bounds=ABOVE_ZERO,
     better="lower",
 )
-def reo(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
+def reo(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are where their items are relevant (Zhu et al. 2020).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.ranked import Floats, Ints
-from rankstone.align.ranking import Depth, Ratio, Values
-from rankstone.align.shown import Base, Outside, Popularity, Shown
-from rankstone.inputs.keys import order_of
+from rankstone.align.ranking import Ratio, Values
+from rankstone.align.shown import Base, Cutoff, Outside, Popularity, Shown
+from rankstone.inputs.id_encoder import order_of
 from rankstone.metrics.registry import Parameter, metric
 
 __all__ = [
@@ -266,7 +266,7 @@ def surprise(popular: Floats, total: float, cold: str, log: int | str) -> Floats
 def coverage(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     items: ItemBase = "catalogue",
     outside: OutsideRule = "error",
     unit: Unit = "share",
@@ -294,7 +294,7 @@ def coverage(
 def gini(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     items: ItemBase = "catalogue",
     outside: OutsideRule = "error",
     divisor: GiniDivisor = "n",
@@ -337,7 +337,7 @@ def _places(shown: Shown, times: Ints) -> NDArray[np.int32]:
     beware="It grows with the number of lists and items; there is no highest value to compare it with.",
     bounds=ABOVE_ZERO,
 )
-def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivisor = "rows") -> Ratio:
+def entropy(shown: Shown, *, k: Cutoff = None, log: Log = 2, divisor: EntropyDivisor = "rows") -> Ratio:
     """How surprising it is, on average, which item a place shows, if only the shares of all lists are known (Shannon).
 
     >>> rs.evaluate(run={"u1": ["a"], "u2": ["b"]}, metrics="entropy@1")["entropy@1"]
@@ -364,7 +364,7 @@ def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivi
 def popularity(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     popularity: PopularityOf = "users",
     scale: PopularityScale = "none",
     divisor: ShownDivisor = "shown",
@@ -399,7 +399,7 @@ def popularity(
 def novelty(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     popularity: PopularityOf = "users",
     popularity_total: Total = "users",
     cold: Cold = "one",
@@ -441,7 +441,7 @@ discovery = partial(  # relevant items that few had before, those near the top c
     use="Novelty of what was liked: relevant items that few had before, near the top.",
 )
 def epc(
-    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users"
+    shown: Shown, *, k: Cutoff = None, popularity: PopularityOf = "users", popularity_total: Total = "users"
 ) -> Ratio:
     """How unpopular the relevant items shown are, those near the top counting more (Vargas and Castells 2011).
 
@@ -464,7 +464,7 @@ def epc(
 def efd(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     popularity: PopularityOf = "users",
     popularity_total: Total = "interactions",
     cold: Cold = "least",
@@ -498,7 +498,7 @@ def _discovered(shown: Shown, gain: Floats) -> Ratio:
 def tail(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     tail_rule: TailRule = "interactions",
     tail_at: TailAt = 0.8,
     tail_ties: TailTies = "catalogue",
@@ -526,7 +526,7 @@ def tail(
     beware="Where a shop repeats on purpose (groceries, music), it should not be 1.",
     better="neither",
 )
-def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") -> Ratio:
+def unseen(shown: Shown, *, k: Cutoff = None, divisor: ShownDivisor = "shown") -> Ratio:
     """Share of the items shown that the user has not had before.
 
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="unseen@2", history={"u1": ["a"]})["unseen@2"]
@@ -545,7 +545,7 @@ def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") ->
     use="How many users get a full list; with at_least=1, how many get any.",
     beware="",
 )
-def filled(shown: Shown, *, k: Depth = None, at_least: AtLeast = None) -> Ratio:
+def filled(shown: Shown, *, k: Cutoff = None, at_least: AtLeast = None) -> Ratio:
     """1 if a list is as long as it should be: k items, or at least so many.
 
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a"]}, metrics="filled@2")["filled@2"]

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from rankstone.align.ranked import Bools, Floats, Ints
-from rankstone.align.ranking import Depth, Ratio
-from rankstone.align.shown import Shown
-from rankstone.inputs.keys import among, distinct, pair
+from rankstone.align.ranking import Ratio
+from rankstone.align.shown import Cutoff, Shown
+from rankstone.inputs.id_encoder import among, distinct, pair
 from rankstone.metrics.registry import Parameter
 from rankstone.metrics.shown import (
     ABOVE_ZERO,
@@ -208,7 +208,7 @@ def _products(one: Any, other: Any) -> Floats:
 def ild(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     distance: Distance = "cosine",
     divisor: PairDivisor = "pairs",
     missing_features: MissingFeatures = "error",
@@ -275,7 +275,7 @@ def _small_numbers(values: Any, most: int) -> Ints | None:
     beware="Random lists have the highest. Lists without an item are left out.",
     bounds=(-math.inf, math.inf),
 )
-def personalisation(shown: Shown, *, k: Depth = None, list_length: ListLength = "own") -> Ratio:
+def personalisation(shown: Shown, *, k: Cutoff = None, list_length: ListLength = "own") -> Ratio:
     """How little two users' lists have in common, on average over all pairs of lists.
 
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="personalisation@2")["personalisation@2"]
@@ -304,7 +304,7 @@ def personalisation(shown: Shown, *, k: Depth = None, list_length: ListLength = 
     beware="A different list is not a better one.",
     better="neither",
 )
-def overlap(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown", sign: Difference = "likeness") -> Ratio:
+def overlap(shown: Shown, *, k: Cutoff = None, divisor: ShownDivisor = "shown", sign: Difference = "likeness") -> Ratio:
     """Share of a list that is in the reference's list of the same query too.
 
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="overlap@2", reference={"u1": ["b", "c"]})["overlap@2"]
@@ -328,7 +328,7 @@ def overlap(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown", s
 def serendipity(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     form: LuckyForm = "popularity",
     distance: Distance = "cosine",
     missing_features: MissingFeatures = "error",
@@ -383,7 +383,7 @@ def _nearness(shown: Shown, had: Shown, vectors: Vectors, there: Bools) -> Float
     bounds=ABOVE_ZERO,
 )
 def categories(
-    shown: Shown, *, k: Depth = None, divisor: CategoryDivisor = "shown", of: CategoriesOf = "shown"
+    shown: Shown, *, k: Cutoff = None, divisor: CategoryDivisor = "shown", of: CategoriesOf = "shown"
 ) -> Ratio:
     """How many different categories a list has, for each item shown.
 
@@ -413,7 +413,7 @@ def categories(
 def calibration(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     form: Divergence = "kl",
     alpha: Mixed = 0.01,
     log: Log = "e",
