@@ -14,7 +14,7 @@ from rankstone.answers import sweep
 from rankstone.answers.identify import interval
 from rankstone.answers.sweep import Sweep
 from rankstone.conventions.plan import make_plans
-from rankstone.inputs.open import open_source
+from rankstone.measure.sources import open_source
 from tests.table.cases import fed, fitting, metrics
 
 # One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankstone.errors import FileError
-from rankstone.inputs import delimited, jsonl, trec
+from rankstone.inputs import delimited, json_files, trec
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.files import FORMATS, read_run, read_truth
 from rankstone.inputs.lines import IrregularError
@@ -186,7 +186,7 @@ def test_the_quick_way_and_line_by_line_agree(kind: str, form: str, tmp_path: Pa
         with (
             mock.patch.object(trec, "parse_trec", no_short_cut),
             mock.patch.object(delimited, "_quick", no_short_cut),
-            mock.patch.object(jsonl, "_quick", no_short_cut),
+            mock.patch.object(json_files, "_quick", no_short_cut),
         ):
             slow = attempt(kind, path, form)
         if isinstance(quick, Columns):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.errors import FileError
-from rankstone.inputs import batches, jsonl
+from rankstone.inputs import batches, json_files
 from rankstone.inputs.lines import IrregularError
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.tables import as_columns
@@ -344,7 +344,7 @@ def test_mutated_documents(tmp_path: Path, name: str) -> None:
             changed = changed[:start] + put + changed[start + length :]
         path = write(tmp_path / name, changed)
         whole = outcome(path)
-        with mock.patch.object(batches, "BYTES", 5), mock.patch.object(jsonl, "_quick", no_short_cut):
+        with mock.patch.object(batches, "BYTES", 5), mock.patch.object(json_files, "_quick", no_short_cut):
             assert outcome(path) == whole
 
     check()

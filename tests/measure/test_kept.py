@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.conventions.convention import takes
-from rankstone.inputs.open import open_source
 from rankstone.measure.kept import kept_for
-from rankstone.measure.sources import evaluate_source
+from rankstone.measure.sources import evaluate_source, open_source
 from rankstone.metrics import declared
 
 from ..table.cases import fed, fitting, metrics

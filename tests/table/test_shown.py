@@ -100,6 +100,18 @@ def test_every_door_has_the_same_number(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_other_cutoffs_change_nothing(name):
+    """A metric has the same value beside other cutoffs as alone, also where a cutoff leaves the lists whole."""
+    metrics = [name, f"{name}@1", f"{name}@4", f"{name}@7"]
+    world = WORLD._replace(reference={query: [*reversed(ITEMS)] for query in RUN})  # longer lists than those of the run
+    for order in (metrics, metrics[::-1]):
+        together = rs.evaluate(WORLD.truth, RUN, order, **beside(world))
+        for metric in metrics:
+            alone = rs.evaluate(WORLD.truth, RUN, metric, **beside(world))[metric]
+            assert together[metric] == pytest.approx(alone, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_slice_counts_anew(name):
     """The number of a group of lists is that of these lists alone."""
     metric, groups = f"{name}@3", {"q0": "a", "q1": "b", "q2": "a", "q3": "b"}

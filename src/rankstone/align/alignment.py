@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rankstone.align.functions import Functions
 from rankstone.align.ties import TIES, TieRule
-from rankstone.inputs.keys import all_in_order
+from rankstone.inputs.id_encoder import all_in_order
 from rankstone.inputs.notes import Notes, ranges
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,12 @@ class Relevance(NamedTuple):
         if not math.isfinite(threshold):
             raise ValueError(f"threshold must be finite, not {threshold!r}")
         return cls(float(threshold), strict, credit, truth_depth)
+
+    def of_grades(self, f: Functions, grades: Any) -> Any:
+        """How far items of these grades are relevant: 1 or 0, or a part of 1."""
+        if self.credit == "clamp":
+            return f.minimum(f.maximum(grades, 0.0), 1.0)
+        return f.where(self.reached(grades), 1.0, 0.0)
 
     def reached(self, grades: Any) -> Any:
         """Which grades reach the threshold."""

@@ -12,8 +12,8 @@ from rankstone.align import state as saved
 from rankstone.align.alignment import Ints
 from rankstone.align.state import State
 from rankstone.inputs.arrow import Column, as_column, concatenated, plain_ids, take
-from rankstone.inputs.codes import refuse_mixed
 from rankstone.inputs.columns import Columns, first_rows
+from rankstone.inputs.id_encoder import refuse_mixed
 from rankstone.inputs.notes import ranges
 from rankstone.inputs.source import Align, First
 

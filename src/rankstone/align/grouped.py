@@ -14,7 +14,7 @@ from rankstone.align.first import joined, shown_by, some
 from rankstone.align.join import join
 from rankstone.inputs.arrow import concatenated, plain_ids, take
 from rankstone.inputs.columns import ColumnPair, Columns, notes_of
-from rankstone.inputs.keys import consecutive
+from rankstone.inputs.id_encoder import consecutive
 from rankstone.inputs.notes import ranges
 from rankstone.inputs.source import Align, Aligned, First
 

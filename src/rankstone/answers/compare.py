@@ -21,9 +21,8 @@ from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.errors import Advice, Hint
 from rankstone.inputs.arrow import is_spark
 from rankstone.inputs.columns import Columns, with_subtopics
-from rankstone.inputs.doors import opened
 from rankstone.inputs.files import all_same_ids, is_large, is_path
-from rankstone.inputs.groups import groups_of
+from rankstone.inputs.loaders import groups_of, opened
 from rankstone.inputs.roles import roles_of
 from rankstone.inputs.tables import queried
 from rankstone.measure.beside import given_beside

@@ -13,9 +13,9 @@ from rankstone.answers.result import Means, Result
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import QueryError
-from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Aligned
 from rankstone.measure.match import refuse_strangers, some
+from rankstone.measure.sources import open_source
 from rankstone.measure.sums import one_list
 from rankstone.measure.values import apply, view_for
 from rankstone.metrics.registry import Metric

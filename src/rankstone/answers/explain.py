@@ -25,9 +25,9 @@ from rankstone.inputs.columns import ColumnPair, columns
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.lists import ListPair
 from rankstone.inputs.matrices import Dense
-from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
 from rankstone.measure.match import some
+from rankstone.measure.sources import open_source
 from rankstone.measure.values import ratio_of
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse_one

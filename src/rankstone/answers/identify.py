@@ -18,7 +18,7 @@ from rankstone.answers.sweep import Sweep, changed, choice_of, options_of, prese
 from rankstone.answers.table import html_table, text_table
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan, make_plans, refuse_unknown
-from rankstone.inputs.open import open_source
+from rankstone.measure.sources import open_source
 from rankstone.metrics.registry import ByName, Metric, parse_one
 from rankstone.progress import watched
 

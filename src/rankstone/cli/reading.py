@@ -173,7 +173,7 @@ def report_skipped(path: str, side: Columns | Lists) -> None:
 def groups_by(arguments: argparse.Namespace, column: str, what: str = "by") -> dict[Any, Any]:
     """Each query's group, from a column of the truth file; what: the keyword that named it."""
     from rankstone.inputs.files import read_truth
-    from rankstone.inputs.groups import grouped
+    from rankstone.inputs.loaders import grouped
 
     path = arguments.truth
     if path == "-":

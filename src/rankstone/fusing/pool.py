@@ -15,8 +15,8 @@ from rankstone.fusing.choices import FUSING, TieOrder, checked
 from rankstone.fusing.unite import Opened, United, open_runs, unite
 from rankstone.inputs.columns import columns
 from rankstone.inputs.dicts import plain_dict
-from rankstone.inputs.doors import is_file, opened
 from rankstone.inputs.lists import Lists
+from rankstone.inputs.loaders import is_file, opened
 from rankstone.inputs.tables import Side, as_columns, queried
 
 if TYPE_CHECKING:

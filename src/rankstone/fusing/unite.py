@@ -29,9 +29,9 @@ from rankstone.inputs.arrow import (
 )
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.dicts import plain_dict, refuse_mixed
-from rankstone.inputs.doors import is_file, opened
 from rankstone.inputs.files import is_path
 from rankstone.inputs.lists import Lists
+from rankstone.inputs.loaders import is_file, opened
 from rankstone.inputs.matrices import is_matrix
 from rankstone.inputs.tables import Made, Side, as_columns, empty_queries, has_empty, queried
 

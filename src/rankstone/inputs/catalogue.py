@@ -50,6 +50,11 @@ class Words(NamedTuple):
         at = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes.astype(np.int64))
         return Words(ends, self.codes[at], self.weights[at], self.names)
 
+    def by_row(self, items: Places) -> tuple[NDArray[Any], Words]:
+        """Those of some items, and the row that each is of."""
+        words = self.of(items)
+        return np.repeat(np.arange(len(items)), np.diff(words.offsets)), words
+
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:

@@ -11,7 +11,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import Column, Places, as_column, distinct, numbers, plain, plain_ids, take
-from rankstone.inputs.keys import all_in_order
+from rankstone.inputs.id_encoder import all_in_order
 from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.inputs.roles import NOTES
 from rankstone.inputs.source import Align, Aligned, First, ranked_from

@@ -65,9 +65,9 @@ def _tables() -> Any:
 
 
 def _json() -> Any:
-    from rankstone.inputs import jsonl
+    from rankstone.inputs import json_files
 
-    return jsonl
+    return json_files
 
 
 def _letor() -> Any:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from rankstone.errors import Advice, Hint, NotGiven
 from rankstone.inputs.arrow import Column, as_column
 from rankstone.inputs.catalogue import Catalogue, Words, catalogue
-from rankstone.inputs.codes import Codes
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.keys import LOWER, distinct, pair
+from rankstone.inputs.id_encoder import LOWER, Codes, distinct, pair
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.source import Source
 from rankstone.inputs.tables import as_columns

@@ -18,7 +18,7 @@ from rankstone.align import first
 from rankstone.align import state as saved
 from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.align.join import join
-from rankstone.align.shown import Shown, nobody
+from rankstone.align.shown import Shown, without_ids
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.answers.definition import ByMetric, Definition, definition_of
 from rankstone.answers.result import Result
@@ -26,13 +26,12 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.inputs.dicts import Dicts, OneList
 from rankstone.inputs.matrices import Dense, is_sparse
-from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.beside import given_beside, movable_beside
 from rankstone.measure.match import refuse, refuse_strangers
 from rankstone.measure.programs import Measured, measure_each
 from rankstone.measure.saved import Saved, made_of, refuse_other, settings_of
-from rankstone.measure.sources import depths_of, firsts_of, refuse_truthless
+from rankstone.measure.sources import depths_of, firsts_of, open_source, refuse_truthless
 from rankstone.measure.sums import ExactSum, Outcome, Sums, finish_of, mean_from, outcome_of, sums_of
 from rankstone.measure.values import weights_of
 from rankstone.metrics.registry import is_built_in
@@ -533,7 +532,7 @@ class Piece:
             for align, ranked in self.ranked.items()
         }
         if known is not None:
-            ids = nobody if self.ids is None else lambda: names
+            ids = without_ids if self.ids is None else lambda: names
             for align, found in self.firsts.items():
                 out[align].shown = Shown.of(self.ranked[align], known, found, ids, align)
         return out

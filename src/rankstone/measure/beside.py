@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rankstone.conventions.convention import takes
 from rankstone.errors import Advice, Hint
+from rankstone.inputs.arrow import movable
 from rankstone.metrics.registry import ByName, parse_all
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def given_beside(
         choices, catalogue = {"catalogue": int(catalogue), **choices}, None
     if catalogue is None and history is None and reference is None:
         return None, choices
-    from rankstone.inputs.doors import open_beside  # a quick start: few metrics need it
+    from rankstone.inputs.loaders import open_beside  # a quick start: few metrics need it
 
     beside = open_beside(cast("Stock | None", catalogue), history, reference)
     wanted = parse_all(metrics)
@@ -46,8 +47,6 @@ def given_beside(
 
 def movable_beside(beside: Beside | None) -> Beside | None:
     """The same in a form that can be pickled."""
-    from rankstone.inputs.arrow import movable
-
     if beside is not None and beside.catalogue is not None:
         beside = replace(beside, catalogue=replace(beside.catalogue, item=movable(beside.catalogue.item)))
     if beside is not None and beside.history is not None:

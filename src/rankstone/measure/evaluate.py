@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
-from rankstone.inputs.open import open_source
+from rankstone.inputs.arrow import is_spark
 from rankstone.measure.beside import given_beside
 from rankstone.measure.kept import kept_for
-from rankstone.measure.sources import evaluate_source
+from rankstone.measure.sources import evaluate_source, open_source
 from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:
@@ -86,25 +86,22 @@ def evaluate(
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     if unjudged not in (None, "bounds"):
         raise ValueError(f"unjudged={unjudged!r}; choose 'bounds', or leave it out")
-    if "pyspark" in sys.modules:
-        from rankstone.inputs.arrow import is_spark
+    if "pyspark" in sys.modules and (is_spark(truth) or is_spark(run)):
+        given = {
+            "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
+            "parent": parent, "overlap": overlap, "unjudged": unjudged,
+        }  # fmt: skip
+        for name in (name for name, value in given.items() if value is not None):
+            raise TypeError(f"{name}= does not go with a Spark table")
+        from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
 
-        if is_spark(truth) or is_spark(run):
-            given = {
-                "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-                "parent": parent, "overlap": overlap, "unjudged": unjudged,
-            }  # fmt: skip
-            for name in (name for name, value in given.items() if value is not None):
-                raise TypeError(f"{name}= does not go with a Spark table")
-            from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
-
-            tables: Any = {
-                "truth": truth, "run": run, "weights": weights, "catalogue": catalogue, "history": history,
-                "reference": reference,
-            }  # fmt: skip
-            return on_the_cluster(
-                **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
-            )
+        tables: Any = {
+            "truth": truth, "run": run, "weights": weights, "catalogue": catalogue, "history": history,
+            "reference": reference,
+        }  # fmt: skip
+        return on_the_cluster(
+            **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
+        )
     beside, made = given_beside(catalogue, history, reference, metrics, choices)
     choices = cast("Keywords", made)
     if isinstance(truth, str) or isinstance(run, str):

@@ -1,4 +1,4 @@
-"""From a `Source` to a `Result`: each alignment once, each metric once."""
+"""From data to a `Source`, and from a `Source` to a `Result`: each alignment once, each metric once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rankstone.align.ties import TIES
 from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
+from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.source import Align, Aligned, Alone, First, Source
 from rankstone.measure.match import refuse, refuse_strangers, warn_unjudged
 from rankstone.measure.programs import measure_each
@@ -22,7 +23,33 @@ from rankstone.metrics.registry import ByName
 
 if TYPE_CHECKING:
     from rankstone.inputs.known import Beside, Known
-    from rankstone.typing import Metrics, Weights
+    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Truth, Weights
+
+
+def open_source(
+    truth: Truth | None,
+    run: Run | None,
+    *,
+    mask: Array | None = None,
+    lengths: Numbers | None = None,
+    groups: Numbers | None = None,
+    query: Column | None = None,
+    columns: Roles | None = None,
+    exclude: Truth | None = None,
+    parent: Parent | None = None,
+    overlap: float | None = None,
+) -> Source:
+    """The source of a truth and a run in any shape."""
+    # The common case, first.
+    plain = mask is lengths is groups is query is exclude is parent is None and overlap is None
+    if type(truth) is dict and type(run) is dict and plain:
+        return Dicts(truth, run)
+    from rankstone.inputs.loaders import load  # a quick start: a dict needs none of the others
+
+    return load(
+        truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
+        parent=parent, overlap=overlap,
+    )  # fmt: skip
 
 
 def evaluate_source(

@@ -222,7 +222,7 @@ UNKNOWN = Sums(math.nan, math.nan, 0)  # of an order that nobody knows
 def range_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Range | None:
     """The sums that orders of tied items can make, lowest and highest in any order; None where nothing is tied."""
     if isinstance(aligned, Shown):
-        moved = aligned.undecided(plan.arguments.get("k"))
+        moved = aligned.data.undecided(plan.arguments.get("k"))
         return Range((UNKNOWN, UNKNOWN), moved) if moved.any() else None
     one_list = plan.choices["averaging"] == "one_list"  # where items of different queries can be tied
     if plan.metric.declaration.kind == "ratings" or (aligned.tied is None and not one_list):

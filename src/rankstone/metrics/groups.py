@@ -1,18 +1,19 @@
-"""Who gets the exposure: groups of items, such as providers, and how evenly or justly they are shown."""
+"""Exposure of groups of items, such as providers: how evenly or fairly lists show them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import log
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.align.functions import Depth
-from rankstone.align.shown import Shown
-from rankstone.metrics.registry import ByName, Parameter, metric
-from rankstone.metrics.shown import Exposure, Patience, exposure_at, relative, weights
+from rankstone.align.shown import Cutoff, Shown, lists_of
+from rankstone.errors import NotGiven
+from rankstone.metrics.registry import ByName, Parameter
+from rankstone.metrics.shown import ABOVE_ZERO, EXPOSURES, GEOMETRIC, Exposure, Patience, per_list, relative, weights
 from rankstone.program.ranking import Ratio
 
 __all__ = [
@@ -34,91 +35,105 @@ ExposureScale = Annotated[
     Literal["none", "sum", "percent"],
     Parameter(
         "what all places together add up to, where patience decides: 1 / (1 - patience), 1 or 100",
-        {"none": "", "sum": "times 1 - patience", "percent": "times 100 (1 - patience)"},
+        {"sum": "times 1 - patience", "percent": "times 100 (1 - patience)"},
         quiet=("none",),
-        when=("exposure", "geometric"),
+        when=GEOMETRIC,
     ),
 ]
+_SHARE = "the share that each group should have: that of its items in the catalogue, all alike, "
 _TARGETS = {"catalogue": "against the groups' shares of the catalogue", "equal": "against equal shares"}
+_IDEAL = {"ideal": "against the mean of the best orders, where relevant items share their places"}
 ListTarget = Annotated[
-    Literal["catalogue", "equal"] | Mapping[str, float],
-    Parameter(
-        "the share that each group should have: that of its items in the catalogue, all alike, or {group: share}",
-        _TARGETS,
-    ),
+    Literal["catalogue", "equal"] | Mapping[str, float], Parameter(_SHARE + "or {group: share}", _TARGETS)
 ]
 Target = Annotated[
     Literal["catalogue", "equal", "ideal"] | Mapping[str, float],
-    Parameter(
-        "the share that each group should have: that of its items in the catalogue, all alike, what the best orders of "
-        "the truth give it, or {group: share}",
-        {**_TARGETS, "ideal": "against the mean of the best orders, where relevant items share their places"},
-    ),
+    Parameter(_SHARE + "what the best orders of the truth give it, or {group: share}", {**_TARGETS, **_IDEAL}),
 ]
 TargetLength = Annotated[
-    int | None,
-    Parameter("how many places the target fills; None: as many as the list", {None: ""}, quiet=(None,), above=0),
+    int | None, Parameter("how many places the target fills; None: as many as the list", quiet=(None,), above=0)
 ]
-Counted = Annotated[
-    Literal["shown", "relevant"],
-    Parameter("whose exposure counts", {"shown": "", "relevant": "of relevant items only"}, quiet=("shown",)),
-]
+_RELEVANT = {"relevant": "of relevant items only"}
+Counted = Annotated[Literal["shown", "relevant"], Parameter("whose exposure counts", _RELEVANT, quiet=("shown",))]
 ExposureOf = Annotated[
     Literal["shown", "relevant", "ideal"],
     Parameter(
-        "whose exposure counts",
-        {"shown": "", "relevant": "of relevant items only", "ideal": "in the best orders of the same items"},
-        quiet=("shown",),
+        "whose exposure counts", {**_RELEVANT, "ideal": "in the best orders of the same items"}, quiet=("shown",)
     ),
 ]
 Smoothing = Annotated[
-    float, Parameter("added to every share", {0: "", ...: "{:g} added to every share"}, quiet=(0,), at_least=0)
+    float, Parameter("added to every share", {...: "{:g} added to every share"}, quiet=(0,), at_least=0)
 ]
 GroupBy = Annotated[
     Literal["group", "popularity"],
     Parameter(
         "which groups",
-        {"group": "", "popularity": "of the popular items, which hold 80 % of the interactions, and the others"},
+        {"popularity": "of the popular items, which hold 80 % of the interactions, and the others"},
         quiet=("group",),
     ),
 ]
 
-
-def all_groups(parameters: ByName) -> str:
-    """What a metric asks of all lists at once."""
-    return "adds up what each group gets in all lists; choose metrics of each list by itself"
+# One value per list, which depends on the other lists.
+among_lists = partial(
+    per_list, all_queries=lambda _: "adds up what each group gets in all lists; choose metrics of each list by itself"
+)
+over_groups = partial(among_lists, choices={"averaging": "micro", "undefined": "skip"})  # one value of all lists
 
 
 def per_relevance(parameters: ByName) -> bool:
-    """Does it divide by what was earned."""
+    """Does it divide by the grades."""
     return bool(parameters["per"] == "relevance")
 
 
-class Exposed(NamedTuple):
-    """What each row gives to each group of its item."""
+class GroupExposure(NamedTuple):
+    """The exposure that each row gives to each group of its item."""
 
+    shown: Shown
     row: Ints
-    code: Ints  # of the group
+    group: Ints  # its number
     amount: Floats
     names: tuple[Any, ...]
     size: Floats  # how many items each group has
 
+    @classmethod
+    def of(cls, shown: Shown, each: Floats) -> GroupExposure:
+        """From the exposure of each row."""
+        labels = shown.labels("group")
+        size: Floats = np.bincount(labels.codes, labels.weights, minlength=len(labels.names)).astype(np.float64)
+        row, mine = labels.by_row(shown.item)
+        return cls(shown, row, mine.codes, each[row] * mine.weights, labels.names, size)
+
     def total(self) -> Floats:
         """What each group gets in all lists."""
-        return np.bincount(self.code, self.amount, minlength=len(self.names)).astype(np.float64)
+        return np.bincount(self.group, self.amount, minlength=len(self.names)).astype(np.float64)
 
-    def of(self, shown: Shown, worth: Floats) -> Floats:
-        """What each list gives to all groups, times what each of these is worth."""
-        return shown.sum(np.bincount(self.row, self.amount * worth[self.code], minlength=len(shown.item)))
+    def per_list(self, factor: Floats) -> Floats:
+        """What each list gives to all groups, times a factor of each group."""
+        return self.shown.sum(np.bincount(self.row, self.amount * factor[self.group], minlength=len(self.shown.item)))
 
+    def shares(self, per: str) -> tuple[Floats, Floats]:
+        """What each group gets in all lists, over what that is divided by; and the latter."""
+        over = self.size if per == "item" else np.ones(len(self.names))
+        if per == "relevance":
+            grades = self.shown.grade_or_zero[self.row]
+            over = np.bincount(self.group, grades, minlength=len(self.names)).astype(np.float64)
+        over = np.where(over > 0, over, np.inf)
+        return self.total() / over, over
 
-def exposed(shown: Shown, each: Floats) -> Exposed:
-    """What each row gives to the groups of its item."""
-    words = shown.known.words("group", shown.universe)
-    size: Floats = np.bincount(words.codes, words.weights, minlength=len(words.names)).astype(np.float64)
-    mine = words.of(shown.item)
-    row = np.repeat(np.arange(len(shown.item)), np.diff(mine.offsets))
-    return Exposed(row, mine.codes, each[row] * mine.weights, words.names, size)
+    def target(self, target: ListTarget) -> Floats:
+        """The share that each group should have."""
+        if target == "equal":
+            return np.full(len(self.names), 1.0 / len(self.names))
+        if target == "catalogue":
+            return self.size / self.size.sum()
+        by_name = dict(target)
+        lost = [name for name in by_name if name not in self.names and by_name[name]]
+        if lost:
+            raise ValueError(f"target names {lost[0]!r}; the groups are {', '.join(map(repr, self.names[:10]))}")
+        shares = np.array([float(by_name.get(name, 0.0)) for name in self.names])
+        if abs(shares.sum() - 1.0) > 1e-6:
+            raise ValueError(f"the shares of target add up to {shares.sum():g}, not to 1")
+        return shares
 
 
 def scaled(shown: Shown, exposure: str, patience: float, scale: str) -> Floats:
@@ -129,30 +144,27 @@ def scaled(shown: Shown, exposure: str, patience: float, scale: str) -> Floats:
     return unit * weights(shown, exposure, patience)
 
 
-def _over(shown: Shown, found: Exposed, per: str) -> Floats:
-    """What the exposure of each group is divided by."""
-    if per == "relevance":
-        grades = np.where(np.isnan(shown.grade), 0.0, shown.grade)
-        return np.bincount(found.code, grades[found.row], minlength=len(found.names)).astype(np.float64)
-    return found.size if per == "item" else np.ones(len(found.names))
+def at(count: int, place: np.intp, value: float) -> Floats:
+    """A value at one place of many, 0 elsewhere."""
+    out = np.zeros(count)
+    out[place] = value
+    return out
 
 
-@metric(
+@per_list(
     "exposure",
-    reads="shown",
     grades=lambda parameters: parameters["of"] != "shown" or parameters["per"] == "relevance",
     formula="exposure of the group's items shown, <per>",
     latex=r"\frac{1}{|g|} \sum_{r : i_r \in g} e(r)",
     use="How much attention one group gets: exposure(group='women')@10.",
     beware="By itself it says nothing: compare groups, or with the group's share of the catalogue.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="neither",
 )
 def exposure(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     group: Group = None,
     per: Per = "item",
     exposure: Exposure = "log2",
@@ -171,36 +183,29 @@ def exposure(
         each = each * shown.credit
     elif of == "ideal":
         each = _ideal_exposure(shown, each)
-    found = exposed(shown, each)
+    found = GroupExposure.of(shown, each)
     if group is not None and group not in found.names:
-        known = ", ".join(map(repr, found.names[:10]))
-        raise ValueError(f"there is no group {group!r}; write exposure(group=...)@10, with one of {known}")
+        groups = ", ".join(map(repr, found.names[:10]))
+        raise ValueError(f"there is no group {group!r}; write exposure(group=...)@10, with one of {groups}")
     mine = np.array([group in (None, name) for name in found.names], dtype=np.float64)
     if per == "relevance":
-        earned = exposed(shown, np.where(np.isnan(shown.grade), 0.0, shown.grade))
-        return Ratio(found.of(shown, mine), earned.of(shown, mine))
-    return Ratio(found.of(shown, mine), shown.per_query(float(found.size @ mine) if per == "item" else 1.0))
+        over = GroupExposure.of(shown, shown.grade_or_zero).per_list(mine)
+    else:
+        over = shown.per_query(float(found.size @ mine) if per == "item" else 1.0)
+    return Ratio(found.per_list(mine), over)
 
 
-@metric(
+@over_groups(
     "exposure_ratio",
     aliases=("disparate_exposure",),
-    reads="shown",
     grades=per_relevance,
     formula="exposure of the least exposed group / that of the most exposed one, each <per>",
     latex=r"\frac{\min_g E_g}{\max_g E_g}",
     use="One number for all groups: 1 if each item has the same exposure, whatever its group.",
     beware="It ignores who is relevant, unless per='relevance'. A group that is never shown makes it 0.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_groups,
 )
 def exposure_ratio(
-    shown: Shown,
-    *,
-    k: Depth = None,
-    per: Per = "item",
-    exposure: Exposure = "log2",
-    patience: Patience = 0.5,
+    shown: Shown, *, k: Cutoff = None, per: Per = "item", exposure: Exposure = "log2", patience: Patience = 0.5
 ) -> Ratio:
     """The least exposed group's exposure for each of its items, over the most exposed one's.
 
@@ -209,31 +214,27 @@ def exposure_ratio(
     >>> result["exposure_ratio@2"]
     1.0
     """
-    found = exposed(shown, weights(shown, exposure, patience))
-    share, over = _shares(shown, found, per)
-    low = np.zeros(len(share))
-    low[np.argmin(share)] = 1.0
+    found = GroupExposure.of(shown, weights(shown, exposure, patience))
+    share, over = found.shares(per)
+    low = at(len(share), np.argmin(share), 1.0)
     # Each list has its part of what the most exposed group gets in all, or one that does not show it would not count.
-    return Ratio(found.of(shown, low / over), shown.per_query(share.max(initial=0.0) / len(shown)))
+    return Ratio(found.per_list(low / over), shown.per_query(share.max(initial=0.0) / len(shown)))
 
 
-@metric(
+@among_lists(
     "exposure_difference",
-    reads="shown",
     grades=per_relevance,
     formula="exposure of the most exposed group - that of the least exposed one, each <per>",
     latex=r"\max_g E_g - \min_g E_g",
     use="As exposure_ratio, in the unit of exposure; 0 is even.",
     beware="Its size depends on k and the exposure of a place.",
-    choices={"undefined": "skip"},
-    all_queries=all_groups,
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="lower",
 )
 def exposure_difference(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     per: Per = "item",
     exposure: Exposure = "log2",
     patience: Patience = 0.5,
@@ -246,33 +247,22 @@ def exposure_difference(
     >>> rs.evaluate(run=lists, metrics="exposure_difference@2", catalogue=films)["exposure_difference@2"]
     0.0
     """
-    found = exposed(shown, scaled(shown, exposure, patience, exposure_scale))
-    share, over = _shares(shown, found, per)
-    worth = np.zeros(len(share))
-    worth[np.argmax(share)] += 1.0
-    worth[np.argmin(share)] -= 1.0
-    return Ratio(found.of(shown, worth / over), shown.per_query(1.0))
+    found = GroupExposure.of(shown, scaled(shown, exposure, patience, exposure_scale))
+    share, over = found.shares(per)
+    factor = at(len(share), np.argmax(share), 1.0) + at(len(share), np.argmin(share), -1.0)
+    return Ratio(found.per_list(factor / over), shown.per_query(1.0))
 
 
-def _shares(shown: Shown, found: Exposed, per: str) -> tuple[Floats, Floats]:
-    over = _over(shown, found, per)
-    over = np.where(over > 0, over, np.inf)
-    return found.total() / over, over
-
-
-@metric(
+@among_lists(
     "group_pairs",
     aliases=("attention_parity",),
-    reads="shown",
     formula="highest share of pairs of two groups that a group's items win - lowest",
     latex=r"\max_g W_g - \min_g W_g",
     use="Whether items of one group stand above those of others more often than the other way round.",
     beware="Pairs near the bottom count as those at the top.",
-    choices={"undefined": "skip"},
-    all_queries=all_groups,
     better="lower",
 )
-def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
+def group_pairs(shown: Shown, *, k: Cutoff = None, group: Group = None) -> Ratio:
     """How far apart the groups are in the share of pairs, one item of the group and one of another, that they win.
 
     group: the share of that group alone.
@@ -281,77 +271,57 @@ def group_pairs(shown: Shown, *, k: Depth = None, group: Group = None) -> Ratio:
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="group_pairs@2", catalogue=films)["group_pairs@2"]
     1.0
     """
-    found = exposed(shown, np.ones(len(shown.item)))
-    many = len(found.names)
-    length = shown.shown[shown.query[found.row]]
-    below = length - shown.rank[found.row]  # rows of the list under each
-    key = shown.query[found.row] * many + found.code
-    count = np.bincount(key, minlength=len(shown) * many).reshape(len(shown), many)
+    found = GroupExposure.of(shown, np.ones(len(shown.item)))
+    shape = len(shown), len(found.names)
+    query = shown.query[found.row]
+    below = shown.shown[query] - shown.rank[found.row]  # rows of the list under each
+    key = query * shape[1] + found.group
+    count = np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
     inside = count * (count - 1) / 2  # pairs within the group, of which each has one above
-    won = np.bincount(key, below, minlength=len(shown) * many).reshape(len(shown), many) - inside
+    won = np.bincount(key, below, minlength=shape[0] * shape[1]).reshape(shape) - inside
     mixed = count * (shown.shown[:, None] - count)
     shares = np.where(mixed > 0, won / np.maximum(mixed, 1), 0.0)
     if group is not None:
-        at = found.names.index(group)
-        return Ratio(shares[:, at], (mixed[:, at] > 0).astype(np.float64))
+        column = found.names.index(group)
+        return Ratio(shares[:, column], shown.number(mixed[:, column] > 0))
     total = shares.sum(axis=0)
     high, low = int(np.argmax(total)), int(np.argmin(total))
-    return Ratio(shares[:, high] - shares[:, low], (mixed.sum(axis=1) > 0).astype(np.float64))
+    return Ratio(shares[:, high] - shares[:, low], shown.number(mixed.sum(axis=1) > 0))
 
 
-@metric(
+@per_list(
     "iaa",
     aliases=("inequity_of_attention",),
-    reads="shown",
     grades=True,
     formula="sum over the items shown of |exposure - grade|",
     latex=r"\sum_{r \le k} |e(r) - \mathrm{grade}_r|",
     use="Whether single items get the attention that they deserve, where grades are such shares.",
     beware="Exposure and grades must be in one unit; an item without a judgement deserves none.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="lower",
 )
-def iaa(shown: Shown, *, k: Depth = None, exposure: Exposure = "log2", patience: Patience = 0.5) -> Ratio:
+def iaa(shown: Shown, *, k: Cutoff = None, exposure: Exposure = "log2", patience: Patience = 0.5) -> Ratio:
     """How far the attention that items get is from what they deserve, added up (Biega et al. 2018).
 
     >>> rs.evaluate({"u1": {"a": 1, "b": 0.5}}, {"u1": ["a", "b"]}, "iaa@2", exposure="1/rank")["iaa@2"]
     0.0
     """
-    grades = np.where(np.isnan(shown.grade), 0.0, shown.grade)
-    return Ratio(shown.sum(np.abs(weights(shown, exposure, patience) - grades)), (shown.shown > 0).astype(np.float64))
+    off = np.abs(weights(shown, exposure, patience) - shown.grade_or_zero)
+    return Ratio(shown.sum(off), shown.number(shown.shown > 0))
 
 
-def _target(found: Exposed, target: Any) -> Floats:
-    """The share that each group should have."""
-    if target == "equal":
-        return np.full(len(found.names), 1.0 / len(found.names))
-    if target == "catalogue":
-        return found.size / found.size.sum()
-    known = dict(target)
-    lost = [name for name in known if name not in found.names and known[name]]
-    if lost:
-        raise ValueError(f"target names {lost[0]!r}; the groups are {', '.join(map(repr, found.names[:10]))}")
-    shares = np.array([float(known.get(name, 0.0)) for name in found.names])
-    if abs(shares.sum() - 1.0) > 1e-6:
-        raise ValueError(f"the shares of target add up to {shares.sum():g}, not to 1")
-    return shares
-
-
-@metric(
+@per_list(
     "awrf",
     aliases=("attention_weighted_rank_fairness",),
-    reads="shown",
     formula="1 - Jensen and Shannon's divergence of the groups' shares of exposure and the target",
     latex=r"1 - \mathrm{JS}(E, T)",
     use="Whether each list gives groups the share of attention they should have; 1 is as it should be.",
     beware="The target is yours to choose. One list of ten can hardly be right for many small groups.",
-    choices={"undefined": "skip"},
 )
 def awrf(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     target: ListTarget = "catalogue",
     exposure: Exposure = "log2_from_2",
     patience: Patience = 0.5,
@@ -362,10 +332,10 @@ def awrf(
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="awrf@2", catalogue=films)["awrf@2"]
     1.0
     """
-    found = exposed(shown, weights(shown, exposure, patience))
-    wanted, many = _target(found, target), len(found.names)
-    keys, at = np.unique(shown.query[found.row] * many + found.code, return_inverse=True)
-    amount = np.bincount(at, found.amount, minlength=len(keys))
+    found = GroupExposure.of(shown, weights(shown, exposure, patience))
+    wanted, many = found.target(target), len(found.names)
+    keys, row = np.unique(shown.query[found.row] * many + found.group, return_inverse=True)
+    amount = np.bincount(row, found.amount, minlength=len(keys))
     query, code = keys // max(many, 1), keys % max(many, 1)
     total = np.bincount(query, amount, minlength=len(shown))
     p, q = amount / total[query], wanted[code]
@@ -373,39 +343,32 @@ def awrf(
     # A group that the list does not show has p = 0, and adds q log 2 / 2.
     ours = relative(p, middle) + relative(q, middle)
     absent = 1.0 - np.bincount(query, q, minlength=len(shown))
-    divergence = (np.bincount(query, ours, minlength=len(shown)) + absent * math.log(2)) / 2
-    return Ratio(np.where(total > 0, 1.0 - divergence, 0.0), (total > 0).astype(np.float64))
+    divergence = (np.bincount(query, ours, minlength=len(shown)) + absent * log(2)) / 2
+    return Ratio(np.where(total > 0, 1.0 - divergence, 0.0), shown.number(total > 0))
 
 
-@metric(
+@per_list(
     "ndkl",
     aliases=("normalised_discounted_kl",),
-    reads="shown",
     formula="divergence of the groups of each prefix from the list's, weighed by 1 / log2(length+1)",
     latex=r"\frac{1}{Z} \sum_{i} \frac{\mathrm{KL}(D_i \| D)}{\log_2(i+1)}",
     use="Whether a group is pushed to the bottom of a list.",
     beware="It compares with the list's own groups: a list without a group is not blamed for it.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="lower",
 )
-def ndkl(
-    shown: Shown,
-    *,
-    k: Depth = None,
-    smoothing: Smoothing = 0.0,
-) -> Ratio:
+def ndkl(shown: Shown, *, k: Cutoff = None, smoothing: Smoothing = 0.0) -> Ratio:
     """How far the groups of a list's prefixes are from those of the whole list (Geyik et al. 2019).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "x"])
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="ndkl@2", catalogue=films)["ndkl@2"]
     0.0
     """
-    found = exposed(shown, np.ones(len(shown.item)))
-    each = weights(shown, "log2", 0.0)
+    found = GroupExposure.of(shown, np.ones(len(shown.item)))
+    each = weights(shown, "log2")
     terms = np.zeros(len(shown.item))
-    for code in range(len(found.names)):
-        mine = np.bincount(found.row[found.code == code], minlength=len(shown.item)).astype(np.float64)
+    for group in range(len(found.names)):
+        mine = np.bincount(found.row[found.group == group], minlength=len(shown.item)).astype(np.float64)
         p = shown.running(mine) / shown.rank + smoothing
         q = shown.spread(shown.sum(mine) / np.maximum(shown.shown, 1.0)) + smoothing
         terms += relative(p, q)
@@ -415,26 +378,30 @@ def ndkl(
 # -- expected exposure ---------------------------------------------------------------------------------------
 
 
-def _expected(
-    shown: Shown, target: Any, target_length: int | None, exposure: str, patience: float, of: str
-) -> tuple[Exposed, Floats, Floats, Any]:
-    """Exposure of each row by group; each group's mean over the lists; its target; and the target of each list."""
-    each = weights(shown, exposure, patience)
-    if of == "relevant":
-        each = each * shown.credit
-    found = exposed(shown, each)
-    lists = max(len(shown), 1)
-    mean = found.total() / lists
-    if target == "ideal":
-        wanted = exposed(shown, _ideal_exposure(shown, weights(shown, exposure, patience)))
-        return found, mean, wanted.total() / lists, wanted
-    share = _target(found, target)
-    if target_length is None:
-        places = shown.sum(weights(shown, exposure, patience))
-    else:
-        ranks = np.arange(1.0, target_length + 1.0)
-        places = shown.per_query(exposure_at(ranks, exposure, patience).sum())
-    return found, mean, share * places.mean() if len(places) else share, places
+class _Expected(NamedTuple):
+    """Exposure of groups, its mean over the lists, and the same of its target."""
+
+    found: GroupExposure
+    mean: Floats
+    wanted: Floats
+    target: Callable[[Floats], Floats]  # what each list should give to all groups, times a factor of each group
+
+    @classmethod
+    def of(cls, shown: Shown, target: Target, length: int | None, exposure: str, patience: float, of: str) -> _Expected:
+        each = weights(shown, exposure, patience)
+        found = GroupExposure.of(shown, each * shown.credit if of == "relevant" else each)
+        lists = max(len(shown), 1)
+        mean = found.total() / lists
+        if target == "ideal":
+            ideal = GroupExposure.of(shown, _ideal_exposure(shown, each))
+            return cls(found, mean, ideal.total() / lists, ideal.per_list)
+        share = found.target(target)
+        if length is None:
+            places = shown.sum(each)
+        else:
+            places = shown.per_query(EXPOSURES[exposure](np.arange(1.0, length + 1.0), patience).sum())
+        wanted = share * places.mean() if len(places) else share
+        return cls(found, mean, wanted, lambda factor: places * float(share @ factor))
 
 
 def _ideal_exposure(shown: Shown, each: Floats) -> Floats:
@@ -447,20 +414,14 @@ def _ideal_exposure(shown: Shown, each: Floats) -> Floats:
     return (total / np.maximum(count, 1))[key]
 
 
-def _of_relevant(parameters: ByName) -> bool:
-    return parameters["of"] == "relevant" or parameters.get("target") == "ideal"
+expected = partial(
+    among_lists,
+    grades=lambda parameters: parameters["of"] == "relevant" or parameters.get("target") == "ideal",
+    bounds=ABOVE_ZERO,
+)
 
 
-_EE: dict[str, Any] = {
-    "reads": "shown",
-    "grades": _of_relevant,
-    "choices": {"undefined": "skip"},
-    "all_queries": all_groups,
-    "bounds": (0.0, math.inf),
-}
-
-
-@metric(
+@expected(
     "ee_l",
     aliases=("eel",),
     formula="sum over groups of (mean exposure - target)^2",
@@ -468,12 +429,11 @@ _EE: dict[str, Any] = {
     use="Whether groups get the exposure that they should, on average over many lists; 0 is as it should be.",
     beware="It is ee_d - 2 ee_r + a constant: look at both to see whether it is uneven or irrelevant.",
     better="lower",
-    **_EE,
 )
 def ee_l(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     target: Target = "catalogue",
     target_length: TargetLength = None,
     exposure: Exposure = "log2_from_2",
@@ -486,13 +446,12 @@ def ee_l(
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["b", "a"]}, metrics="ee_l@2", catalogue=films)["ee_l@2"]
     0.0
     """
-    found, mean, wanted, each = _expected(shown, target, target_length, exposure, patience, of)
-    off = mean - wanted
-    aim = each.of(shown, off) if isinstance(each, Exposed) else each * float(_target(found, target) @ off)
-    return Ratio(found.of(shown, off) - aim, shown.per_query(1.0))
+    both = _Expected.of(shown, target, target_length, exposure, patience, of)
+    off = both.mean - both.wanted
+    return Ratio(both.found.per_list(off) - both.target(off), shown.per_query(1.0))
 
 
-@metric(
+@expected(
     "ee_d",
     aliases=("eed",),
     formula="sum over groups of mean exposure^2",
@@ -500,12 +459,11 @@ def ee_l(
     use="How uneven exposure is among the groups.",
     beware="Its lowest value depends on k and the number of groups.",
     better="lower",
-    **_EE,
 )
 def ee_d(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     exposure: Exposure = "log2_from_2",
     patience: Patience = 0.5,
     of: Counted = "shown",
@@ -516,23 +474,22 @@ def ee_d(
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["b", "a"]}, metrics="ee_d@2", catalogue=films)["ee_d@2"]
     2.0
     """
-    found, mean, _, _ = _expected(shown, "equal", None, exposure, patience, of)
-    return Ratio(found.of(shown, mean), shown.per_query(1.0))
+    both = _Expected.of(shown, "equal", None, exposure, patience, of)
+    return Ratio(both.found.per_list(both.mean), shown.per_query(1.0))
 
 
-@metric(
+@expected(
     "ee_r",
     aliases=("eer",),
     formula="sum over groups of mean exposure times target",
     latex=r"\sum_g \bar e_g t_g",
     use="How much of the exposure goes where it should.",
     beware="Its highest value depends on k and the target.",
-    **_EE,
 )
 def ee_r(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     target: Target = "catalogue",
     target_length: TargetLength = None,
     exposure: Exposure = "log2_from_2",
@@ -545,8 +502,8 @@ def ee_r(
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["b", "a"]}, metrics="ee_r@2", catalogue=films)["ee_r@2"]
     2.0
     """
-    found, _, wanted, _ = _expected(shown, target, target_length, exposure, patience, of)
-    return Ratio(found.of(shown, wanted), shown.per_query(1.0))
+    both = _Expected.of(shown, target, target_length, exposure, patience, of)
+    return Ratio(both.found.per_list(both.wanted), shown.per_query(1.0))
 
 
 # -- chances to be shown -------------------------------------------------------------------------------------
@@ -554,64 +511,72 @@ def ee_r(
 
 def _chances(shown: Shown, grouping: str, relevant: bool) -> Ratio:
     """Deviation of the groups' chances to be shown, over their mean."""
-    known = shown.known
+    catalogue, universe = shown.catalogue, shown.universe
     if grouping == "popularity":
-        tail = known.in_tail("interactions", "interactions", 0.8, "catalogue", shown.universe)
-        codes, many = tail.astype(np.int64), 2
-        member = np.arange(shown.universe), codes
+        tail = catalogue.in_tail("interactions", "interactions", 0.8, "catalogue", universe)
+        item, group, many = np.arange(universe), tail.astype(np.int64), 2
     else:
-        words = known.words("group", shown.universe)
-        many = len(words.names)
-        member = np.repeat(np.arange(shown.universe), np.diff(words.offsets)), words.codes
+        labels = shown.labels("group")
+        item, group, many = np.repeat(np.arange(universe), np.diff(labels.offsets)), labels.codes, len(labels.names)
     inside = shown.within("catalogue", "join").base
-    listed = np.ones(shown.universe, dtype=bool) if inside is None else inside[0]
+    counts = np.ones(universe, dtype=bool) if inside is None else inside[0]
+    item, group = item[counts[item]], group[counts[item]]
 
-    def count(items: Ints, each: Floats) -> Floats:
-        times = np.bincount(items, each, minlength=shown.universe)[: shown.universe]
-        return np.bincount(member[1], times[member[0]] * listed[member[0]], minlength=many).astype(np.float64)
+    def by_group(items: Ints, each: Floats) -> Floats:
+        times = np.bincount(items, each, minlength=universe)[:universe]
+        return np.bincount(group, times[item], minlength=many).astype(np.float64)
 
     credit = shown.credit if relevant else np.ones(len(shown.item))
     if relevant:
-        query, items, each = shown.relevant_items
-        if known.beside.history is not None:  # what users had before is not there to be found
-            credit = np.where(shown.seen, 0.0, credit)
-            each = np.where(shown.had(query, items), 0.0, each)
-        could = count(items, each)
+        query, items, each = _relevant_items(shown)
+        if catalogue.beside.history is not None:  # what users had before is not there to be found
+            credit = np.where(shown.in_history(shown.query, shown.item), 0.0, credit)
+            each = np.where(shown.in_history(query, items), 0.0, each)
+        could = by_group(items, each)
     else:
-        offsets, items = shown.history
-        pairs = np.unique(np.repeat(np.arange(len(shown)), np.diff(offsets)) * shown.universe + items)
-        everywhere = count(np.arange(shown.universe), np.full(shown.universe, float(len(shown))))
-        could = everywhere - count(pairs % max(shown.universe, 1), np.ones(len(pairs)))
-    got = count(shown.item, credit)
+        had = shown.history
+        pairs = np.unique(had.query * universe + had.item)
+        everywhere = by_group(np.arange(universe), np.full(universe, float(len(shown))))
+        could = everywhere - by_group(pairs % max(universe, 1), np.ones(len(pairs)))
+    got = by_group(shown.item, credit)
     if (could == 0).any():  # a group that cannot be shown has no chance to compare
         return Ratio(np.zeros(len(shown)), np.zeros(len(shown)))
     chance = got / could
-    mean, spread = chance.mean(), chance.std()
+    mean, deviation = chance.mean(), chance.std()
     each = 1.0 / could / many
-    off = each * (chance - mean) / (spread if spread > 0 else 1.0)
+    off = each * (chance - mean) / (deviation if deviation > 0 else 1.0)
 
-    def of(worth: Floats) -> Floats:
-        by_item = np.bincount(member[0], worth[member[1]] * listed[member[0]], minlength=shown.universe)
+    def per_list(factor: Floats) -> Floats:
+        by_item = np.bincount(item, factor[group], minlength=universe)
         return shown.sum(by_item[shown.item] * credit)
 
-    return Ratio(of(off) if spread > 0 else np.zeros(len(shown)), of(each))
+    return Ratio(per_list(off) if deviation > 0 else np.zeros(len(shown)), per_list(each))
 
 
-@metric(
+def _relevant_items(shown: Shown) -> tuple[Ints, Ints, Floats]:
+    """All relevant items of the truth: number of the list, number of the item, and what it counts."""
+    truth = shown.catalogue.truth()
+    if truth is None:
+        raise NotGiven("give a truth: evaluate(truth, run, ...)")
+    query = lists_of(shown, truth.query)
+    grades = np.ones(len(query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
+    credit = shown.relevance(grades)
+    keep = (query >= 0) & (credit > 0)
+    return query[keep], shown.catalogue.codes.find(truth.item, "truth")[keep], credit[keep]
+
+
+@over_groups(
     "rsp",
     aliases=("ranking_statistical_parity",),
-    reads="shown",
     spellings={"pop_rsp": "rsp(grouping='popularity')"},
     formula="deviation over mean of the groups' chances to be shown, among items that the user had not had",
     latex=r"\frac{\mathrm{std}_g P_g}{\mathrm{mean}_g P_g}",
     use="Whether items of each group are as likely to be shown; 0 is even.",
     beware="It asks for even chances, relevant or not.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_groups,
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="lower",
 )
-def rsp(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
+def rsp(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are (Zhu et al. 2020).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])
@@ -621,22 +586,19 @@ def rsp(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
     return _chances(shown, grouping, relevant=False)
 
 
-@metric(
+@over_groups(
     "reo",
     aliases=("ranking_equal_opportunity",),
-    reads="shown",
     grades=True,
     spellings={"pop_reo": "reo(grouping='popularity')"},
     formula="deviation over mean of the groups' chances to be shown where they are relevant",
     latex=r"\frac{\mathrm{std}_g R_g}{\mathrm{mean}_g R_g}",
     use="Whether relevant items of each group are as likely to be found; 0 is even.",
     beware="A group with few relevant items makes it noisy.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_groups,
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="lower",
 )
-def reo(shown: Shown, *, k: Depth = None, grouping: GroupBy = "group") -> Ratio:
+def reo(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are where their items are relevant (Zhu et al. 2020).
 
     >>> films = rs.catalogue(["a", "b"], group=["x", "y"])

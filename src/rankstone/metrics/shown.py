@@ -1,21 +1,27 @@
-"""What was shown, relevant or not: how much of the catalogue, how evenly, how popular, how new."""
+"""Recommended lists as a whole: catalogue coverage, inequality, popularity, novelty."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankstone.align.alignment import Floats
-from rankstone.align.functions import Depth, Values
-from rankstone.align.shown import Base, Outside, Popularity, Shown
-from rankstone.metrics.registry import ByName, Parameter, metric
+from rankstone.align.alignment import Floats, Ints
+from rankstone.align.functions import Values
+from rankstone.align.shown import Base, Cutoff, Outside, Popularity, Shown
+from rankstone.inputs.id_encoder import order_of
+from rankstone.metrics.registry import Parameter, metric
 from rankstone.program.ranking import Ratio
 
 __all__ = [
     "coverage", "efd", "entropy", "epc", "filled", "gini", "novelty", "popularity", "tail", "unseen",
 ]  # fmt: skip
+
+# -- parameters that several metrics share -------------------------------------------------------------------
 
 ItemBase = Annotated[
     Base,
@@ -53,18 +59,15 @@ PopularityOf = Annotated[
         },
     ),
 ]
+_SHARES = {"interactions": "as a share of all interactions", "highest": "as a share of the most popular item's"}
 Total = Annotated[
     Literal["users", "interactions", "highest"] | float,
     Parameter(
         "what popularity is a share of: all users of the history, all its rows, the most popular item, or a number",
-        {
-            "users": "as a share of the users",
-            "interactions": "as a share of all interactions",
-            "highest": "as a share of the most popular item's",
-            ...: "as a share of {:g}",
-        },
+        {"users": "as a share of the users", **_SHARES, ...: "as a share of {:g}"},
     ),
 ]
+_COLD = {"zero": "an item without history adds 0", "skip": "items without history are left out"}
 Cold = Annotated[
     Literal["one", "least", "skip", "zero"],
     Parameter(
@@ -72,18 +75,12 @@ Cold = Annotated[
         {
             "one": "an item without history as if one had had it",
             "least": "an item without history as the least popular one",
-            "skip": "items without history are left out",
-            "zero": "an item without history adds 0",
+            **_COLD,
         },
     ),
 ]
 ColdPopularity = Annotated[
-    Literal["zero", "skip"],
-    Parameter(
-        "an item that the history does not have",
-        {"zero": "an item without history adds 0", "skip": "items without history are left out"},
-        quiet=("zero",),
-    ),
+    Literal["zero", "skip"], Parameter("an item that the history does not have", _COLD, quiet=("zero",))
 ]
 Log = Annotated[
     Literal[2, "e"],
@@ -93,7 +90,7 @@ Scale = Annotated[
     Literal["none", "log_users"],
     Parameter(
         "what the value is divided by",
-        {"none": "", "log_users": "divided by the logarithm of the number of users"},
+        {"log_users": "divided by the logarithm of the number of users"},
         quiet=("none",),
     ),
 ]
@@ -108,17 +105,13 @@ ShownDivisor = Annotated[
 ]
 Unit = Annotated[
     Literal["share", "count", "percent"],
-    Parameter(
-        "the unit of the answer",
-        {"share": "", "count": "as a number of items", "percent": "in percent"},
-        quiet=("share",),
-    ),
+    Parameter("the unit of the answer", {"count": "as a number of items", "percent": "in percent"}, quiet=("share",)),
 ]
 Padding = Annotated[
     int,
     Parameter(
         "items that are counted beside those there are",
-        {0: "", ...: "and {} more items that there are not"},
+        {...: "and {} more items that there are not"},
         quiet=(0,),
         at_least=0,
     ),
@@ -137,16 +130,16 @@ Exposure = Annotated[
         quiet=("one",),
     ),
 ]
-_GEOMETRIC = ("exposure", "geometric")
+GEOMETRIC = ("exposure", "geometric")
 Patience = Annotated[
     float,
-    Parameter("chance to go on to the next place", {...: "patience {:g}"}, above=0, below=1, when=_GEOMETRIC),
+    Parameter("chance to go on to the next place", {...: "patience {:g}"}, above=0, below=1, when=GEOMETRIC),
 ]
 GiniDivisor = Annotated[
     Literal["n", "n-1"],
     Parameter(
         "what the sum is divided by, beside the rows",
-        {"n": "", "n-1": "over n - 1"},
+        {"n-1": "over n - 1"},
         quiet=("n",),
         latex={"n": "n", "n-1": "(n - 1)"},
     ),
@@ -161,16 +154,15 @@ Sign = Annotated[
 ]
 EntropyDivisor = Annotated[
     Literal["rows", "rows*items"],
-    Parameter("what the sum is divided by", {"rows": "", "rows*items": "divided by the items shown"}, quiet=("rows",)),
+    Parameter("what the sum is divided by", {"rows*items": "divided by the items shown"}, quiet=("rows",)),
 ]
 PopularityScale = Annotated[
     Literal["none", "share", "highest", "percentile"],
     Parameter(
         "how popularity is expressed",
         {
-            "none": "",
-            "share": "as a share of all interactions",
-            "highest": "as a share of the most popular item's",
+            "share": _SHARES["interactions"],
+            "highest": _SHARES["highest"],
             "percentile": "as the share of the items seen that are less popular, equal ones counting half",
         },
         quiet=("none",),
@@ -192,34 +184,38 @@ TailTies = Annotated[
     Literal["catalogue", "item"],
     Parameter(
         "who of equally popular items is the more popular one: the first in the catalogue, or the last by id",
-        {"catalogue": "", "item": "of equally popular items those of lower ids are the tail"},
+        {"item": "of equally popular items those of lower ids are the tail"},
         quiet=("catalogue",),
     ),
 ]
 AtLeast = Annotated[
-    int | None, Parameter("how many items fill a list", {None: "", ...: "of at least {} items"}, quiet=(None,), above=0)
+    int | None, Parameter("how many items fill a list", {...: "of at least {} items"}, quiet=(None,), above=0)
 ]
 
+# -- what several metrics share ------------------------------------------------------------------------------
 
-def all_lists(parameters: ByName) -> str:
-    """What a metric asks of all lists at once."""
-    return "counts how often each item is shown in all lists; choose metrics of each list by itself"
+per_list = partial(metric, reads="shown", choices={"undefined": "skip"})  # one value per list
+over_lists = partial(  # one value of all lists together
+    metric,
+    reads="shown",
+    choices={"averaging": "micro", "undefined": "skip"},
+    all_queries=lambda _: "counts how often each item is shown in all lists; choose metrics of each list by itself",
+)
+ABOVE_ZERO = (0.0, math.inf)  # bounds
+TINY = 1e-300  # what a sum of 0 is replaced by, to be divided by
+
+EXPOSURES: dict[str, Callable[[Floats, float], Floats]] = {  # of places, given the patience
+    "one": lambda rank, patience: np.ones(len(rank)),
+    "geometric": lambda rank, patience: patience ** (rank - 1),
+    "log2": lambda rank, patience: 1.0 / np.log2(rank + 1),
+    "log2_from_2": lambda rank, patience: 1.0 / np.log2(np.maximum(rank, 2)),
+    "1/rank": lambda rank, patience: 1.0 / rank,
+}
 
 
-def weights(shown: Shown, exposure: str, patience: float) -> Floats:
+def weights(shown: Shown, exposure: str, patience: float = 0.0) -> Floats:
     """How much exposure each row has."""
-    return exposure_at(shown.rank.astype(np.float64), exposure, patience)
-
-
-def exposure_at(rank: Floats, exposure: str, patience: float) -> Floats:
-    """How much exposure some places have."""
-    if exposure == "geometric":
-        return patience ** (rank - 1)
-    if exposure == "log2":
-        return 1.0 / np.log2(rank + 1)
-    if exposure == "log2_from_2":
-        return 1.0 / np.log2(np.maximum(rank, 2))
-    return 1.0 / rank if exposure == "1/rank" else np.ones(len(rank))
+    return EXPOSURES[exposure](shown.rank.astype(np.float64), patience)
 
 
 def logarithm(x: Values, base: int | str) -> Values:
@@ -232,31 +228,46 @@ def relative(p: Floats, q: Floats, log: int | str = "e") -> Floats:
     return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)
 
 
-def total_of(shown: Shown, by: Popularity, total: str | float) -> float:
-    """What popularity is a share of."""
+def one_less(value: Values) -> Values:
+    """1 less a value."""
+    return 1.0 - value
+
+
+def share_of(shown: Shown, by: Popularity, total: str | float) -> tuple[Floats, float]:
+    """The popularity of each item, and what it is a share of."""
+    popular = shown.popularity(by)
     if not isinstance(total, str):
-        return float(total)
-    if total == "highest":
-        return float(shown.known.popularity(by, shown.universe).max(initial=0.0))
-    return float(shown.known.users.count if total == "users" else len(shown.known.history_item))
+        whole = float(total)
+    elif total == "highest":
+        whole = float(popular.max(initial=0.0))
+    else:
+        whole = float(shown.catalogue.users.count if total == "users" else len(shown.catalogue.history_item))
+    return popular, max(whole, TINY)
 
 
-@metric(
+def surprise(popular: Floats, total: float, cold: str, log: int | str) -> Floats:
+    """How surprising each item is by its popularity."""
+    had = popular > 0
+    least = popular[had].min(initial=math.inf) if cold == "least" else 1.0
+    values = -logarithm(np.where(had, popular, 1.0 if math.isinf(least) else least) / total, log) + 0.0
+    return np.where(had, values, 0.0) if cold == "zero" else values
+
+
+# -- the metrics ---------------------------------------------------------------------------------------------
+
+
+@over_lists(
     "coverage",
     aliases=("catalog_coverage", "catalogue_coverage", "item_coverage"),
-    reads="shown",
     formula="different items shown in all lists / items",
     latex=r"\frac{|\bigcup_{l} \mathrm{shown}_l(k)|}{n}",
     use="How much of the catalogue anybody gets to see.",
     beware="It grows with the number of lists: compare runs on the same ones. Popular items count no more than others.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_lists,
-    better="higher",
 )
 def coverage(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     items: ItemBase = "catalogue",
     outside: OutsideRule = "error",
     unit: Unit = "share",
@@ -268,28 +279,23 @@ def coverage(
     0.5
     """
     view = shown if unit == "count" and items == "catalogue" else shown.within(items, outside)
-    first = 1.0 / view.row_times
-    whole = {"share": 1.0, "percent": 0.01}.get(unit)
-    size = 1.0 if whole is None else (view.size + padding) * whole
-    return Ratio(view.sum(first), view.per_query(size / len(shown)))
+    size = 1.0 if unit == "count" else (view.size + padding) * (0.01 if unit == "percent" else 1.0)
+    return Ratio(view.sum(1.0 / view.row_times), view.per_query(size / len(shown)))
 
 
-@metric(
+@over_lists(
     "gini",
     aliases=("gini_index",),
-    reads="shown",
     formula="sum over items of (2 place - n - 1) times shown, over n times rows; place 1 is the least shown item",
     latex=r"\frac{\sum_{i} (2\,\mathrm{place}_i - n - 1)\,\mathrm{times}_i}{<divisor>\,\sum_{i} \mathrm{times}_i}",
     use="How unevenly items are shown: 0 if all alike, near 1 if a few have it all.",
     beware="Over the whole catalogue it is high for short lists, whatever the model does; libraries differ in n.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_lists,
     better="neither",
 )
 def gini(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     items: ItemBase = "catalogue",
     outside: OutsideRule = "error",
     divisor: GiniDivisor = "n",
@@ -306,34 +312,33 @@ def gini(
     view = shown.within(items, outside)
     n = view.size + padding
     each = None if exposure == "one" else weights(view, exposure, patience)
-    place = view.look_up(view.place_by(view.times(exposure=each)))
-    unequal = 2.0 * place
+    unequal = 2.0 * view.look_up(_places(view, view.times(exposure=each)))
     unequal -= n + 1 - 2 * padding
-    over = n if divisor == "n" else n - 1
-    finish = None if sign == "inequality" else one_less
-    if each is None:
-        return Ratio(view.sum(unequal), view.shown * over, finish)
-    return Ratio(view.sum(each * unequal), view.sum(each) * over, finish)
+    total = view.shown if each is None else view.sum(each)
+    earned = view.sum(unequal if each is None else each * unequal)
+    return Ratio(earned, total * (n if divisor == "n" else n - 1), None if sign == "inequality" else one_less)
 
 
-def one_less(value: Values) -> Values:
-    """1 less a value."""
-    return 1.0 - value
+def _places(shown: Shown, times: Ints) -> NDArray[np.int32]:
+    """Each item's place among those that count by how often it is shown, the least shown first."""
+    inside = None if shown.base is None or shown.base[0].all() else np.flatnonzero(shown.base[0])
+    order = order_of(times if inside is None else times[inside])
+    first = shown.size - len(order) + 1
+    place = np.zeros(shown.universe, dtype=np.int32)
+    place[order if inside is None else inside[order]] = np.arange(first, first + len(order), dtype=np.int32)
+    return place
 
 
-@metric(
+@over_lists(
     "entropy",
     aliases=("shannon_entropy",),
-    reads="shown",
     formula="mean over rows of -log2(times shown / rows)",
     latex=r"-\sum_{i} \frac{\mathrm{times}_i}{\mathrm{rows}} \log_2 \frac{\mathrm{times}_i}{\mathrm{rows}}",
     use="How spread out the shown items are, in bits; popular items that are shown often lower it.",
     beware="It grows with the number of lists and items; there is no highest value to compare it with.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_lists,
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
 )
-def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivisor = "rows") -> Ratio:
+def entropy(shown: Shown, *, k: Cutoff = None, log: Log = 2, divisor: EntropyDivisor = "rows") -> Ratio:
     """How surprising it is, on average, which item a place shows, if only the shares of all lists are known (Shannon).
 
     >>> rs.evaluate(run={"u1": ["a"], "u2": ["b"]}, metrics="entropy@1")["entropy@1"]
@@ -347,22 +352,20 @@ def entropy(shown: Shown, *, k: Depth = None, log: Log = 2, divisor: EntropyDivi
     return Ratio(shown.sum(bits[shown.row_times]), shown.shown * different)
 
 
-@metric(
+@per_list(
     "popularity",
     aliases=("arp", "avg_rec_popularity", "average_popularity", "mean_popularity"),
-    reads="shown",
     formula="mean popularity of the items shown",
     latex=r"\frac{1}{\mathrm{shown}(k)} \sum_{r \le k} \mathrm{popularity}(i_r)",
     use="Whether lists just repeat what everybody has anyway.",
     beware="One blockbuster outweighs all else; by users and by interactions are different numbers.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="neither",
 )
 def popularity(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     popularity: PopularityOf = "users",
     scale: PopularityScale = "none",
     divisor: ShownDivisor = "shown",
@@ -374,36 +377,30 @@ def popularity(
     >>> rs.evaluate(run={"u3": ["a", "b"]}, metrics="popularity@2", history=had)["popularity@2"]
     1.5
     """
-    known = shown.known.popularity(popularity, shown.universe)
-    if scale == "share":
-        values = known / max(known.sum(), 1e-300)
-    elif scale == "highest":
-        values = known / max(known.max(initial=0.0), 1e-300)
-    elif scale == "percentile":
-        order = np.sort(known[known > 0])
-        low, high = np.searchsorted(order, known, "left"), np.searchsorted(order, known, "right")
-        values = np.where(known > 0, (low + high + 1) / 2 / max(len(order), 1), 0.0)
-    else:
-        values = known
-    over = shown.places(k, divisor) if cold == "zero" else shown.sum(shown.look_up(known > 0))
+    values = popular = shown.popularity(popularity)
+    if scale == "percentile":
+        order = np.sort(popular[popular > 0])
+        low, high = np.searchsorted(order, popular, "left"), np.searchsorted(order, popular, "right")
+        values = np.where(popular > 0, (low + high + 1) / 2 / max(len(order), 1), 0.0)
+    elif scale != "none":
+        values = popular / max(popular.sum() if scale == "share" else popular.max(initial=0.0), TINY)
+    over = shown.places(k, divisor) if cold == "zero" else shown.sum(shown.look_up(popular > 0))
     return Ratio(shown.sum(shown.look_up(values)), over)
 
 
-@metric(
+@per_list(
     "novelty",
     aliases=("mean_inv_user_freq", "miuf", "surprisal", "self_information"),
-    reads="shown",
     formula="mean over the items shown of -log2(share of users who had it)",
     latex=r"\frac{1}{<divisor>} \sum_{r \le k} -\log_2 p(i_r)",
     use="How far from the well-trodden path the lists lead, in bits.",
     beware="What an item counts that nobody had decides much: see cold=. Irrelevant items are novel too.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
 )
 def novelty(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     popularity: PopularityOf = "users",
     popularity_total: Total = "users",
     cold: Cold = "one",
@@ -417,47 +414,35 @@ def novelty(
     >>> rs.evaluate(run={"u3": ["a", "b"]}, metrics="novelty@2", history=had)["novelty@2"]
     0.5
     """
-    known = shown.known.popularity(popularity, shown.universe)
-    total = total_of(shown, popularity, popularity_total)
-    return _novelty(shown, known, total, k, cold, log, scale, divisor)
-
-
-def _novelty(
-    shown: Shown, known: Floats, total: float, k: Depth, cold: str, log: int | str, scale: str, divisor: str
-) -> Ratio:
-    values = surprise(known, total, cold, log)
+    popular, total = share_of(shown, popularity, popularity_total)
+    values, had = surprise(popular, total, cold, log), popular > 0
     if scale == "log_users":
-        values = values / max(float(logarithm(shown.known.users.count, log)), 1e-300)
-    had = known > 0
+        values = values / max(float(logarithm(shown.catalogue.users.count, log)), TINY)
     if cold_rows := int(shown.times()[~had].sum()):
-        shown.known.note(f"{cold_rows:,} of {len(shown.item):,} shown items have no history (cold={cold!r})")
+        shown.catalogue.note(f"{cold_rows:,} of {len(shown.item):,} shown items have no history (cold={cold!r})")
     if cold == "skip":
         return Ratio(shown.sum(shown.look_up(np.where(had, values, 0.0))), shown.sum(shown.look_up(had)))
     return Ratio(shown.sum(shown.look_up(values)), shown.places(k, divisor))
 
 
-def surprise(known: Floats, total: float, cold: str, log: int | str) -> Floats:
-    """How surprising each item is by its popularity."""
-    had = known > 0
-    least = known[had].min(initial=math.inf) if cold == "least" else 1.0
-    least = 1.0 if math.isinf(least) else least
-    values = -logarithm(np.where(had, known, least) / max(total, 1e-300), log) + 0.0
-    return np.where(had, values, 0.0) if cold == "zero" else values
-
-
-@metric(
-    "epc",
-    aliases=("expected_popularity_complement",),
+discovery = partial(  # relevant items that few had before, those near the top counting more
+    metric,
     reads="shown",
     grades=True,
+    choices={"undefined": 0},
+    beware="A list without a hit has 0, however new its items are.",
+)
+
+
+@discovery(
+    "epc",
+    aliases=("expected_popularity_complement",),
     formula="sum over relevant items of (1 - share of users who had it) / log2(rank+1), over sum of 1 / log2(rank+1)",
     latex=r"\frac{\sum_{r \le k} \mathrm{rel}_r (1 - p(i_r)) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     use="Novelty of what was liked: relevant items that few had before, near the top.",
-    beware="A list without a hit has 0, however new its items are.",
-    choices={"undefined": 0},
 )
 def epc(
-    shown: Shown, *, k: Depth = None, popularity: PopularityOf = "users", popularity_total: Total = "users"
+    shown: Shown, *, k: Cutoff = None, popularity: PopularityOf = "users", popularity_total: Total = "users"
 ) -> Ratio:
     """How unpopular the relevant items shown are, those near the top counting more (Vargas and Castells 2011).
 
@@ -465,27 +450,22 @@ def epc(
     >>> rs.evaluate({"u3": ["b"]}, {"u3": ["b"]}, "epc@1", history=had)["epc@1"]
     0.5
     """
-    known = shown.known.popularity(popularity, shown.universe)
-    worth = 1.0 - known / max(total_of(shown, popularity, popularity_total), 1e-300)
-    return _discovered(shown, worth)
+    popular, total = share_of(shown, popularity, popularity_total)
+    return _discovered(shown, 1.0 - popular / total)
 
 
-@metric(
+@discovery(
     "efd",
     aliases=("expected_free_discovery",),
-    reads="shown",
-    grades=True,
     formula="sum over relevant items of -log2(share of interactions) / log2(rank+1), over sum of 1 / log2(rank+1)",
     latex=r"\frac{\sum_{r \le k} -\mathrm{rel}_r \log_2 p(i_r) / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     use="As epc, in bits.",
-    beware="A list without a hit has 0, however new its items are.",
-    choices={"undefined": 0},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
 )
 def efd(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     popularity: PopularityOf = "users",
     popularity_total: Total = "interactions",
     cold: Cold = "least",
@@ -497,31 +477,29 @@ def efd(
     >>> rs.evaluate({"u3": ["b"]}, {"u3": ["b"]}, "efd@1", history=had)["efd@1"]
     2.0
     """
-    known = shown.known.popularity(popularity, shown.universe)
-    return _discovered(shown, surprise(known, total_of(shown, popularity, popularity_total), cold, log))
+    popular, total = share_of(shown, popularity, popularity_total)
+    return _discovered(shown, surprise(popular, total, cold, log))
 
 
-def _discovered(shown: Shown, worth: Floats) -> Ratio:
-    each = weights(shown, "log2", 0.0)
-    return Ratio(shown.sum(each * shown.credit * shown.look_up(worth)), shown.sum(each))
+def _discovered(shown: Shown, gain: Floats) -> Ratio:
+    each = weights(shown, "log2")
+    return Ratio(shown.sum(each * shown.credit * shown.look_up(gain)), shown.sum(each))
 
 
-@metric(
+@per_list(
     "tail",
     aliases=("aplt", "tail_percentage", "tail_share"),
-    reads="shown",
     formula="shown items of the tail / items shown",
     latex=r"\frac{|\{r \le k : i_r \in \mathrm{tail}\}|}{<divisor>}",
     use="Whether the long tail gets a place at all.",
     beware="Where the tail begins is a choice; items that nobody had are in it or not, by tail_rule.",
-    choices={"undefined": "skip"},
     better="neither",
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
 )
 def tail(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     tail_rule: TailRule = "interactions",
     tail_at: TailAt = 0.8,
     tail_ties: TailTies = "catalogue",
@@ -535,30 +513,28 @@ def tail(
     >>> rs.evaluate(run={"u5": ["a", "b"]}, metrics="tail@2", history=had, catalogue=["a", "b", "c"])["tail@2"]
     0.5
     """
-    inside = shown.known.in_tail(popularity, tail_rule, tail_at, tail_ties, shown.universe)
+    inside = shown.catalogue.in_tail(popularity, tail_rule, tail_at, tail_ties, shown.universe)
     over = shown.per_query(1.0) if unit == "count" else shown.places(k, divisor)
     return Ratio(shown.sum(shown.look_up(inside)) * (100.0 if unit == "percent" else 1.0), over)
 
 
-@metric(
+@per_list(
     "unseen",
     aliases=("unseen_share",),
-    reads="shown",
     formula="shown items that the query had not had / items shown",
     latex=r"\frac{|\{r \le k : i_r \notin \mathrm{history}\}|}{<divisor>}",
     use="Whether lists lead to anything the user does not have yet.",
     beware="Where a shop repeats on purpose (groceries, music), it should not be 1.",
-    choices={"undefined": "skip"},
     better="neither",
 )
-def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") -> Ratio:
+def unseen(shown: Shown, *, k: Cutoff = None, divisor: ShownDivisor = "shown") -> Ratio:
     """Share of the items shown that the user has not had before.
 
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="unseen@2", history={"u1": ["a"]})["unseen@2"]
     0.5
     """
     places = shown.places(k, divisor)  # one that a list leaves empty shows nothing that was seen
-    return Ratio(places - shown.sum(shown.seen), places)
+    return Ratio(places - shown.sum(shown.in_history(shown.query, shown.item)), places)
 
 
 @metric(
@@ -570,10 +546,10 @@ def unseen(shown: Shown, *, k: Depth = None, divisor: ShownDivisor = "shown") ->
     use="How many users get a full list; with at_least=1, how many get any.",
     beware="",
 )
-def filled(shown: Shown, *, k: Depth = None, at_least: AtLeast = None) -> Ratio:
+def filled(shown: Shown, *, k: Cutoff = None, at_least: AtLeast = None) -> Ratio:
     """1 if a list is as long as it should be: k items, or at least so many.
 
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a"]}, metrics="filled@2")["filled@2"]
     0.5
     """
-    return Ratio((shown.shown >= (at_least or k or 1)).astype(np.float64), shown.per_query(1.0))
+    return Ratio(shown.number(shown.shown >= (at_least or k or 1)), shown.per_query(1.0))

@@ -1,4 +1,4 @@
-"""How much the items of a list, or lists, differ: diversity, personalisation, serendipity, categories, calibration."""
+"""Diversity within and between lists: intra-list diversity, personalisation, serendipity, categories, calibration."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.align.functions import Depth
-from rankstone.align.shown import Shown
-from rankstone.inputs.keys import among, distinct, pair
-from rankstone.metrics.registry import Parameter, metric
-from rankstone.metrics.shown import Exposure, Log, Patience, ShownDivisor, all_lists, one_less, relative, weights
+from rankstone.align.shown import Cutoff, Shown
+from rankstone.inputs.id_encoder import among, distinct, pair
+from rankstone.metrics.registry import Parameter
+from rankstone.metrics.shown import (
+    ABOVE_ZERO,
+    Exposure,
+    Log,
+    Patience,
+    ShownDivisor,
+    one_less,
+    over_lists,
+    per_list,
+    relative,
+    weights,
+)
 from rankstone.program.ranking import Ratio
 
 __all__ = ["calibration", "categories", "ild", "overlap", "personalisation", "serendipity"]
@@ -51,43 +61,61 @@ MissingFeatures = Annotated[
 ]
 Likeness = Annotated[
     Literal["difference", "likeness"],
-    Parameter(
-        "which end is 0",
-        {"difference": "", "likeness": "as a likeness: 1 less it"},
-        quiet=("difference",),
-    ),
+    Parameter("which end is 0", {"likeness": "as a likeness: 1 less it"}, quiet=("difference",)),
 ]
-
 Difference = Annotated[
     Literal["likeness", "difference"],
-    Parameter(
-        "which end is 0",
-        {"likeness": "", "difference": "as a difference: 1 less it"},
-        quiet=("likeness",),
-    ),
+    Parameter("which end is 0", {"difference": "as a difference: 1 less it"}, quiet=("likeness",)),
 ]
 ListLength = Annotated[
     Literal["own", "k"],
-    Parameter("how long lists are taken to be", {"own": "", "k": "every list taken to hold k items"}, quiet=("own",)),
+    Parameter("how long lists are taken to be", {"k": "every list taken to hold k items"}, quiet=("own",)),
 ]
 Divergence = Annotated[
     Literal["kl", "js"],
     Parameter(
         "how two distributions are compared",
-        {"kl": "", "js": ""},
         quiet=("kl", "js"),
         text={"kl": "Kullback and Leibler's divergence", "js": "Jensen and Shannon's divergence"},
     ),
 ]
 Mixed = Annotated[float, Parameter("how much of the other distribution is mixed in", above=0, below=1)]
+LuckyForm = Annotated[
+    Literal["popularity", "history", "relevant"],
+    Parameter(
+        "what makes an item a lucky find",
+        {
+            "popularity": "a relevant item that stands higher than its popularity would put it",
+            "history": "an item that is unlike what the user had",
+            "relevant": "1 - likeness of all relevant items shown to what the user had, added up",
+        },
+    ),
+]
+CategoryDivisor = Annotated[
+    Literal["shown", "k", "categories"],
+    Parameter(
+        "what the number of categories is divided by",
+        {"shown": "over the items shown", "k": "over k", "categories": "over all categories"},
+        latex={"shown": r"\mathrm{shown}(k)", "k": "k", "categories": r"\mathrm{categories}"},
+    ),
+]
+CategoriesOf = Annotated[
+    Literal["shown", "relevant"],
+    Parameter("whose categories count", {"relevant": "of the relevant items shown"}, quiet=("shown",)),
+]
 
 
 def vectors_of(shown: Shown, distance: str, missing: str) -> tuple[Any, Bools]:
     """A vector for each item, sparse or dense, and which items have one."""
     if distance == "cooccurrence":
         return shown.remember("users", lambda: _users(shown)), np.ones(shown.universe, dtype=bool)
-    vectors, there = shown.known.vectors(shown.universe)
-    refuse_missing(shown, there, missing)
+    vectors, there = shown.catalogue.vectors(shown.universe)
+    lost = ~shown.look_up(there)
+    if lost.any():
+        count = int(np.count_nonzero(lost))
+        shown.catalogue.note(f"{count:,} of {len(lost):,} shown items have no vector (missing_features={missing!r})")
+    if missing == "error":
+        shown.refuse_items(lost, "item {} has no vector; missing_features='skip' leaves out pairs with it")
     return vectors, there
 
 
@@ -95,22 +123,8 @@ def _users(shown: Shown) -> Any:
     """The users that had each item."""
     import scipy.sparse as sparse
 
-    user, item = shown.known.pairs
-    return sparse.csr_array((np.ones(len(item)), (item, user)), shape=(shown.universe, shown.known.users.count))
-
-
-def refuse_missing(shown: Shown, there: Bools, missing: str) -> None:
-    lost = ~shown.look_up(there)
-    if lost.any():
-        count = int(np.count_nonzero(lost))
-        shown.known.note(f"{count:,} of {len(lost):,} shown items have no vector (missing_features={missing!r})")
-    if missing == "error" and lost.any():
-        at = int(np.argmax(lost))
-        name = shown.known.codes.name(int(shown.item[at]))
-        shown.refuse(
-            np.arange(len(shown)) == shown.query[at],
-            f"item {name!r} has no vector; missing_features='skip' leaves out pairs with it",
-        )
+    user, item = shown.catalogue.pairs
+    return sparse.csr_array((np.ones(len(item)), (item, user)), shape=(shown.universe, shown.catalogue.users.count))
 
 
 _BATCH = 1 << 18  # numbers that are held at a time, so few that they stay in the cache
@@ -181,22 +195,20 @@ def _products(one: Any, other: Any) -> Floats:
     return np.einsum("ij,ij->i", one, other)
 
 
-@metric(
+@per_list(
     "ild",
     aliases=("intra_list_diversity", "intralist_diversity", "diversity"),
     spellings={"ils": "ild(sign='likeness')", "intra_list_similarity": "ild(sign='likeness')"},
-    reads="shown",
     formula="mean distance of the pairs of items shown",
     latex=r"\frac{2}{s (s-1)} \sum_{i < j} d(i, j)",
     use="Whether a list offers a choice, or the same thing ten times.",
     beware="Random lists have the highest. A list of one item has no pair, and is left out.",
-    choices={"undefined": "skip"},
     bounds=(-math.inf, math.inf),
 )
 def ild(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     distance: Distance = "cosine",
     divisor: PairDivisor = "pairs",
     missing_features: MissingFeatures = "error",
@@ -209,8 +221,8 @@ def ild(
     0.6666666666666666
     """
     vectors, there = vectors_of(shown, distance, missing_features)
-    view = shown.keep(there) if missing_features == "skip" else shown
-    pairs = view.pairs()
+    view = shown.rows(shown.look_up(there)) if missing_features == "skip" else shown
+    pairs = view.shown * (view.shown - 1) / 2
     if distance == "hamming":
         vectors, entries = one_hot(vectors), vectors.shape[1]
         equal = squared_sums(view, vectors, there.astype(np.float64)) - entries * view.sum(view.look_up(there))
@@ -254,24 +266,16 @@ def _small_numbers(values: Any, most: int) -> Ints | None:
     return codes if codes.max(axis=0).sum() + values.shape[1] <= most else None
 
 
-@metric(
+@over_lists(
     "personalisation",
     aliases=("personalization", "inter_list_diversity", "interlist_diversity"),
-    reads="shown",
     formula="1 - mean over pairs of lists of the items in common / root of the lengths multiplied",
     latex=r"1 - \frac{1}{L (L-1)} \sum_{a \ne b} \frac{|a \cap b|}{\sqrt{|a|\,|b|}}",
     use="Whether users get lists of their own: 0 if all get the same, 1 if no item is shown twice.",
     beware="Random lists have the highest. Lists without an item are left out.",
-    choices={"averaging": "micro", "undefined": "skip"},
-    all_queries=all_lists,
     bounds=(-math.inf, math.inf),
 )
-def personalisation(
-    shown: Shown,
-    *,
-    k: Depth = None,
-    list_length: ListLength = "own",
-) -> Ratio:
+def personalisation(shown: Shown, *, k: Cutoff = None, list_length: ListLength = "own") -> Ratio:
     """How little two users' lists have in common, on average over all pairs of lists.
 
     >>> rs.evaluate(run={"u1": ["a", "b"], "u2": ["a", "c"]}, metrics="personalisation@2")["personalisation@2"]
@@ -290,25 +294,17 @@ def personalisation(
     return Ratio(np.where(there, lists - 1 - shown.sum(mine * others), 0.0), np.where(there, lists - 1.0, 0.0))
 
 
-@metric(
+@per_list(
     "overlap",
     aliases=("list_overlap",),
     spellings={"unexpectedness": "overlap(sign='difference')"},
-    reads="shown",
     formula="items in common with the reference's list / items shown",
     latex=r"\frac{|\mathrm{shown}(k) \cap \mathrm{reference}(k)|}{<divisor>}",
     use="How much of a list a baseline would have shown as well.",
     beware="A different list is not a better one.",
-    choices={"undefined": "skip"},
     better="neither",
 )
-def overlap(
-    shown: Shown,
-    *,
-    k: Depth = None,
-    divisor: ShownDivisor = "shown",
-    sign: Difference = "likeness",
-) -> Ratio:
+def overlap(shown: Shown, *, k: Cutoff = None, divisor: ShownDivisor = "shown", sign: Difference = "likeness") -> Ratio:
     """Share of a list that is in the reference's list of the same query too.
 
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="overlap@2", reference={"u1": ["b", "c"]})["overlap@2"]
@@ -320,34 +316,19 @@ def overlap(
     return Ratio(shown.sum(both), over, one_less if sign == "difference" else None)
 
 
-LuckyForm = Annotated[
-    Literal["popularity", "history", "relevant"],
-    Parameter(
-        "what makes an item a lucky find",
-        {
-            "popularity": "a relevant item that stands higher than its popularity would put it",
-            "history": "an item that is unlike what the user had",
-            "relevant": "1 - likeness of all relevant items shown to what the user had, added up",
-        },
-    ),
-]
-
-
-@metric(
+@per_list(
     "serendipity",
-    reads="shown",
     grades=lambda parameters: parameters["form"] != "history",
     formula="<form>",
     latex=r"\mathrm{serendipity}",
     use="Whether a list holds what the user likes and would not have found.",
     beware="No two libraries mean the same: choose a form, and name it.",
-    choices={"undefined": "skip"},
     bounds=(-math.inf, math.inf),
 )
 def serendipity(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     form: LuckyForm = "popularity",
     distance: Distance = "cosine",
     missing_features: MissingFeatures = "error",
@@ -360,22 +341,22 @@ def serendipity(
     """
     if form == "popularity":
         return _unexpected(shown)
-    offsets, items = shown.history
-    had = shown.of_rows(offsets, items)
+    had = shown.history
     vectors, there = vectors_of(shown, distance, missing_features)
     near = _nearness(shown, had, vectors, there)  # of each row, added up over the history
     size = had.shown
     if form == "history":
-        each = np.where(size[shown.query] > 0, 1.0 - near / np.maximum(size[shown.query], 1.0), 0.0)
+        sizes = shown.spread(size)
+        each = np.where(sizes > 0, 1.0 - near / np.maximum(sizes, 1.0), 0.0)
         return Ratio(shown.sum(each), np.where(size > 0, shown.shown, 0.0))
     return Ratio(size - shown.sum(near * shown.credit), np.where(shown.sum(shown.credit) > 0, size, 0.0))
 
 
 def _unexpected(shown: Shown) -> Ratio:
-    known = shown.known.popularity("interactions", shown.universe)
-    _, level = np.unique(-known, return_inverse=True)
+    popular = shown.popularity("interactions")
+    _, level = np.unique(-popular, return_inverse=True)
     n = shown.size
-    expected = np.where(known > 0, (n - level) / n, 0.0)  # the most popular items stand first
+    expected = np.where(popular > 0, (n - level) / n, 0.0)  # the most popular items stand first
     ahead = np.maximum((n + 1.0 - shown.rank) / n - shown.look_up(expected), 0.0)
     return Ratio(shown.sum(ahead * shown.credit), shown.shown)
 
@@ -390,35 +371,19 @@ def _nearness(shown: Shown, had: Shown, vectors: Vectors, there: Bools) -> Float
     return out
 
 
-CategoryDivisor = Annotated[
-    Literal["shown", "k", "categories"],
-    Parameter(
-        "what the number of categories is divided by",
-        {"shown": "over the items shown", "k": "over k", "categories": "over all categories"},
-        latex={"shown": r"\mathrm{shown}(k)", "k": "k", "categories": r"\mathrm{categories}"},
-    ),
-]
-CategoriesOf = Annotated[
-    Literal["shown", "relevant"],
-    Parameter("whose categories count", {"shown": "", "relevant": "of the relevant items shown"}, quiet=("shown",)),
-]
-
-
-@metric(
+@per_list(
     "categories",
     aliases=("categorical_diversity",),
     spellings={"srecall": "categories(of='relevant', divisor='categories')"},
-    reads="shown",
     grades=lambda parameters: parameters["of"] == "relevant",
     formula="different categories of the items shown / items shown",
     latex=r"\frac{|\bigcup_{r \le k} \mathrm{categories}(i_r)|}{<divisor>}",
     use="How many kinds of things a list offers.",
     beware="An item without a category adds none.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
 )
 def categories(
-    shown: Shown, *, k: Depth = None, divisor: CategoryDivisor = "shown", of: CategoriesOf = "shown"
+    shown: Shown, *, k: Cutoff = None, divisor: CategoryDivisor = "shown", of: CategoriesOf = "shown"
 ) -> Ratio:
     """How many different categories a list has, for each item shown.
 
@@ -426,32 +391,29 @@ def categories(
     >>> rs.evaluate(run={"u1": ["a", "b", "c"]}, metrics="categories@3", catalogue=films)["categories@3"]
     0.6666666666666666
     """
-    words = shown.known.words("category", shown.universe)
+    labels = shown.labels("category")
     view = shown if of == "shown" else shown.rows(shown.credit > 0)
-    mine = words.of(view.item)
-    row = np.repeat(np.arange(len(view.item)), np.diff(mine.offsets))
+    row, mine = labels.by_row(view.item)
     different = distinct(pair(view.query[row], mine.codes)) >> 32
     count = np.bincount(different, minlength=len(shown)).astype(np.float64)
-    over = shown.per_query(len(words.names)) if divisor == "categories" else shown.places(k, divisor)
+    over = shown.per_query(len(labels.names)) if divisor == "categories" else shown.places(k, divisor)
     return Ratio(count, over)
 
 
-@metric(
+@per_list(
     "calibration",
     aliases=("miscalibration",),
-    reads="shown",
     formula="<form> of the categories of the history and of the list",
     latex=r"\sum_c p_c \log \frac{p_c}{(1-\alpha) q_c + \alpha p_c}",
     use="Whether a user who watches a third war films gets a third war films. 0 is calibrated.",
     beware="Short lists cannot be calibrated for users of many interests.",
-    choices={"undefined": "skip"},
-    bounds=(0.0, math.inf),
+    bounds=ABOVE_ZERO,
     better="lower",
 )
 def calibration(
     shown: Shown,
     *,
-    k: Depth = None,
+    k: Cutoff = None,
     form: Divergence = "kl",
     alpha: Mixed = 0.01,
     log: Log = "e",
@@ -467,35 +429,32 @@ def calibration(
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="calibration@2", catalogue=films, history=had)["calibration@2"]
     0.0
     """
-    offsets, items = shown.history
-    had = shown.of_rows(offsets, items)
-    many = len(shown.known.words("category", shown.universe).names)
-    ours, q = _spread(shown, weights(shown, exposure, patience))
-    theirs, p = _spread(had, np.ones(len(items)))
+    had = shown.history
+    many = max(len(shown.labels("category").names), 1)
+    ours, q = _shares(shown, weights(shown, exposure, patience))
+    theirs, p = _shares(had, np.ones(len(had.item)))
     keys = np.union1d(ours, theirs)
     both = np.zeros((2, len(keys)))
     both[0, np.searchsorted(keys, theirs)] = p
     both[1, np.searchsorted(keys, ours)] = q
     p, q = both
-    query = keys // max(many, 1)
     if form == "kl":
         terms = relative(p, (1 - alpha) * q + alpha * p, log)
     else:
         a, b = (1 - alpha) * p + alpha * q, (1 - alpha) * q + alpha * p
         terms = (relative(a, (a + b) / 2, log) + relative(b, (a + b) / 2, log)) / 2
-    value = np.bincount(query, terms, minlength=len(shown))
-    known = (np.bincount(theirs // max(many, 1), minlength=len(shown)) > 0) & (shown.shown > 0)
-    return Ratio(np.where(known, value, 0.0), known.astype(np.float64))
+    value = np.bincount(keys // many, terms, minlength=len(shown))
+    defined = (np.bincount(theirs // many, minlength=len(shown)) > 0) & (shown.shown > 0)
+    return Ratio(np.where(defined, value, 0.0), shown.number(defined))
 
 
-def _spread(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
+def _shares(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
     """The share of each category in each list: keys of both, and the shares."""
-    words = shown.known.words("category", shown.universe)
-    many, mine = len(words.names), words.of(shown.item)
-    sizes = np.diff(mine.offsets)
-    row = np.repeat(np.arange(len(shown.item)), sizes)
-    share = each[row] * mine.weights / np.maximum(np.bincount(row, mine.weights, minlength=len(sizes)), 1e-300)[row]
+    row, mine = shown.labels("category").by_row(shown.item)
+    many = max(len(mine.names), 1)
+    per_item = np.bincount(row, mine.weights, minlength=len(shown.item))
+    share = each[row] * mine.weights / np.maximum(per_item, 1e-300)[row]
     keys, at = np.unique(shown.query[row] * many + mine.codes, return_inverse=True)
     values: Floats = np.bincount(at, share, minlength=len(keys)).astype(np.float64)
-    total = np.bincount(keys // max(many, 1), values, minlength=len(shown))
-    return keys, values / total[keys // max(many, 1)] if len(keys) else values
+    total = np.bincount(keys // many, values, minlength=len(shown))
+    return keys, values / total[keys // many] if len(keys) else values

@@ -181,10 +181,7 @@ class Ranking(Functions):
 
     def relevance(self, grades: Values) -> Values:
         """How far items of these grades are relevant: 1 or 0, or a part of 1."""
-        rule = self.rule
-        if rule.credit == "clamp":
-            return self.minimum(self.maximum(grades, 0.0), 1.0)
-        return self.number(rule.reached(grades))
+        return self.rule.of_grades(self, grades)
 
     def weighted(self, values: Values) -> Values:
         """A value of each item times its weight in the truth, if weights count."""

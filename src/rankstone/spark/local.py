@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from rankstone.inputs.arrow import plain
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.doors import opened
 from rankstone.inputs.lists import Lists
+from rankstone.inputs.loaders import opened
 from rankstone.inputs.roles import Given
 from rankstone.inputs.tables import as_lists
 

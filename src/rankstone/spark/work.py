@@ -16,11 +16,11 @@ from rankstone.align.alignment import Ints
 from rankstone.errors import DataError
 from rankstone.inputs.arrow import is_list, one_piece
 from rankstone.inputs.lists import ListPair, lists
-from rankstone.inputs.open import open_source
 from rankstone.inputs.source import Source
 from rankstone.measure import parts
 from rankstone.measure.accumulate import Piece
 from rankstone.measure.parts import Weights
+from rankstone.measure.sources import open_source
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
 CHUNK_BYTES = 1 << 26

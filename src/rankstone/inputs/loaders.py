@@ -1,13 +1,13 @@
-"""Every door but that of plain dicts: which of them fits what a user gave."""
+"""Loaders: the `Source` of whatever a user has, but for plain dicts, which `measure.sources.open_source` knows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.inputs.arrow import as_array, is_table
+from rankstone.inputs.arrow import as_array, is_table, plain_ids
 from rankstone.inputs.columns import ColumnPair, Columns
 from rankstone.inputs.dicts import Dicts
 from rankstone.inputs.files import is_path, read_side, same_ids, side_columns
@@ -25,6 +25,7 @@ from rankstone.inputs.tables import (
     has_notes,
     in_order,
     predictions,
+    queried,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _KINDS = (Mapping, Columns, Lists)
 
 
-def find_door(
+def load(
     truth: Truth | None,
     run: Run | None,
     *,
@@ -48,14 +49,14 @@ def find_door(
     parent: Parent | None = None,
     overlap: float | None = None,
 ) -> Source:
-    """Find the door that fits."""
+    """The source of a truth and a run in any shape."""
     if truth is None:
         return _alone(run, mask, lengths, columns, exclude, parent, overlap)
     if overlap is not None:
         given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
         for name in (name for name, value in {**given, "parent": parent}.items() if value is not None):
             raise TypeError(f"{name}= does not go with overlap=")
-        from rankstone.inputs.spans import covered  # a quick start, as for all that few ask for
+        from rankstone.inputs.transforms import covered  # a quick start, as for all that few ask for
 
         return covered(truth, run, overlap, columns)
     if parent is not None and is_matrix(run):
@@ -89,7 +90,7 @@ def find_door(
     returned, remarks = _new(pair[1], exclude, columns, files)
     pair = pair[0], returned
     if parent is not None:
-        from rankstone.inputs.parents import by_document
+        from rankstone.inputs.transforms import by_document
 
         judged, returned, note = by_document(pair[0], pair[1], parent)
         pair, remarks = (judged, returned), (*remarks, note)
@@ -129,7 +130,7 @@ def _new(run: Any, exclude: Any, columns: Roles | None, files: bool) -> tuple[An
     """A run without what was seen before, and what to say of it."""
     if exclude is None:
         return run, ()
-    from rankstone.inputs.seen import without
+    from rankstone.inputs.transforms import without
 
     seen: Any = _seen(exclude, columns)
     if files and not isinstance(run, Mapping):
@@ -212,3 +213,26 @@ def _scored(truth: Columns, scores: Any, given: Truth) -> Columns:
 
 def _kind(side: object) -> str:
     return f"{type(side).__module__}.{type(side).__qualname__}".removeprefix("builtins.")
+
+
+# -- groups of queries ---------------------------------------------------------------------------------------
+
+
+def groups_of(truth: Any, column: str, columns: Roles | None = None) -> dict[Any, Hashable]:
+    """Each query's value in a column of the truth, which is a table or a file."""
+    truth = queried(truth)
+    if not is_path(truth) and not is_table(truth):
+        raise ValueError(f"the truth is no table with a column {column!r}; give each query's group in a dict")
+    roles = {**roles_of(columns, "truth"), "item": column, "grade": None}
+    read: Any = opened(truth, "truth", {"truth": roles})
+    return grouped(read, truth if is_path(truth) else "the truth")
+
+
+def grouped(read: Columns | Lists, name: object) -> dict[Any, Hashable]:
+    """Each query's group, where a group stands for an item; a query is in one group only."""
+    rows = as_columns(read, "truth")
+    out: dict[Any, Hashable] = {}
+    for query, group in zip(plain_ids(rows.query), plain_ids(rows.item), strict=True):
+        if out.setdefault(query, group) != group:
+            raise ValueError(f"{name}: query {query!r} is in two groups, {out[query]!r} and {group!r}")
+    return out

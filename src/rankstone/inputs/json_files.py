@@ -5,19 +5,19 @@ A row has an item, or a list of them. A document that is not in lines is read an
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
+import math
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
 from rankstone.errors import FileError, NoRowsError
 from rankstone.inputs import batches
-from rankstone.inputs.arrow import Table, one_piece, without_nan
+from rankstone.inputs.arrow import Column, Table, one_piece, text_array, without_nan
 from rankstone.inputs.batches import Batch, Batches, Files, Parser, in_pieces
 from rankstone.inputs.columns import Columns
-from rankstone.inputs.contents import contents_of, id_column, to_id, to_number, to_numbers
-from rankstone.inputs.document import Document, Entry
 from rankstone.inputs.lines import (
     WRITTEN_ROWS,
     Decompressed,
@@ -27,17 +27,129 @@ from rankstone.inputs.lines import (
     Rows,
     Text,
     as_read,
+    check_number,
     count_lines,
     show,
+    valid,
 )
 from rankstone.inputs.lists import Lists
-from rankstone.inputs.roles import IDS, NOTES, Given, by_name, find, value_role
+from rankstone.inputs.roles import IDS, NOTES, ROLES, Given, by_name, find, find_inside, value_role
 from rankstone.inputs.tables import as_batch, side_of
 
 _BLOCK = 16 << 20
 _ENTRIES = 100  # that tell what a document is
+_BLANKS = " \t\n\r\ufeff"
+_LONGEST = 1 << 20  # a text or a number; a document that is cut off inside of one is not broken
 
+Contents = tuple[list[Any], "list[float] | None"]  # items, and their grades or scores
 Numbered = tuple[int, Any]  # of a line or an entry: its number, and what is in it
+
+
+# -- a document of any size, an entry at a time --------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """One value, its key in an object, and the number of the line it begins in."""
+
+    line: int
+    key: str | None
+    value: Any
+
+
+class Document:
+    """Goes through a document whose bytes come in pieces."""
+
+    def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
+        self.name, self._pieces = name, pieces
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        self._scan = json.JSONDecoder().raw_decode
+        self._text, self._at = "", 0
+        self._line, self._counted = 1, 0  # the number of a line, and up to where lines were counted
+
+    def peek(self) -> str:
+        """The next letter that is not blank; nothing at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in _BLANKS:
+                self._at += 1
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def entries(self) -> Iterator[Entry]:
+        """What is in the object or the array that begins here."""
+        opened = self._take("{[", "expected an object or an array")
+        close = "}" if opened == "{" else "]"
+        if self.peek() == close:
+            self._at += 1
+            return
+        while True:
+            key = None
+            self.peek()
+            line = self.line()
+            if opened == "{":
+                key = self._value()
+                if not isinstance(key, str):
+                    self._refuse(f"is not JSON: expected a key, found {key!r}")
+                self._take(":", "expected ':'")
+                self.peek()
+            yield Entry(line, key, self._value())
+            if self._take(f",{close}", f"expected ',' or '{close}'") == close:
+                return
+
+    def end(self) -> None:
+        """Stop if there is more."""
+        if self.peek():
+            self._refuse("is not JSON: there is more after its end")
+
+    def _take(self, letters: str, problem: str) -> str:
+        found = self.peek()
+        if not found or found not in letters:
+            self._refuse(f"is not JSON: {problem}, found {found!r}" if found else "is not JSON: it ends too early")
+        self._at += 1
+        return found
+
+    def _value(self) -> Any:
+        while True:
+            try:
+                found, end = self._scan(self._text, self._at)
+            except json.JSONDecodeError as error:  # noqa: PERF203
+                # What ends in the middle of it may only need more of the text, twice as much each time.
+                good = error.pos - self._at
+                if error.pos < len(self._text) - _LONGEST or not self._more(2 * (len(self._text) - self._at)):
+                    self._at += good
+                    self._refuse(f"is not JSON: {error.msg}")
+            except (RecursionError, ValueError) as error:
+                self._refuse(f"is not JSON: {error}")
+            else:
+                if end == len(self._text) and self._more():  # a number may go on
+                    continue
+                self._at = end
+                return found
+
+    def _more(self, size: int = 1) -> bool:
+        """Read on, up to so many letters; False at the end."""
+        self.line()
+        text = [self._text[self._at :]]
+        length = len(text[0])
+        before = length
+        while length < max(size, before + 1):
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            text.append(self._decode(piece))
+            length += len(text[-1])
+        self._text, self._at, self._counted = "".join(text), 0, 0
+        return length > before
+
+    def line(self) -> int:
+        """The number of the line where we are."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def _refuse(self, problem: str) -> None:
+        raise FileError(self.name, problem, self.line())
 
 
 def which_json(head: bytes) -> str:
@@ -55,6 +167,86 @@ def which_json(head: bytes) -> str:
         return "jsonl" if document.peek() == "{" else "json"
     except FileError:  # broken, or longer than this
         return "json" if count or len(head) >= batches.HEAD or document.line() > line else "jsonl"
+
+
+# -- a query's items: ids, {item: score}, pairs [item, score], or objects with an id and a score -------------
+
+
+def contents_of(value: object, kind: str) -> Contents:
+    """Items, and grades or scores if there are any. A rank becomes the score -rank."""
+    role = ROLES[kind][2]
+    if isinstance(value, dict):
+        return _ids(list(value)), to_numbers(list(value.values()), role)
+    if not isinstance(value, list):
+        raise RowError(f"expected a list of items or {{item: {role}}}, found {show(value)}")
+    if not value or not isinstance(value[0], (dict, list)):
+        return _ids(value), None
+    return _objects(value, kind) if isinstance(value[0], dict) else _pairs(value, role)
+
+
+def _pairs(value: list[Any], role: str) -> Contents:
+    for pair in value:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise RowError(f"expected [item, {role}], found {show(pair)}")
+    return _ids([item for item, _ in value]), to_numbers([number for _, number in value], role)
+
+
+def _objects(value: list[Any], kind: str) -> Contents:
+    try:
+        names = find_inside(list(value[0]), kind)
+    except ValueError as error:
+        raise RowError(str(error)) from None
+    for one in value:
+        for name in names.values():
+            if not (isinstance(one, dict) and name in one):
+                raise RowError(f"{show(one)} has no {name!r}")
+    items, role = _ids([one[names["item"]] for one in value]), value_role(names)
+    if role is None:
+        return items, None
+    numbers = to_numbers([one[names[role]] for one in value], role)
+    return items, [-rank for rank in numbers] if role == "rank" else numbers
+
+
+def _ids(values: list[Any]) -> list[Any]:
+    kinds = set(map(type, values))
+    if kinds == {int} or (kinds == {str} and "".join(values).isascii()):  # as most are
+        return values
+    return [to_id(value, "item") for value in values]
+
+
+def to_numbers(values: list[Any], role: str) -> list[float]:
+    """Each of them as `to_number` has it."""
+    if set(map(type, values)) == {float} and all(map(math.isfinite, values)):  # as most are
+        return values
+    return [to_number(value, role) for value in values]
+
+
+def to_id(value: object, role: str) -> int | str:
+    """An id: a whole number or valid text."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, str):
+        raise RowError(f"{role} {show(value)} is neither a whole number nor a string")
+    return valid(value, role)
+
+
+def to_number(value: object, role: str) -> float:
+    """A grade or rank that is finite, or a score that is not NaN."""
+    if not isinstance(value, (int, float)):
+        raise RowError(f"{role} {show(value)} is not a number")
+    try:
+        return check_number(float(value), role, str(value))
+    except OverflowError:
+        raise RowError(f"{role} {show(value)} is too large") from None
+
+
+def id_column(ids: Sequence[int | str]) -> Column:
+    """Whole numbers if all of them are, else strings."""
+    import pyarrow
+
+    if all(type(name) is int and -(2**63) <= name < 2**63 for name in ids):
+        return pyarrow.array(ids, pyarrow.int64())
+    return text_array(list(map(str, ids)))
 
 
 # -- rows ----------------------------------------------------------------------------------------------------
