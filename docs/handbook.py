@@ -375,6 +375,9 @@ def _statistics() -> str:
         "",
         "What `rs.statistics` has: values of queries in, answers out. [`rs.compare`](decide.md) is made of these.",
         "",
+        *_rows("Tests", "rs.compare(test=...)", statistics.TESTS, "use", "clusters", "population"),
+        *_rows("Corrections", "rs.compare(correction=...)", statistics.CORRECTIONS, "clusters", "population"),
+        *_rows("Intervals", "result.interval(method=...)", statistics.INTERVALS, "clusters"),
     ]
     for function in (entry for entry in public if inspect.isfunction(entry)):
         name = f"rs.statistics.{function.__name__}"
@@ -383,6 +386,20 @@ def _statistics() -> str:
         fields = ", ".join(f"`{name}`" for name in getattr(kind, "_fields", ()))
         out += [f"## {kind.__name__}", "", *_said(kind), *([f"It has {fields}.", ""] if fields else []), *_verbs(kind)]
     return "\n".join(out)
+
+
+def _rows(title: str, call: str, table: Mapping[str, Any], *traits: str) -> list[str]:
+    """The rows of a table: their names, what they are, and some of their traits."""
+    cells = [
+        [f"`{name}`", row.words, *(_trait(getattr(row, trait)) for trait in traits)] for name, row in table.items()
+    ]
+    head = ["name", "what", *traits]
+    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *cells]]
+    return [f"## {title}", "", f"`{call}`, by name. What a row does not support is refused.", "", *lines, ""]
+
+
+def _trait(value: str | bool) -> str:
+    return value if isinstance(value, str) else "yes" if value else "no"
 
 
 def _verbs(kind: type) -> list[str]:

@@ -167,6 +167,8 @@ class TestHandbook:
         page = handbook.pages()["statistics.md"]
         for name in rs.statistics.__all__:
             assert f"\n## {name}\n" in page or name.isupper()
+        for rows in (rs.statistics.TESTS, rs.statistics.CORRECTIONS, rs.statistics.INTERVALS):
+            assert all(f"| `{name}` | {row.words} |" in page for name, row in rows.items())
         assert "| `p()` |" in page
 
 

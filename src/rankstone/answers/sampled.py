@@ -10,11 +10,11 @@ import numpy as np
 
 from rankstone.align.ranked import Floats, Ints, Ranked
 from rankstone.answers.result import Result
-from rankstone.answers.sample import interval_of
 from rankstone.conventions.plan import make_plans
 from rankstone.errors import DataError
 from rankstone.measure.programs import measure
 from rankstone.metrics.registry import Metric, Value, parse_one
+from rankstone.statistics.intervals import interval_of
 
 if TYPE_CHECKING:
     from rankstone.statistics import Interval

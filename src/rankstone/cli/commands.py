@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return trec_eval(words[1:])
     if words[:1] == ["sql"] and words[1:2] and words[1] in ("text", "macros"):
         words[:2] = [" ".join(words[:2])]
-    arguments, more = parser(words[0] if words else None).parse_known_args(words)
+    arguments, more = parser(words[0] if words else "").parse_known_args(words)
     if getattr(arguments, "run_command", None) in (_evaluate, _compare, _fuse, _pool):  # runs may stand after options
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
@@ -184,7 +184,9 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
                 "trec_eval", help="take trec_eval's own arguments and print its exact text", add_help=False
             )
         summary, function, describe = _COMMANDS[name]
-        describe(_command(commands, name, summary, function))
+        command = _command(commands, name, summary, function)
+        if asked in (None, name):  # the list of commands needs no arguments
+            describe(command)
     return top
 
 
@@ -210,8 +212,8 @@ def _describe_evaluate(command: argparse.ArgumentParser) -> None:
 
 
 def _describe_compare(command: argparse.ArgumentParser) -> None:
-    from rankstone.answers.rules import CORRECTIONS, TESTS
     from rankstone.answers.write import RESULT_FORMATS
+    from rankstone.statistics import CORRECTIONS, TESTS
 
     command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
     command.add_argument(

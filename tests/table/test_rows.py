@@ -1,0 +1,132 @@
+"""Every row of the tables of tests, corrections and intervals can be reached, and refuses what it does not support."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rankstone as rs
+from rankstone.cli.commands import parser
+
+TESTS, CORRECTIONS, INTERVALS = rs.statistics.TESTS, rs.statistics.CORRECTIONS, rs.statistics.INTERVALS
+QUERIES = 24
+SUPPORTED = {"clusters": [query // 3 for query in range(QUERIES)], "population": 2 * QUERIES}
+
+
+def made():
+    """A truth and three runs whose values differ from query to query."""
+    random = np.random.default_rng(5)
+    truth = {
+        query: {item: int(grade) for item, grade in enumerate(random.integers(0, 2, 8))} for query in range(QUERIES)
+    }
+    runs = {name: {query: random.permutation(8).tolist() for query in truth} for name in ("old", "new", "other")}
+    return truth, runs
+
+
+TRUTH, RUNS = made()
+PAIR = {name: RUNS[name] for name in ("old", "new")}
+
+
+def unsupported(table):
+    return [(name, trait) for name, row in table.items() for trait in SUPPORTED if not getattr(row, trait)]
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_every_test_compares(name):
+    row = TESTS[name]
+    given = {trait: value for trait, value in SUPPORTED.items() if getattr(row, trait)}
+    for runs, keywords in ((PAIR, {}), (PAIR, given), (RUNS, {}), (RUNS, {"baseline": "old"})):
+        comparison = rs.compare(TRUTH, runs, ["rr", "ndcg@5"], test=name, resamples=99, **keywords)
+        assert all(0 <= of.p <= 1 and of.low < of.high for of in comparison)
+        said = " ".join(repr(comparison).split())
+        assert row.words in said
+        assert ("seed 0" in said) == (row.random or CORRECTIONS[comparison.rules.correction].random)
+        assert comparison.to_dict()["test"] == name
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_equal_runs_never_differ(name):
+    comparison = rs.compare(TRUTH, {"one": RUNS["old"], "two": RUNS["old"]}, "rr", test=name)
+    assert comparison["two", "rr"].p == 1
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_every_correction_adjusts(name):
+    comparison = rs.compare(TRUTH, RUNS, ["rr", "ndcg@5"], correction=name, margin=0.2, resamples=99)
+    assert all(0 <= of.adjusted <= 1 for of in comparison)
+    assert CORRECTIONS[name].words in " ".join(repr(comparison).split())
+    assert CORRECTIONS[name].corrects == any(of.adjusted != of.p for of in comparison)
+
+
+@pytest.mark.parametrize(("name", "trait"), unsupported(TESTS))
+def test_what_a_test_does_not_support_is_refused(name, trait):
+    with pytest.raises(ValueError, match=f"test='{name}' does not support {trait}=; choose from '") as error:
+        rs.compare(TRUTH, PAIR, "rr", test=name, **{trait: SUPPORTED[trait]})
+    other = str(error.value).split("'")[-2]
+    assert rs.compare(TRUTH, PAIR, "rr", test=other, **{trait: SUPPORTED[trait]})["new", "rr"].p > 0
+
+
+@pytest.mark.parametrize(("name", "trait"), unsupported(CORRECTIONS))
+def test_what_a_correction_does_not_support_is_refused(name, trait):
+    with pytest.raises(ValueError, match=f"correction='{name}' does not support {trait}=; choose from '"):
+        rs.compare(TRUTH, PAIR, "rr", correction=name, **{trait: SUPPORTED[trait]})
+
+
+@pytest.mark.parametrize("trait", SUPPORTED)
+def test_a_function_supports_neither(trait):
+    with pytest.raises(ValueError, match=f"test='own' does not support {trait}="):
+        rs.compare(TRUTH, PAIR, "rr", test=own, **{trait: SUPPORTED[trait]})
+
+
+def own(first, second):
+    return 0.5
+
+
+def test_rows_joined_in_one_mean_are_clusters():
+    """Of more than a hundred queries, several are left out at a time, which ranks and functions do not know."""
+    truth = {query: {"a": 1, "b": 0} for query in range(101)}
+    runs = {name: {query: {"a": query % of, "b": 1} for query in truth} for name, of in (("old", 3), ("new", 4))}
+    for test in (own, *(name for name, row in TESTS.items() if not row.clusters)):
+        with pytest.raises(
+            ValueError, match="does not support groups of lists, which are left out in turn to compare auc"
+        ):
+            rs.compare(truth, runs, "auc", test=test, averaging="one_list", ties="input")
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_every_interval_holds_its_mean(name):
+    row, metric = INTERVALS[name], "hit_rate@1" if INTERVALS[name].binary else "rr"
+    result = rs.evaluate(TRUTH, RUNS["old"], [metric, "rr"])
+    for clusters in (None, SUPPORTED["clusters"]) if row.clusters else (None,):
+        found = result.interval(metric, method=name, clusters=clusters, resamples=99)
+        assert (found.method, found.low < result[metric] < found.high) == (name, True)
+    if not row.clusters:
+        with pytest.raises(ValueError, match=f"method='{name}' does not support clusters=; choose from 't'"):
+            result.interval(metric, method=name, clusters=SUPPORTED["clusters"])
+    if row.binary:
+        with pytest.raises(ValueError, match=f"method='{name}' does not support values other than 0 and 1"):
+            result.interval("rr", method=name)
+
+
+def test_the_first_interval_that_fits_is_the_default():
+    result = rs.evaluate(TRUTH, RUNS["old"], ["hit_rate@1", "rr"])
+    chosen = [result.interval(metric, clusters=clusters).method for metric, clusters in (
+        ("hit_rate@1", None), ("rr", None), ("hit_rate@1", SUPPORTED["clusters"]))]  # fmt: skip
+    assert chosen == list(INTERVALS)[:3]
+
+
+@pytest.mark.parametrize("option", ["test", "correction"])
+def test_the_command_and_the_errors_name_every_row(option, capsys):
+    table = {"test": TESTS, "correction": CORRECTIONS}[option]
+    with pytest.raises(SystemExit):
+        parser("compare").parse_args(["compare", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ", ".join(table) in shown
+    with pytest.raises(ValueError, match=f"{option}='none such'; choose from {', '.join(map(repr, table))}"):
+        rs.compare(TRUTH, PAIR, "rr", **{option: "none such"})
+
+
+def test_no_query_has_no_p():
+    truth = {"q": {"a": 0}}
+    comparison = rs.compare(truth, {"one": {"q": ["a"]}, "two": {"q": ["b"]}}, "rr", test="sign", undefined="skip")
+    assert math.isnan(comparison["two", "rr"].p)
