@@ -28,6 +28,7 @@ from rankstone.answers.definition import Definition
 from rankstone.answers.difference import Difference
 from rankstone.answers.explain import Explanation
 from rankstone.answers.identify import Identified
+from rankstone.answers.plots import KINDS
 from rankstone.answers.result import Account, Saved, TieRange, UnjudgedRange
 from rankstone.conventions.choices import Choice
 from rankstone.measure.online import Window
@@ -364,6 +365,7 @@ def _reference() -> str:
         out += [f"## rs.{function.__name__}", "", *_signed(f"rs.{function.__name__}", function), *_said(function)]
     for kind in dict.fromkeys([*(entry for entry in public if inspect.isclass(entry)), *ANSWERS]):
         out += [f"## {kind.__name__}", "", *_said(kind), *_members(kind)]
+    out += _rows("Plots", "comparison.plot(kind)", KINDS)
     return "\n".join(out)
 
 
@@ -374,6 +376,8 @@ def _statistics() -> str:
         "# Statistics",
         "",
         "What `rs.statistics` has: values of queries in, answers out. [`rs.compare`](decide.md) is made of these.",
+        "",
+        "A test or correction that does not support clusters or a finite population refuses them.",
         "",
         *_rows("Tests", "rs.compare(test=...)", statistics.TESTS, "use", "clusters", "population"),
         *_rows("Corrections", "rs.compare(correction=...)", statistics.CORRECTIONS, "clusters", "population"),
@@ -395,7 +399,7 @@ def _rows(title: str, call: str, table: Mapping[str, Any], *traits: str) -> list
     ]
     head = ["name", "what", *traits]
     lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *cells]]
-    return [f"## {title}", "", f"`{call}`, by name. What a row does not support is refused.", "", *lines, ""]
+    return [f"## {title}", "", f"`{call}`, by name.", "", *lines, ""]
 
 
 def _trait(value: str | bool) -> str:

@@ -1,4 +1,4 @@
-"""Every row of the tables of tests, corrections and intervals can be reached, and refuses what it does not support."""
+"""Every row of the tables of tests, corrections, intervals and plots is reached, and refuses what it lacks."""
 
 import math
 
@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import rankstone as rs
+from rankstone.answers.curve import CURVES
+from rankstone.answers.plots import KINDS
 from rankstone.cli.commands import parser
 
 TESTS, CORRECTIONS, INTERVALS = rs.statistics.TESTS, rs.statistics.CORRECTIONS, rs.statistics.INTERVALS
@@ -130,3 +132,26 @@ def test_no_query_has_no_p():
     truth = {"q": {"a": 0}}
     comparison = rs.compare(truth, {"one": {"q": ["a"]}, "two": {"q": ["b"]}}, "rr", test="sign", undefined="skip")
     assert math.isnan(comparison["two", "rr"].p)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_plot_is_drawn(kind):
+    comparison, groups = rs.compare(TRUTH, PAIR, "rr"), [query % 2 for query in range(QUERIES)]
+    if KINDS[kind].groups:
+        with pytest.raises(ValueError, match=f"{kind} need by="):
+            comparison.plot(kind)
+    plot = comparison.plot(kind, by=groups if KINDS[kind].groups else None)
+    assert plot.svg().startswith("<svg")
+    assert all(len(column) for column in plot.data.values())
+
+
+@pytest.mark.parametrize("kind", CURVES)
+def test_every_curve_is_drawn(kind):
+    assert rs.evaluate(TRUTH, RUNS["old"], "auc").curve(kind, query=3).svg().startswith("<svg")
+
+
+def test_errors_name_every_plot():
+    with pytest.raises(ValueError, match=f"unknown plot 'none such'; choose from {', '.join(KINDS)}, or a metric"):
+        rs.compare(TRUTH, PAIR, "rr").plot("none such")
+    with pytest.raises(ValueError, match=f"unknown curve 'none such'; choose from {', '.join(map(repr, CURVES))}"):
+        rs.evaluate(TRUTH, RUNS["old"], "auc").curve("none such")

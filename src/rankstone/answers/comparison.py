@@ -303,30 +303,15 @@ class Comparison(DataPage):
         return leaderboard_of(self, self.labels[0] if metric is None else label_of(metric, self.samples))
 
     def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
-        """A picture: "forest" of the differences, "queries" by change, "scatter" of both values, "slices" (with `by`),
-        "power", "leaderboard", or a metric by cutoff, as "ndcg@{1..100}".
+        """A picture: one of `rankstone.answers.plots.KINDS`, as "forest", or a metric by cutoff, as "ndcg@{1..100}".
 
-        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`.
+        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`. by: each
+        query's group, for "slices".
         """
-        if kind == "forest":
-            return plots.forest(self, self._some(key))
-        if kind in ("queries", "scatter"):
-            changes = self.queries(*key)
-            return plots.waterfall(changes) if kind == "queries" else plots.scatter(changes)
-        if kind == "slices":
-            by = self._by if by is None else by
-            if by is None:
-                raise ValueError("slices need by=: each query's group, or a column of the truth")
-            return plots.slices(self.slices(by, *key))
-        if kind == "power":
-            return plots.power(self._one(key))
-        if kind == "leaderboard":
-            return plots.leaders(self.leaderboard(*key))
-        if "@" not in kind:
-            known = "forest, queries, scatter, slices, power, leaderboard, or a metric by cutoff such as ndcg@{1..100}"
-            raise ValueError(f"unknown plot {kind!r}; choose from {known}")
-        name, labels, ks = cutoffs_of(kind)
-        return plots.by_cutoff(self.by_other(labels)._single(), labels, ks, name)
+        if "@" in kind:
+            name, labels, ks = cutoffs_of(kind)
+            return plots.by_cutoff(self.by_other(labels)._single(), labels, ks, name)
+        return plots.plot_of(self, kind, key, self._by if by is None else by)
 
     def by_other(self, labels: Sequence[str]) -> Comparison:
         """The same runs by other metrics, of the same lists, each by itself."""

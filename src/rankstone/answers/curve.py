@@ -66,10 +66,12 @@ def roc_curve(
 
 def curve_of(result: Means, kind: str, query: Hashable) -> Plot:
     """A curve of a result, as a plot with its points."""
-    if kind == "precision-recall":
-        return _precision_recall(result, query)
-    if kind != "roc":
-        raise ValueError(f"unknown curve {kind!r}; choose from 'precision-recall', 'roc'")
+    if kind not in CURVES:
+        raise ValueError(f"unknown curve {kind!r}; choose from {', '.join(map(repr, CURVES))}")
+    return CURVES[kind](result, query)
+
+
+def _roc(result: Means, query: Hashable) -> Plot:
     if not isinstance(result, Result):
         raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
     plan = result.more("auc").plan_of("auc")
@@ -96,6 +98,9 @@ def _precision_recall(result: Means, query: Hashable) -> Plot:
     whose = f"The mean of {len(found.queries):,} queries" if query is None else f"Query {query!r}"
     said = f"{whose}: precision {precision[0]:.4f} at recall 0, {precision[50]:.4f} at 0.5, {precision[-1]:.4f} at 1."
     return curve("Precision and recall", ("recall", recall), ("precision", precision), said)
+
+
+CURVES = {"precision-recall": _precision_recall, "roc": _roc}
 
 
 def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Ranked:
