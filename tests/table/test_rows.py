@@ -1,4 +1,4 @@
-"""Every row of the tables of tests, corrections, intervals and plots is reached, and refuses what it lacks."""
+"""Every row of the tables of tests, corrections, intervals, averages and plots is reached; what it lacks is refused."""
 
 import math
 
@@ -9,6 +9,7 @@ import rankstone as rs
 from rankstone.answers.curve import CURVES
 from rankstone.answers.plots import KINDS
 from rankstone.cli.commands import parser
+from rankstone.conventions.averaging import AVERAGING
 
 TESTS, CORRECTIONS, INTERVALS = rs.statistics.TESTS, rs.statistics.CORRECTIONS, rs.statistics.INTERVALS
 QUERIES = 24
@@ -155,3 +156,32 @@ def test_errors_name_every_plot():
         rs.compare(TRUTH, PAIR, "rr").plot("none such")
     with pytest.raises(ValueError, match=f"unknown curve 'none such'; choose from {', '.join(map(repr, CURVES))}"):
         rs.evaluate(TRUTH, RUNS["old"], "auc").curve("none such")
+
+
+@pytest.mark.parametrize("name", AVERAGING)
+def test_every_average_follows_its_traits(name):
+    """The mean of one query is its value; of several it is as the row says, and can be compared."""
+    row, metric = AVERAGING[name], "f1@3"
+    given = {"averaging": name, "ties": "input", "weights": dict.fromkeys(TRUTH, 2.0) if row.weighted else None}
+    truth = {query: {**dict.fromkeys(range(8), 0), **items} for query, items in TRUTH.items()}  # a grade for every row
+    runs = {run: {query: {item: -at for at, item in enumerate(items)} for query, items in lists.items()}
+            for run, lists in PAIR.items()}  # fmt: skip
+    result = rs.evaluate(truth, runs["old"], metric, **given)
+    assert row.words in result.definitions[metric].rules
+    means = [rs.evaluate({query: truth[query]}, {query: runs["old"][query]}, metric, **{
+        **given, "weights": {query: 2.0} if row.weighted else None})[metric] for query in truth]  # fmt: skip
+    values = np.array(result.per_query[metric])
+    np.testing.assert_allclose(means, np.maximum(values, 1e-5) if row.logarithms else values, atol=1e-12)
+    if row.plain or row.weighted or row.total:
+        assert result[metric] == pytest.approx(values.sum() if row.total else values.mean())
+    if row.weighted:
+        with pytest.raises(ValueError, match=f"averaging='{name}' needs weights"):
+            rs.evaluate(truth, runs["old"], metric, averaging=name, ties="input")
+    of = rs.compare(truth, runs, metric, **given)["new", metric]
+    assert (of.first, of.second) == pytest.approx(
+        (result[metric], rs.evaluate(truth, runs["new"], metric, **given)[metric])
+    )
+
+
+def test_the_choices_name_every_average():
+    assert rs.choices["averaging"].allowed == tuple(AVERAGING)

@@ -240,7 +240,7 @@ class Comparison(DataPage):
 
     @property
     def _is_weighted(self) -> bool:
-        return self.paired.first.plan_of(self.labels[0]).choices["averaging"] == "weighted"
+        return self.paired.first.plan_of(self.labels[0]).averaging.weighted
 
     # -- finding ---------------------------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ def _roc(result: Means, query: Hashable) -> Plot:
         raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
     plan = result.more("auc").plan_of("auc")
     of = _points(plan, _chosen(plan, result.aligned_for(plan), query))
-    whose = "all rows by score" if query is None and plan.choices["averaging"] == "one_list" else f"query {query!r}"
+    whose = "all rows by score" if query is None and plan.averaging.pooled else f"query {query!r}"
     steps, heights = np.diff(of.false_positive_rate), of.true_positive_rate[1:] + of.true_positive_rate[:-1]
     area = float(steps @ heights) / 2
     sides = ("false positive rate", of.false_positive_rate), ("true positive rate", of.true_positive_rate)
@@ -106,7 +106,7 @@ CURVES = {"precision-recall": _precision_recall, "roc": _roc}
 def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Ranked:
     """The list that the curve is of."""
     queries = list(aligned.queries)
-    if plan.choices["averaging"] == "one_list":
+    if plan.averaging.pooled:
         if query is not None:
             raise ValueError("give query= or averaging='one_list', not both")
         return view_for(plan, one_list(plan, aligned.ranked))

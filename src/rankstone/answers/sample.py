@@ -64,9 +64,8 @@ class Paired:
     def sample(self, label: str, inside: Bools | None = None) -> Sample:
         """One metric; inside: of some of the queries."""
         plan = self.first.plan_of(label)
-        averaging = plan.choices["averaging"]
         if inside is None:
-            if averaging == "macro" and (plain := self._plain(label)) is not None:
+            if plan.averaging.plain and (plain := self._plain(label)) is not None:
                 return plain
             inside = np.ones(len(self.queries), dtype=bool)
         if plan.is_pooled:
@@ -84,7 +83,7 @@ class Paired:
             values[:, at] = _mean([found.influence() for found in within]) if count else 0.0
             means[at] = _mean([found.mean() for found in within])
             own[:, at] = self._own(name, label)[kept]
-        return Sample(label, values, own, means, kept, self._clusters(kept), averaging == "geometric")
+        return Sample(label, values, own, means, kept, self._clusters(kept), plan.averaging.logarithms)
 
     def _plain(self, label: str) -> Sample | None:
         """The same where every query counts in every run, and a mean is that of the values; else None."""
