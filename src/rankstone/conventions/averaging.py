@@ -20,7 +20,7 @@ class Terms(NamedTuple):
     """What the terms of a mean are made of, for each query."""
 
     ranking: Ranking
-    ratio: Ratio
+    ratio: Callable[[], Ratio]  # not every rule needs it
     values: Values
     weights: Values | None
     value_of: Callable[[Ratio], Values]  # the values by one of the parts of the ratio
@@ -42,6 +42,7 @@ class Averaging:
     words: str
     terms: Callable[[Terms], tuple[Values, Values | None]]  # what each query adds to both sums; None: 1 to the second
     mean: Callable[[Plan, Sums, Finish | None, Deciding], Any]
+    rises: bool = True  # is higher wherever a query's value is
     plain: bool = False  # the mean of the queries' values
     divides: bool = False  # one division for all queries together: numerators and denominators are summed
     pooled: bool = False  # the rows of all queries are one list
@@ -49,11 +50,6 @@ class Averaging:
     two_means: bool = False  # made of two means, of the parts of the metric
     logarithms: bool = False  # adds up logarithms of values
     total: bool = False  # a sum, whatever the number of queries
-
-    @property
-    def rises(self) -> bool:
-        """Is it higher wherever a query's value is."""
-        return not (self.divides or self.two_means)
 
 
 def _weighted(query: Terms) -> tuple[Values, Values | None]:
@@ -63,10 +59,8 @@ def _weighted(query: Terms) -> tuple[Values, Values | None]:
 
 
 def _parts(query: Terms) -> tuple[Values, Values | None]:
-    if query.ratio.parts is None:
-        return query.values, None
-    top, bottom = map(query.value_of, query.ratio.parts)
-    return top, bottom
+    parts = query.ratio().parts
+    return (query.values, None) if parts is None else (query.value_of(parts[0]), query.value_of(parts[1]))
 
 
 def _logarithms(query: Terms) -> tuple[Values, Values | None]:
@@ -106,13 +100,15 @@ def number_for(choice: object) -> float:
 AVERAGING: dict[str, Averaging] = {
     "macro": Averaging("mean of the queries' values", lambda query: (query.values, None), _quotient, plain=True),
     "micro": Averaging(
-        "sum of all numerators over sum of all denominators", lambda query: query.ratio[:2], _divided, divides=True
+        "sum of all numerators over sum of all denominators", lambda query: query.ratio()[:2], _divided,
+        rises=False, divides=True,
     ),
     "weighted": Averaging("weighted mean of the queries' values", _weighted, _quotient, weighted=True),
     "one_list": Averaging(
-        "over all rows of all queries as one list", lambda query: query.ratio[:2], _divided, divides=True, pooled=True
+        "over all rows of all queries as one list", lambda query: query.ratio()[:2], _divided,
+        rises=False, divides=True, pooled=True,
     ),
-    "parts": Averaging("of the mean precision and the mean recall", _parts, _whole, two_means=True),
+    "parts": Averaging("of the mean precision and the mean recall", _parts, _whole, rises=False, two_means=True),
     "geometric": Averaging(
         "geometric mean of the queries' values, each at least 0.00001", _logarithms,
         lambda plan, sums, finish, to: to.exp(sums[0] / sums[1]), logarithms=True,

@@ -13,7 +13,7 @@ from rankstone._core import exact_total, total
 from rankstone.align.ranked import Bools, Floats, Ints, Ranked
 from rankstone.align.ranking import Finish, Ratio, V, Values
 from rankstone.align.shown import Shown
-from rankstone.conventions.averaging import Deciding, Terms, number_for
+from rankstone.conventions.averaging import AVERAGING, Deciding, Terms, number_for
 from rankstone.conventions.plan import Plan
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.programs import Measured, measure, measured
@@ -101,8 +101,9 @@ def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Valu
     ranking, values, counted = found.ranked, found.values, found.counted
     if plan.choices["nan_in_mean"] == "zero":
         values = ranking.where(values == values, values, 0.0)
-    terms = Terms(ranking, found.ratio, values, weights, lambda part: values_of(plan, ranking, part, counted)[0])
-    return plan.averaging.terms(terms)
+    return plan.averaging.terms(
+        Terms(ranking, lambda: found.ratio, values, weights, lambda part: values_of(plan, ranking, part, counted)[0])
+    )
 
 
 def shares_of(plan: Plan, found: Measured, weights: Floats | None = None) -> tuple[Floats, Floats, Bools]:
@@ -246,8 +247,8 @@ _HERE = _Here()
 
 def mean_from(plan: Plan, sums: Sums | tuple[float, float, int], finish: Finish | None, to: Deciding = _HERE) -> Any:
     """The mean that the sums make."""
-    choices, averaging = plan.choices, plan.averaging
-    digits = choices["digits"]
+    choices = plan.choices
+    averaging, digits = AVERAGING[choices["averaging"]], choices["digits"]
     top, bottom, queries = sums
     if to is _HERE and (math.isinf(top) or math.isinf(bottom)):  # of values that are finite
         raise ValueError(f"{plan.metric}: the values of the queries are too large to add up as floats")
