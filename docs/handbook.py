@@ -28,6 +28,7 @@ from rankstone.answers.definition import Definition
 from rankstone.answers.difference import Difference
 from rankstone.answers.explain import Explanation
 from rankstone.answers.identify import Identified
+from rankstone.answers.plots import KINDS
 from rankstone.answers.result import Account, Saved, TieRange, UnjudgedRange
 from rankstone.conventions.choices import Choice
 from rankstone.measure.online import Window
@@ -364,6 +365,7 @@ def _reference() -> str:
         out += [f"## rs.{function.__name__}", "", *_signed(f"rs.{function.__name__}", function), *_said(function)]
     for kind in dict.fromkeys([*(entry for entry in public if inspect.isclass(entry)), *ANSWERS]):
         out += [f"## {kind.__name__}", "", *_said(kind), *_members(kind)]
+    out += _rows("Plots", "comparison.plot(kind)", KINDS)
     return "\n".join(out)
 
 
@@ -375,6 +377,11 @@ def _statistics() -> str:
         "",
         "What `rs.statistics` has: values of queries in, answers out. [`rs.compare`](decide.md) is made of these.",
         "",
+        "A test or correction that does not support clusters or a finite population refuses them.",
+        "",
+        *_rows("Tests", "rs.compare(test=...)", statistics.TESTS, "use", "clusters", "population"),
+        *_rows("Corrections", "rs.compare(correction=...)", statistics.CORRECTIONS, "clusters", "population"),
+        *_rows("Intervals", "result.interval(method=...)", statistics.INTERVALS, "clusters"),
     ]
     for function in (entry for entry in public if inspect.isfunction(entry)):
         name = f"rs.statistics.{function.__name__}"
@@ -383,6 +390,20 @@ def _statistics() -> str:
         fields = ", ".join(f"`{name}`" for name in getattr(kind, "_fields", ()))
         out += [f"## {kind.__name__}", "", *_said(kind), *([f"It has {fields}.", ""] if fields else []), *_verbs(kind)]
     return "\n".join(out)
+
+
+def _rows(title: str, call: str, table: Mapping[str, Any], *traits: str) -> list[str]:
+    """The rows of a table: their names, what they are, and some of their traits."""
+    cells = [
+        [f"`{name}`", row.words, *(_trait(getattr(row, trait)) for trait in traits)] for name, row in table.items()
+    ]
+    head = ["name", "what", *traits]
+    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *cells]]
+    return [f"## {title}", "", f"`{call}`, by name.", "", *lines, ""]
+
+
+def _trait(value: str | bool) -> str:
+    return value if isinstance(value, str) else "yes" if value else "no"
 
 
 def _verbs(kind: type) -> list[str]:

@@ -118,7 +118,7 @@ class Program:
         """Over one query."""
         self.tree.faults.clear()
         found = values_and_ratio(plan, self.tables)
-        if plan.choices["averaging"] == "one_list":
+        if plan.averaging.pooled:
             return mean_of_rows(plan, self.tree, found)
         return mean_of_values(plan, self.tree, found, False)
 

@@ -515,7 +515,11 @@ class TestPairing:
             ({"resamples": 0}, "resamples=0"),
             ({"clusters": {"q1": 1}}, "clusters has no entry for query 'q0'"),
             ({"clusters": "talk"}, "the truth is no table with a column 'talk'"),
-            ({"test": "sign", "clusters": list(range(60))}, "test='sign' knows no clusters"),
+            ({"test": "sign", "clusters": list(range(60))}, "test='sign' does not support clusters=; choose from 't'"),
+            ({"test": lambda *_: 1, "clusters": list(range(60))}, "test='<lambda>' does not support clusters="),
+            ({"correction": "tukey", "clusters": list(range(60))}, "correction='tukey' does not support clusters="),
+            ({"test": "flips", "population": 90}, "test='flips' does not support population=; choose from 't'"),
+            ({"population": 90}, "correction='max_t' does not support population=; choose from 'holm'"),
         ]:
             with pytest.raises(ValueError, match=problem):
                 rs.compare(truth, runs, "rr", **words)
@@ -774,9 +778,9 @@ class TestIntervals:
             found = result.interval("rr", method=method)
             assert found.low < mean < found.high
             assert found == result.interval("rr", method=method)
-        with pytest.raises(ValueError, match="method='wald'; choose from 'hall', 't', 'wilson'"):
+        with pytest.raises(ValueError, match="method='wald'; choose from 'wilson', 'hall', 't'"):
             result.interval("rr", method="wald")
-        with pytest.raises(ValueError, match="method='wilson' is for values that are 0 or 1"):
+        with pytest.raises(ValueError, match="method='wilson' does not support values other than 0 and 1"):
             result.interval("rr", method="wilson")
 
     def test_clusters(self, data):

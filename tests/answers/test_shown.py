@@ -61,7 +61,7 @@ def test_every_answer(tmp_path, alone):
 def test_what_is_refused():
     truth, run, beside = some_lists(1, queries=30)
     for test in ("wilcoxon", "sign"):
-        with pytest.raises(ValueError, match=f"leaving out groups of lists, of which test='{test}' knows nothing"):
+        with pytest.raises(ValueError, match=f"test='{test}' does not support groups of lists, which are left out"):
             rs.compare(truth, {"one": run, "two": run}, "coverage@5", test=test, **beside)
     for ask in (
         lambda: rs.explain(truth, run, "coverage@5", query="u1"),

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import rankstone as rs
+from rankstone.answers.plots import KINDS
 from rankstone.fusing import methods as _methods  # noqa: F401  all of them are declared before one is copied
 from rankstone.fusing import registry as fusions
 from rankstone.metrics import registry
@@ -161,12 +162,15 @@ class TestHandbook:
                      "Slices", "Leaderboard", "Window", "Explanation", "Identified", "Stream"):  # fmt: skip
             assert f"\n## {name}\n" in page
         assert "| `per_query` | Values by metric" in page
+        assert all(f"| `{name}` | {kind.words} |" in page for name, kind in KINDS.items())
         assert "| `compare()` |" in page
 
     def test_the_reference_of_statistics(self, handbook: Any) -> None:
         page = handbook.pages()["statistics.md"]
         for name in rs.statistics.__all__:
             assert f"\n## {name}\n" in page or name.isupper()
+        for rows in (rs.statistics.TESTS, rs.statistics.CORRECTIONS, rs.statistics.INTERVALS):
+            assert all(f"| `{name}` | {row.words} |" in page for name, row in rows.items())
         assert "| `p()` |" in page
 
 

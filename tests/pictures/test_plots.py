@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
+from rankstone.answers import plots
 from rankstone.pictures.plot import Axis, Bars, Dots, Line, Plot, Spans
 from rankstone.pictures.safe import prose, safe, shown
 
@@ -46,10 +47,8 @@ def comparison():
     return rs.compare(truth, runs, ["ndcg@5", "rr"], baseline="old", by={query: int(query[1:]) % 2 for query in truth})
 
 
-KINDS = [
-    ("forest",), ("queries", "new", "rr"), ("scatter", "new", "rr"), ("slices", "new"), ("power", "new", "rr"),
-    ("leaderboard", "rr"), ("ndcg@{1..10}",),
-]  # fmt: skip
+ASKED = {"forest": (), "slices": ("new",), "leaderboard": ("rr",)}
+KINDS = [*((kind, *ASKED.get(kind, ("new", "rr"))) for kind in plots.KINDS), ("ndcg@{1..10}",)]
 
 
 def drawn(plot):

@@ -76,5 +76,5 @@ def test_bad_input():
         adjust([0.5, float("nan")])
     with pytest.raises(ValueError, match=r"1\.5 at place 0"):
         adjust([1.5])
-    with pytest.raises(ValueError, match="method='fdr' is not one of 'holm', 'bonferroni'"):
+    with pytest.raises(ValueError, match="method='fdr' is not one of 'holm', 'bh'"):
         adjust([0.5], "fdr")

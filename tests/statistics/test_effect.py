@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 
-common_language, effect = rs.statistics.common_language, rs.statistics.effect
+effect = rs.statistics.effect
 hedges_correction, noncentral_tail = rs.statistics.hedges_correction, rs.statistics.noncentral_tail
 pairs = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=20)
 
@@ -46,7 +46,6 @@ def test_turned_round_and_scaled(values):
     found, other = effect(first, second), effect(7 * second[::-1], 7 * first[::-1])
     assert (found.dz, found.low, found.high) == pytest.approx((-other.dz, -other.high, -other.low), abs=1e-9)
     assert (found.wins, found.losses) == (other.losses, other.wins)
-    assert common_language(first, second) == pytest.approx(1 - common_language(second, first))
 
 
 def test_nearly_constant_differences():
@@ -80,8 +79,3 @@ def test_correction():
     assert math.isnan(hedges_correction(1))
     with pytest.raises(ValueError, match="'exact', 'approximate'"):
         hedges_correction(5, "gamma")
-
-
-def test_common_language():
-    # Of nine pairs 0.5 is above two; 0.2 is above one and tied with one; 0.0 is tied with one.
-    assert common_language([0.0, 0.2, 0.9], [0.5, 0.2, 0.0]) == pytest.approx((2 + 1.5 + 0.5) / 9)

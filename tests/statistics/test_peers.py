@@ -56,13 +56,6 @@ def test_sign(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_friedman(seed):
-    scores = sample(seed, 40).reshape(10, 4)
-    theirs = stats.friedmanchisquare(*scores.T)
-    assert of.friedman(scores)[:2] == pytest.approx((theirs.statistic, theirs.pvalue))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("method", ["bca", "percentile", "basic"])
 def test_bootstrap(seed, method):
     values = sample(seed)
@@ -110,12 +103,11 @@ def test_share(method):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_mcnemar(seed):
+def test_sign_is_mcnemars(seed):
     mcnemar = pytest.importorskip("statsmodels.stats.contingency_tables").mcnemar
     first, second = np.random.default_rng(seed).integers(0, 2, (2, 30))
-    ours = of.mcnemar(first, second)
-    assert ours.p == pytest.approx(mcnemar(ours.table).pvalue)
-    assert ours.p_corrected == pytest.approx(mcnemar(ours.table, exact=False).pvalue)
+    table = np.bincount(2 * first + second, minlength=4).reshape(2, 2)
+    assert of.sign(second - first).p == pytest.approx(mcnemar(table).pvalue)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -16,7 +16,7 @@ from rankstone.align.alignment import Floats, Ints
 from rankstone.answers.doubts import FEW
 from rankstone.answers.sample import codes_of
 from rankstone.answers.table import DataPage, number, p_said, p_value, queries, signed
-from rankstone.statistics import adjust
+from rankstone.statistics.adjust import adjust, step_down
 
 if TYPE_CHECKING:
     from rankstone.answers.comparison import Comparison
@@ -298,7 +298,7 @@ def leaderboard_of(comparison: Comparison, label: str) -> Leaderboard:
     many = len(order)
     pairs = list(combinations(range(many), 2))
     apart = np.zeros((many, many), dtype=bool)
-    for (a, b), p in zip(pairs, comparison.stepped_down([label], pairs), strict=True):
+    for (a, b), p in zip(pairs, step_down(comparison.stacked([label], pairs)), strict=True):
         apart[a, b] = apart[b, a] = p <= rules.level
     higher = worth[:, None] > worth[None, :]
     places = []

@@ -14,8 +14,8 @@ from rankstone.answers.comparison import Comparison
 from rankstone.answers.doubts import UNCUT
 from rankstone.answers.explain import explain
 from rankstone.answers.result import Means, Result, label_of
-from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules, Test
-from rankstone.answers.sample import Paired
+from rankstone.answers.rules import Groups, Rules, Test, default_correction
+from rankstone.answers.sample import PIECES, Paired
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.errors import Advice, Hint
@@ -77,11 +77,11 @@ def compare(
     from files, `rs.compare({"main": rs.read_result("main.json"), "mine": result})`. Queries are paired by id.
 
     baseline: the run that all others are compared with; without it, all pairs, and of two runs the second with the
-    first. test: "t" (paired t-test), "flips" (signs of the differences at random; exact where it can be), "wilcoxon",
-    "sign", or a function of the two runs' values that gives p. correction, for the number of runs and metrics: "holm"
-    (with a baseline), "max_t" (all pairs), "bonferroni", "hochberg", "hommel", "bh", "by", "tukey", "none". margin: the
-    smallest difference that matters, in the metric's unit, or a dict by metric; a smaller one can be the `same`.
-    primary: metrics that decide; the others are shown without a verdict.
+    first. test: one of `rs.statistics.TESTS`, as "t" (paired t-test) or "flips" (randomisation test; exact where it can
+    be), or a function of the two runs' values that gives p. correction, for the number of runs and metrics: one of
+    `rs.statistics.CORRECTIONS`, by default "holm" with a baseline and "max_t" for all pairs. margin: the smallest
+    difference that matters, in the metric's unit, or a dict by metric; a smaller one can be the `same`. primary:
+    metrics that decide; the others are shown without a verdict.
 
     clusters: queries that are not independent, such as the turns of a talk: a dict by query, one for each query, or a
     column of the truth. by: groups to look at, given alike. weights: one a query, for weighted means. population: how
@@ -125,25 +125,22 @@ def compare(
     deciding = None if primary is None else _primary(primary, labels)
     margins = _margins(margin, labels)
     rules = Rules(
-        test, correction or ("max_t" if baseline is None else "holm"), confidence, margins, deciding, resamples, seed,
-        population, threads,
+        test, correction or default_correction(baseline), confidence, margins, deciding, resamples, seed, population,
+        threads,
     )  # fmt: skip
     if isinstance(clusters, str):
         clusters = _column(origin, clusters, "clusters")
     if isinstance(by, str):
         by = _column(origin, by, "by")
-    if clusters is not None and test in ("wilcoxon", "sign"):
-        raise ValueError(f"test={test!r} knows no clusters; choose 't' or 'flips'")
-    if clusters is not None and correction == "tukey":
-        raise ValueError("correction='tukey' knows no clusters; choose another")
-    first = next(iter(systems.values()))[0]
+    paired = Paired(systems, clusters)
+    for trait, value in (("clusters", clusters), ("population", population)):
+        if value is not None:
+            rules.require(trait, f"{trait}=")
     for label in labels:
-        if first.plan_of(label).of_all_lists and (test in ("wilcoxon", "sign") or correction == "tukey"):
-            what = f"test={test!r}" if test in ("wilcoxon", "sign") else "correction='tukey'"
-            raise ValueError(
-                f"{label} is compared by leaving out groups of lists, of which {what} knows nothing; choose another"
-            )
-    return Comparison(Paired(systems, clusters), labels, baseline, rules, origin, by)
+        plan = paired.first.plan_of(label)
+        if plan.of_all_lists or (plan.is_pooled and len(paired.queries) > PIECES):
+            rules.require("clusters", f"groups of lists, which are left out in turn to compare {label}")
+    return Comparison(paired, labels, baseline, rules, origin, by)
 
 
 _BESIDE = ("catalogue", "history", "reference")
@@ -318,10 +315,10 @@ def _check(
         raise ValueError(f"there is one run only, {names[0]!r}; a comparison needs two")
     if baseline is not None and baseline not in names:
         raise ValueError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
-    if not callable(test) and test not in TESTS:
-        raise ValueError(f"test={test!r}; choose from {', '.join(map(repr, TESTS))}, or give a function")
-    if correction is not None and correction not in CORRECTIONS:
-        raise ValueError(f"correction={correction!r}; choose from {', '.join(map(repr, CORRECTIONS))}")
+    if not callable(test) and test not in statistics.TESTS:
+        raise ValueError(f"test={test!r}; choose from {', '.join(map(repr, statistics.TESTS))}, or give a function")
+    if correction is not None and correction not in statistics.CORRECTIONS:
+        raise ValueError(f"correction={correction!r}; choose from {', '.join(map(repr, statistics.CORRECTIONS))}")
     if not 0.5 <= confidence < 1:
         raise ValueError(Advice(Hint("confidence", confidence), "; give a number from 0.5 to 1, such as 0.95"))
     if resamples < 1:

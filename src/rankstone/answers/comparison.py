@@ -20,23 +20,14 @@ from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import Doubt, general_doubts
 from rankstone.answers.report import report_of
 from rankstone.answers.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
-from rankstone.answers.rules import CORRECTIONS, TESTS, Groups, Rules
+from rankstone.answers.rules import Groups, Rules
 from rankstone.answers.sample import Paired, Sample
 from rankstone.answers.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, queries, signed
 from rankstone.answers.write import result_format, write_answer
 from rankstone.metrics.registry import parse_one
-from rankstone.statistics import (
-    Student,
-    adjust,
-    differences_of,
-    flips,
-    max_t,
-    sign,
-    student,
-    tukey,
-    wilcoxon,
-    wins_ties_losses,
-)
+from rankstone.statistics import Student, wins_ties_losses
+from rankstone.statistics.adjust import Correction, adjusted
+from rankstone.statistics.paired import PairedSample, PairedTest, name_of
 
 if TYPE_CHECKING:
     from rankstone.answers.compare import Origin
@@ -78,17 +69,15 @@ class Comparison(DataPage):
     # -- the numbers -----------------------------------------------------------------------------------------
 
     def _decided(self) -> Iterator[Difference]:
-        firsts, seconds = (list(side) for side in zip(*self._pairs, strict=True))
-        found = {}
+        paired = {label: self._paired(sample.values, self._pairs, sample.clusters)
+                  for label, sample in self.samples.items()}  # fmt: skip
+        students = {label: one.student for label, one in paired.items()}
+        p = self._p(self.rules.paired_test, paired)
+        for label in filter(self._is_whole, p):  # no sample, so nothing to test
+            p[label] = np.full(len(self._pairs), math.nan)
+        corrected, same = self._adjusted(p, paired), self._same(students)
         for label, sample in self.samples.items():
-            between = sample.values[:, seconds] - sample.values[:, firsts]
-            of = _nothing(len(firsts)) if not len(between) else student(between, sample.clusters, self.rules.population)
-            found[label] = of
-        p = self._tested(found)
-        adjusted = self._adjusted(p)
-        same = self._same(found)
-        for label, sample in self.samples.items():
-            yield from self._of_metric(sample, self._pairs, found[label], p[label], adjusted[label], same[label])
+            yield from self._of_metric(sample, self._pairs, students[label], p[label], corrected[label], same[label])
 
     def _of_metric(
         self,
@@ -104,7 +93,7 @@ class Comparison(DataPage):
         low, high = found.interval(self.rules.confidence)
         if sample.is_log:
             low, high = first * np.expm1(low), first * np.expm1(high)
-        if callable(self.rules.test):
+        if not self.rules.paired_test.has_interval:
             low, high = np.full((2, len(firsts)), math.nan)
         wins, ties, losses = wins_ties_losses(sample.own[:, firsts], sample.own[:, seconds])
         direction = self.directions[sample.label]
@@ -146,42 +135,17 @@ class Comparison(DataPage):
         """By metric: 1 if a higher mean is better, -1 if a lower one, 0 if neither."""
         return {label: _DIRECTIONS[parse_one(label).declaration.better] for label in self.labels}
 
-    def _tested(self, found: Mapping[str, Student]) -> dict[str, Floats]:
-        """p of each pair, by metric; NaN where nothing can be tested."""
-        test = self.rules.test
-        if test == "flips":
-            return self._flipped()
-        out = {}
-        for label, sample in self.samples.items():
-            if test == "t":
-                out[label] = np.atleast_1d(found[label].p())
-                if self._is_whole(label):  # no sample, so nothing to test
-                    out[label] = np.full(len(self._pairs), math.nan)
-                continue
-            columns = ((sample.values[:, a], sample.values[:, b]) for a, b in self._pairs)
-            if callable(test):
-                out[label] = np.array([_checked(test(first, second)) for first, second in columns])
-            else:
-                asked: Any = {"wilcoxon": wilcoxon, "sign": sign}[test]
-                out[label] = np.array([float(asked(differences_of(*pair)).p) for pair in columns])
-        return out
+    def _p(self, row: PairedTest | Correction, paired: Mapping[str, PairedSample]) -> dict[str, Floats]:
+        """p of each pair by metric, from the values of the runs; NaN without any query."""
+        assert row.p is not None
+        if row.joint:
+            p = row.p(self.stacked(list(paired), self._pairs)).reshape(len(paired), -1)
+            return dict(zip(paired, p, strict=True))
+        nan = np.full(len(self._pairs), math.nan)
+        return {label: row.p(sample) if len(sample.values) else nan for label, sample in paired.items()}
 
-    def _flipped(self) -> dict[str, Floats]:
-        """p by flips: one sign a query for all runs and metrics."""
-        columns, clusters = self._stacked()
-        firsts, seconds = (list(side) for side in zip(*self._pairs, strict=True))
-        runs = len(self.names)
-        between = np.concatenate(
-            [columns[:, [at * runs + b for b in seconds]] - columns[:, [at * runs + a for a in firsts]]
-             for at in range(len(self.samples))], axis=1,
-        )  # fmt: skip
-        rules = self.rules
-        found = flips(between, resamples=rules.resamples, seed=rules.seed, threads=rules.threads, clusters=clusters)
-        p = np.asarray(found.p).reshape(len(self.samples), -1)
-        return dict(zip(self.samples, p, strict=True))
-
-    def _stacked(self) -> tuple[Floats, Ints | None]:
-        """The values of all metrics and runs side by side, in an order of the queries that is always the same."""
+    def stacked(self, labels: Sequence[str], pairs: Sequence[tuple[int, int]]) -> PairedSample:
+        """The values of some metrics and all runs side by side, in an order of the queries that is always the same."""
         n, runs = len(self.paired.queries), len(self.names)
         columns = np.zeros((n, runs * len(self.samples)))
         clusters = self.paired.clusters
@@ -190,39 +154,28 @@ class Comparison(DataPage):
             if clusters is None and sample.clusters is not None:  # pieces that were left out in turn
                 clusters = np.arange(n)
                 clusters[sample.kept] = sample.clusters
-        order = self.paired.order
-        return columns[order], None if clusters is None else clusters[order]
-
-    def _adjusted(self, p: Mapping[str, Floats]) -> dict[str, Floats]:
-        """p for the number of comparisons that decide; NaN elsewhere."""
-        correction, rules = self.rules.correction, self.rules
-        deciding = list(filter(rules.decides, p))
-        out = {label: np.full(len(self._pairs), math.nan) for label in p}
-        if correction == "max_t":
-            down = self.stepped_down(deciding, self._pairs).reshape(len(deciding), -1)
-            return {**out, **dict(zip(deciding, down, strict=True))}
-        if correction == "tukey":
-            return {**out, **{label: self._tukey(self.samples[label]) for label in deciding}}
-        family = np.concatenate([p[label] for label in deciding]) if deciding else np.zeros(0)
-        known = ~np.isnan(family)
-        family[known] = adjust(family[known], correction)
-        return {**out, **dict(zip(deciding, family.reshape(len(deciding), -1), strict=True))}
-
-    def stepped_down(self, labels: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Floats:
-        """p of pairs of runs, for each of some metrics, adjusted to all of them by max-T."""
-        columns, clusters = self._stacked()
-        starts = [self.labels.index(label) * len(self.names) for label in labels]
+        order, starts = self.paired.order, [self.labels.index(label) * runs for label in labels]
         both = [(start + a, start + b) for start in starts for a, b in pairs]
-        rules = self.rules
-        found = max_t(
-            columns, both, resamples=rules.resamples, seed=rules.seed, threads=rules.threads, clusters=clusters
-        )
-        return np.asarray(found.step_down)
+        return self._paired(columns[order], both, None if clusters is None else clusters[order])
 
-    def _tukey(self, sample: Sample) -> Floats:
-        found = tukey(sample.values)
-        p = {frozenset(pair): value for pair, value in zip(found.pairs, found.p, strict=True)}
-        return np.array([p[frozenset(pair)] for pair in self._pairs])
+    def _paired(self, values: Floats, pairs: Sequence[tuple[int, int]], clusters: Ints | None) -> PairedSample:
+        rules = self.rules
+        return PairedSample(values, pairs, clusters, rules.population, rules.resamples, rules.seed, rules.threads)
+
+    def _adjusted(self, p: Mapping[str, Floats], paired: Mapping[str, PairedSample]) -> dict[str, Floats]:
+        """p for the number of comparisons that decide; NaN elsewhere."""
+        row, deciding = self.rules.adjustment, list(filter(self.rules.decides, p))
+        out = {label: np.full(len(self._pairs), math.nan) for label in p}
+        if row.p is not None:
+            return {**out, **self._p(row, {label: paired[label] for label in deciding})}
+        return {**out, **self._of_family({label: p[label] for label in deciding})}
+
+    def _of_family(self, p: Mapping[str, Floats]) -> dict[str, Floats]:
+        """p-values by metric, adjusted together; NaN stays."""
+        family = np.concatenate(list(p.values())) if p else np.zeros(0)
+        known = ~np.isnan(family)
+        family[known] = adjusted(family[known], self.rules.adjustment)
+        return dict(zip(p, family.reshape(len(p), -1), strict=True))
 
     def _same(self, found: Mapping[str, Student]) -> dict[str, Floats]:
         """p of the test that a difference is within the margin, by both one-sided tests; NaN without a margin."""
@@ -232,11 +185,7 @@ class Comparison(DataPage):
             if margin is not None and self.rules.decides(label):
                 low, high = self._ends(label, margin)
                 out[label] = np.maximum(of.above(low), of.below(high))
-        family = np.concatenate(list(out.values()))
-        known = ~np.isnan(family)
-        method = self.rules.correction if self.rules.correction not in ("max_t", "tukey") else "holm"
-        family[known] = adjust(family[known], method)
-        return dict(zip(out, family.reshape(len(out), -1), strict=True))
+        return self._of_family(out)
 
     def _ends(self, label: str, margin: float) -> tuple[Any, Any]:
         """What is the same within a margin, in the units of the test."""
@@ -253,8 +202,7 @@ class Comparison(DataPage):
             self._parts[key] = self.paired.sample(of.metric, inside)
         sample = self._parts[key]
         pair = self.names.index(of.baseline), self.names.index(of.run)
-        between = sample.values[:, [pair[1]]] - sample.values[:, [pair[0]]]
-        found = student(between, sample.clusters) if len(between) else _nothing(1)
+        found = PairedSample(sample.values, [pair], sample.clusters).student
         nan = np.full(1, math.nan)
         (part,) = self._of_metric(sample, [pair], found, np.atleast_1d(found.p()), nan, nan)
         return replace(part, verdict="")
@@ -292,7 +240,7 @@ class Comparison(DataPage):
 
     @property
     def _is_weighted(self) -> bool:
-        return self.paired.first.plan_of(self.labels[0]).choices["averaging"] == "weighted"
+        return self.paired.first.plan_of(self.labels[0]).averaging.weighted
 
     # -- finding ---------------------------------------------------------------------------------------------
 
@@ -355,30 +303,15 @@ class Comparison(DataPage):
         return leaderboard_of(self, self.labels[0] if metric is None else label_of(metric, self.samples))
 
     def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
-        """A picture: "forest" of the differences, "queries" by change, "scatter" of both values, "slices" (with `by`),
-        "power", "leaderboard", or a metric by cutoff, as "ndcg@{1..100}".
+        """A picture: one of `rankstone.answers.plots.KINDS`, as "forest", or a metric by cutoff, as "ndcg@{1..100}".
 
-        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`.
+        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`. by: each
+        query's group, for "slices".
         """
-        if kind == "forest":
-            return plots.forest(self, self._some(key))
-        if kind in ("queries", "scatter"):
-            changes = self.queries(*key)
-            return plots.waterfall(changes) if kind == "queries" else plots.scatter(changes)
-        if kind == "slices":
-            by = self._by if by is None else by
-            if by is None:
-                raise ValueError("slices need by=: each query's group, or a column of the truth")
-            return plots.slices(self.slices(by, *key))
-        if kind == "power":
-            return plots.power(self._one(key))
-        if kind == "leaderboard":
-            return plots.leaders(self.leaderboard(*key))
-        if "@" not in kind:
-            known = "forest, queries, scatter, slices, power, leaderboard, or a metric by cutoff such as ndcg@{1..100}"
-            raise ValueError(f"unknown plot {kind!r}; choose from {known}")
-        name, labels, ks = cutoffs_of(kind)
-        return plots.by_cutoff(self.by_other(labels)._single(), labels, ks, name)
+        if "@" in kind:
+            name, labels, ks = cutoffs_of(kind)
+            return plots.by_cutoff(self.by_other(labels)._single(), labels, ks, name)
+        return plots.plot_of(self, kind, key, self._by if by is None else by)
 
     def by_other(self, labels: Sequence[str]) -> Comparison:
         """The same runs by other metrics, of the same lists, each by itself."""
@@ -454,7 +387,7 @@ class Comparison(DataPage):
             "baseline": self.baseline,
             "metrics": list(self.labels),
             "queries": len(self.paired.queries),
-            "test": rules.test if isinstance(rules.test, str) else _name(rules.test),
+            "test": name_of(rules.test),
             "correction": rules.correction,
             "confidence": rules.confidence,
             "margin": dict(rules.margin) if isinstance(rules.margin, Mapping) else rules.margin,
@@ -525,12 +458,12 @@ class Comparison(DataPage):
         rules, n = self.rules, sorted({int(sample.kept.sum()) for sample in self.samples.values()})
         deciding = sum(bool(of.verdict) for of in self)
         count = queries(n[0]) if len(n) == 1 else f"{n[0]:,} to {queries(n[-1])}"
-        test = TESTS[rules.test] if isinstance(rules.test, str) else f"a test of your own ({_name(rules.test)})"
-        over = "" if rules.correction == "none" else f" over {deciding} comparison{'s' * (deciding != 1)}"
+        test = rules.paired_test
+        over = f" over {deciding} comparison{'s' * (deciding != 1)}" if rules.adjustment.corrects else ""
         chance = f" ({rules.resamples:,} flips, seed {rules.seed})" if rules.is_random else ""
         clusters = f" in {int(self.paired.clusters.max()) + 1:,} clusters" if self.paired.clusters is not None else ""
-        lines = [f"{count}{clusters}; {test}, {CORRECTIONS[rules.correction]}{over}{chance}"]
-        if isinstance(rules.test, str) and rules.test != "t":
+        lines = [f"{count}{clusters}; {test.words}, {rules.adjustment.words}{over}{chance}"]
+        if test.has_interval and not test.is_student:
             lines.append("the intervals are Student's, of the mean difference")
         if self.paired.alone:
             lines.append(f"{self.paired.alone:,} queries that not all runs have are left out")
@@ -635,20 +568,3 @@ _MANY = 12  # lines of one kind under a table
 
 def _listed(several: Sequence[str]) -> str:
     return " and ".join([", ".join(several[:-1]), several[-1]]) if len(several) > 1 else several[0]
-
-
-def _name(function: object) -> str:
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _nothing(pairs: int) -> Student:
-    """Of no queries at all."""
-    nan = np.full(pairs, math.nan)
-    return Student(nan, nan, 0)
-
-
-def _checked(p: object) -> float:
-    found = float(p)  # type: ignore[arg-type]
-    if not 0 <= found <= 1:
-        raise ValueError(f"the test gave {p!r}; a p is a number from 0 to 1")
-    return found

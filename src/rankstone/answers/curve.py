@@ -67,15 +67,17 @@ def roc_curve(
 
 def curve_of(result: Means, kind: str, query: Hashable) -> Plot:
     """A curve of a result, as a plot with its points."""
-    if kind == "precision-recall":
-        return _precision_recall(result, query)
-    if kind != "roc":
-        raise ValueError(f"unknown curve {kind!r}; choose from 'precision-recall', 'roc'")
+    if kind not in CURVES:
+        raise ValueError(f"unknown curve {kind!r}; choose from {', '.join(map(repr, CURVES))}")
+    return CURVES[kind](result, query)
+
+
+def _roc(result: Means, query: Hashable) -> Plot:
     if not isinstance(result, Result):
         raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
     plan = result.more("auc").plan_of("auc")
     of = _points(plan, _chosen(plan, result.aligned_for(plan), query))
-    whose = "all rows by score" if query is None and plan.choices["averaging"] == "one_list" else f"query {query!r}"
+    whose = "all rows by score" if query is None and plan.averaging.pooled else f"query {query!r}"
     steps, heights = np.diff(of.false_positive_rate), of.true_positive_rate[1:] + of.true_positive_rate[:-1]
     area = float(steps @ heights) / 2
     sides = ("false positive rate", of.false_positive_rate), ("true positive rate", of.true_positive_rate)
@@ -99,10 +101,13 @@ def _precision_recall(result: Means, query: Hashable) -> Plot:
     return curve("Precision and recall", ("recall", recall), ("precision", precision), said)
 
 
+CURVES = {"precision-recall": _precision_recall, "roc": _roc}
+
+
 def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Alignment:
     """The list that the curve is of."""
     queries = list(aligned.queries)
-    if plan.choices["averaging"] == "one_list":
+    if plan.averaging.pooled:
         if query is not None:
             raise ValueError("give query= or averaging='one_list', not both")
         return view_for(plan, one_list(plan, aligned.ranked))

@@ -48,7 +48,7 @@ def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
     if differing == 0:
         yield Doubt("equal", "equal on every query")
         return
-    yield from _few(of, between, differing, rules.test == "t", rules.level)
+    yield from _few(of, between, differing, rules.paired_test.is_student, rules.level)
     gain = of.difference * (of.direction or 1)
     if gain * (of.wins - of.losses) < 0:
         ends = ("better", "worse") if gain > 0 else ("worse", "better")
@@ -63,11 +63,11 @@ def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
         yield Doubt("large", f"{signed(of.difference)} is certain, and too small to matter (margin {margin:g})")
 
 
-def _few(of: Difference, between: Floats, differing: int, is_t: bool, level: float) -> Iterator[Doubt]:
+def _few(of: Difference, between: Floats, differing: int, is_student: bool, level: float) -> Iterator[Doubt]:
     sizes = len(np.unique(np.round(np.abs(between) / max(float(np.abs(between).max()), 1e-300), 10)))
     few, discrete = min(differing, of.queries) < FEW, sizes < _SIZES
     exact = ""
-    if is_t and (few or discrete):
+    if is_student and (few or discrete):
         found = flips(between, resamples=1)
         if bool(found.exact):
             apart = (float(found.p) <= level) != (of.p <= level)

@@ -1,9 +1,10 @@
-"""Which pictures answers have: the numbers of a comparison or a result, as marks."""
+"""Which pictures answers have: the numbers of a comparison or a result, as marks; those of a comparison in `KINDS`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rankstone.answers.comparison import Comparison
     from rankstone.answers.difference import Difference
     from rankstone.answers.result import Means
+    from rankstone.answers.rules import Groups
 
 MOST_BARS = 2_000
 _ROW, _AROUND = 24, 78  # pixels of a row, and around all of them
@@ -231,3 +233,36 @@ def _told(of: Difference) -> str:
         f"{of.run}, {of.metric}: {signed(of.difference)} ({signed(of.low)} {signed(of.high)}), {p_said(of.p)}, "
         f"adjusted {p_value(of.adjusted)}; {counts(of)}"
     )
+
+
+# -- the kinds of a comparison, by name ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PlotKind:
+    """A plot of a comparison."""
+
+    words: str  # what it shows
+    draw: Callable[[Comparison, tuple[str, ...], str | Groups], Plot]  # of runs and metrics, by groups of queries
+    groups: bool = False  # needs each query's group
+
+
+KINDS: dict[str, PlotKind] = {
+    "forest": PlotKind("differences with their intervals", lambda of, key, by: forest(of, of._some(key))),
+    "queries": PlotKind("change of each query, most won first", lambda of, key, by: waterfall(of.queries(*key))),
+    "scatter": PlotKind("both values of each query", lambda of, key, by: scatter(of.queries(*key))),
+    "slices": PlotKind("differences by group of queries", lambda of, key, by: slices(of.slices(by, *key)), groups=True),
+    "power": PlotKind("power, by the size of a true difference", lambda of, key, by: power(of._one(key))),
+    "leaderboard": PlotKind("means, and the ranks possible", lambda of, key, by: leaders(of.leaderboard(*key))),
+}
+
+
+def plot_of(comparison: Comparison, kind: str, key: tuple[str, ...], by: str | Groups | None) -> Plot:
+    """A plot of a comparison by the name of its kind; key: of these runs and metrics, by: each query's group."""
+    if kind not in KINDS:
+        raise ValueError(
+            f"unknown plot {kind!r}; choose from {', '.join(KINDS)}, or a metric by cutoff: ndcg@{{1..100}}"
+        )
+    if KINDS[kind].groups and by is None:
+        raise ValueError(f"{kind} need by=: each query's group, or a column of the truth")
+    return KINDS[kind].draw(comparison, key, {} if by is None else by)

@@ -11,6 +11,7 @@ from rankstone.answers import plots
 from rankstone.answers.closer import large_groups
 from rankstone.answers.difference import Difference
 from rankstone.answers.doubts import general_doubts
+from rankstone.answers.rules import Rules, default_correction
 from rankstone.answers.table import number, p_said, p_value, signed
 from rankstone.pictures.page import (
     bullets,
@@ -249,13 +250,11 @@ def _leaderboard(comparison: Comparison, metric: str) -> str:
 def _made(comparison: Comparison) -> str:
     rules = comparison.rules
     keywords = [f"baseline={comparison.baseline!r}"] if comparison.baseline is not None else []
-    for name, default in (("correction", "holm" if comparison.baseline else "max_t"), ("confidence", 0.95),
-                          ("margin", None), ("primary", None), ("seed", 0), ("resamples", 100_000),
-                          ("population", None)):  # fmt: skip
-        if getattr(rules, name) != default:
-            keywords.append(f"{name}={getattr(rules, name)!r}")
-    if rules.test != "t":
-        keywords.append(f"test={rules.test!r}" if isinstance(rules.test, str) else "test=...")
+    defaults = Rules(correction=default_correction(comparison.baseline))
+    for name in ("correction", "confidence", "margin", "primary", "seed", "resamples", "population", "test"):
+        value = getattr(rules, name)
+        if value != getattr(defaults, name):
+            keywords.append(f"{name}={'...' if callable(value) else repr(value)}")
     given = {"by": comparison._by is not None, "clusters": comparison.paired.clusters is not None,
              "weights": comparison._is_weighted}  # fmt: skip
     keywords += [f"{name}=..." for name, is_given in given.items() if is_given]

@@ -502,7 +502,7 @@ class Result(Means):
     @property
     def has_ties(self) -> bool:
         """Could the order of tied items matter."""
-        pooled = any(outcome.plan.choices["averaging"] == "one_list" for outcome in self._outcomes.values())
+        pooled = any(outcome.plan.averaging.pooled for outcome in self._outcomes.values())
         return pooled or any(aligned.ranked.tied is not None for aligned in self._aligned.values())
 
     def aligned_for(self, plan: Plan) -> Aligned:
@@ -715,7 +715,7 @@ def _refuse_pooled(plan: Plan) -> None:
     if plan.of_all_lists:
         raise ValueError(f"{plan.label}: what a list adds depends on all others, so it has no value of its own")
     if plan.is_pooled:
-        raise ValueError(f"{plan.label}: averaging='one_list' is no mean of queries' values")
+        raise ValueError(f"{plan.label}: averaging={plan.choices['averaging']!r} is no mean of queries' values")
 
 
 class Saved(Means):

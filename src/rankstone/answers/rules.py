@@ -1,32 +1,15 @@
-"""How runs are compared: tests and corrections by name."""
+"""How runs are compared: the test, the correction, and what they have to support."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from rankstone.align.alignment import Floats
+from rankstone.align.alignment import Floats
+from rankstone.statistics.adjust import CORRECTIONS, Correction
+from rankstone.statistics.paired import TESTS, PairedTest, find_test, name_of
 
-Own: TypeAlias = "Callable[[Floats, Floats], float]"  # a test of one's own: the values of two runs to a p
-Test: TypeAlias = 'Literal["t", "flips", "wilcoxon", "sign"] | Own'
-TESTS = {
-    "t": "paired t-test",
-    "flips": "randomisation test (sign flips)",
-    "wilcoxon": "Wilcoxon's signed-rank test",
-    "sign": "sign test",
-}
-CORRECTIONS = {
-    "holm": "Holm",
-    "max_t": "step-down max-T",
-    "bh": "Benjamini and Hochberg",
-    "by": "Benjamini and Yekutieli",
-    "bonferroni": "Bonferroni",
-    "hochberg": "Hochberg",
-    "hommel": "Hommel",
-    "tukey": "Tukey's HSD, runs and queries",
-    "none": "no correction",
-}
+Test: TypeAlias = str | Callable[[Floats, Floats], float]  # one of `TESTS`, or a function of two runs' values to p
 Groups: TypeAlias = Mapping[Any, Hashable] | Sequence[Hashable]  # of queries: a dict, or one for each in order
 
 
@@ -57,6 +40,29 @@ class Rules(NamedTuple):
         return self.primary is None or label in self.primary
 
     @property
+    def paired_test(self) -> PairedTest:
+        """The row of the test."""
+        return find_test(self.test)
+
+    @property
+    def adjustment(self) -> Correction:
+        """The row of the correction."""
+        return CORRECTIONS[self.correction]
+
+    @property
     def is_random(self) -> bool:
         """Is chance in it."""
-        return self.test == "flips" or self.correction == "max_t"
+        return self.paired_test.random or self.adjustment.random
+
+    def require(self, trait: str, what: str) -> None:
+        """Stop if the test or the correction does not support what was asked for."""
+        for keyword, row, table in (("test", self.paired_test, TESTS), ("correction", self.adjustment, CORRECTIONS)):
+            if not getattr(row, trait):
+                able = ", ".join(repr(name) for name, other in table.items() if getattr(other, trait))
+                chosen = name_of(getattr(self, keyword))
+                raise ValueError(f"{keyword}={chosen!r} does not support {what}; choose from {able}")
+
+
+def default_correction(baseline: str | None) -> str:
+    """The correction where none is named: of all pairs of runs, or of all runs against one."""
+    return "max_t" if baseline is None else "holm"

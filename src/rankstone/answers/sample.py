@@ -12,7 +12,8 @@ import numpy as np
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.answers.result import Means, Result, groups_in_order, ids_alike
 from rankstone.measure.sums import LEFT_OUT, Shares
-from rankstone.statistics import BOOTSTRAPS, Interval, bootstrap, share, skewed, student, without_groups
+from rankstone.statistics import Interval, without_groups
+from rankstone.statistics.intervals import interval_of
 
 PIECES = 100  # that are left out in turn where a mean is made of all rows at once
 
@@ -63,9 +64,8 @@ class Paired:
     def sample(self, label: str, inside: Bools | None = None) -> Sample:
         """One metric; inside: of some of the queries."""
         plan = self.first.plan_of(label)
-        averaging = plan.choices["averaging"]
         if inside is None:
-            if averaging == "macro" and (plain := self._plain(label)) is not None:
+            if plan.averaging.plain and (plain := self._plain(label)) is not None:
                 return plain
             inside = np.ones(len(self.queries), dtype=bool)
         if plan.is_pooled:
@@ -83,7 +83,7 @@ class Paired:
             values[:, at] = _mean([found.influence() for found in within]) if count else 0.0
             means[at] = _mean([found.mean() for found in within])
             own[:, at] = self._own(name, label)[kept]
-        return Sample(label, values, own, means, kept, self._clusters(kept), averaging == "geometric")
+        return Sample(label, values, own, means, kept, self._clusters(kept), plan.averaging.logarithms)
 
     def _plain(self, label: str) -> Sample | None:
         """The same where every query counts in every run, and a mean is that of the values; else None."""
@@ -226,31 +226,6 @@ class Paired:
         rank[self.order] = np.arange(len(self.queries))
         within = np.argsort(np.argsort(rank[inside]))
         return within * min(many, len(within)) // max(len(within), 1)
-
-
-def interval_of(
-    values: Floats, clusters: Ints | None, confidence: float, method: str | None, resamples: int, seed: int
-) -> Interval:
-    """The interval of a mean. Without a method: Wilson's for hits and misses, Student's for clusters, else Hall's."""
-    is_share = clusters is None and bool(np.isin(values, (0.0, 1.0)).all())
-    method = method or ("wilson" if is_share else "t" if clusters is not None else "hall")
-    if method == "wilson" and not is_share:
-        raise ValueError("method='wilson' is for values that are 0 or 1, without clusters")
-    if method == "hall" and clusters is not None:
-        raise ValueError("method='hall' knows no clusters; choose 't' or a bootstrap")
-    if method == "wilson":
-        return share(float(values.sum()), len(values), confidence)
-    if method == "hall":
-        return skewed(values, confidence)
-    if method == "t":
-        found = student(values, clusters)
-        low, high = found.interval(confidence)
-        return Interval(low, high, found.error, "t", confidence, found.mean)
-    if method not in BOOTSTRAPS:
-        raise ValueError(f"method={method!r}; choose from {', '.join(map(repr, ('hall', 't', 'wilson', *BOOTSTRAPS)))}")
-    return bootstrap(
-        values, method=method, confidence=confidence, resamples=resamples, seed=seed, clusters=clusters
-    )  # fmt: skip
 
 
 def _mean(several: Sequence[Any]) -> Any:

@@ -10,12 +10,12 @@ import numpy as np
 
 from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.answers.result import Result
-from rankstone.answers.sample import interval_of
 from rankstone.conventions.plan import make_plans
 from rankstone.errors import DataError
 from rankstone.measure.programs import measure
 from rankstone.metrics.registry import Metric, Value, parse_one
 from rankstone.program.flat import ranking_of
+from rankstone.statistics.intervals import interval_of
 
 if TYPE_CHECKING:
     from rankstone.statistics import Interval

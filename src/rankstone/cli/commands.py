@@ -189,8 +189,8 @@ def _describe_evaluate(command: argparse.ArgumentParser) -> None:
 
 
 def _describe_compare(command: argparse.ArgumentParser) -> None:
-    from rankstone.answers.rules import CORRECTIONS, TESTS
     from rankstone.answers.write import RESULT_FORMATS
+    from rankstone.statistics import CORRECTIONS, TESTS
 
     command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
     command.add_argument(

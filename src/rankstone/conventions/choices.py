@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 from rankstone.align.alignment import Relevance
 from rankstone.align.ties import TIES, TieName
+from rankstone.conventions.averaging import AVERAGING
 from rankstone.metrics.registry import Listing, Value, depth
 
 Stage = Literal["align", "metric", "mean"]
@@ -316,15 +317,7 @@ class Choices(TypedDict, total=False):
             "macro",
             "mean of the queries' values, ratio of sums, weighted mean, all rows as one list, "
             "f1 of mean precision and mean recall, geometric mean, or sum",
-            {
-                "macro": "mean of the queries' values",
-                "micro": "sum of all numerators over sum of all denominators",
-                "weighted": "weighted mean of the queries' values",
-                "one_list": "over all rows of all queries as one list",
-                "parts": "of the mean precision and the mean recall",
-                "geometric": "geometric mean of the queries' values, each at least 0.00001",
-                "sum": "sum over the queries",
-            },
+            {name: row.words for name, row in AVERAGING.items()},
             always=True,
         ),
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone.align.alignment import Relevance
 from rankstone.align.ties import TIES, names
+from rankstone.conventions.averaging import AVERAGING, Averaging
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
 from rankstone.errors import Advice, Hint, NoExpectedValue
@@ -44,9 +45,14 @@ class Plan:
         return ("weight",) if self.choices["credit"] == "weight" else ()
 
     @property
+    def averaging(self) -> Averaging:
+        """The row of the averaging rule."""
+        return AVERAGING[self.choices["averaging"]]
+
+    @property
     def is_pooled(self) -> bool:
         """Is the mean made of the rows of all queries at once, and not of what each query adds."""
-        return self.of_all_lists or (self.choices["averaging"] == "one_list" and not self.metric.declaration.additive)
+        return self.of_all_lists or (self.averaging.pooled and not self.metric.declaration.additive)
 
     @property
     def of_all_lists(self) -> bool:
@@ -126,7 +132,8 @@ def _decided(metric: Metric, over: ByName, named: Convention) -> Plan:
 
 def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
-    declaration, ties = metric.declaration, TIES[choices["ties"]]
+    declaration, ties, averaging = metric.declaration, TIES[choices["ties"]], AVERAGING[choices["averaging"]]
+    chosen = f"averaging={choices['averaging']!r}"
     if declaration.takes_k:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
     if ties.averaged and not declaration.expected and declaration.reads == "ranking":
@@ -136,10 +143,10 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         )  # fmt: skip
     # What agrees, and is known over all orders, takes equal scores for equal.
     in_no_order = declaration.kind == "ratings" or (declaration.kind == "agreement" and declaration.expected)
-    if choices["averaging"] == "one_list" and not in_no_order and not ties.across_queries:
+    if averaging.pooled and not in_no_order and not ties.across_queries:
         raise ValueError(
-            Advice(f"{metric}: with ", Hint("averaging", "one_list"), ", items of all queries cannot be ordered by ",
-                   Hint("ties", ties.name))
+            Advice(f"{metric}: with ", Hint("averaging", choices["averaging"]), ", items of all queries cannot be ",
+                   "ordered by ", Hint("ties", ties.name))
         )  # fmt: skip
     for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
         if choices[choice] == value and declaration.two_sided:
@@ -151,13 +158,13 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         raise ValueError(
             f"{metric} reads items that nobody judged, which ties={ties.name!r} cannot order; choose one of {others}"
         )
-    if declaration.reads == "shown" and choices["averaging"] == "one_list":
-        raise ValueError(f"{metric}: averaging='one_list' is for rows with a score and a grade; choose micro")
+    if declaration.reads == "shown" and averaging.pooled:
+        raise ValueError(f"{metric}: {chosen} is for rows with a score and a grade; choose micro")
     of_all = declaration.reads == "shown" and declaration.all_queries(arguments)
-    if of_all and choices["averaging"] in ("weighted", "geometric"):
+    if of_all and (averaging.weighted or averaging.logarithms):
         raise ValueError(
             f"{metric} is a number of all lists together, of which none has a value to weigh: "
-            f"averaging={choices['averaging']!r} means nothing; choose micro"
+            f"{chosen} means nothing; choose micro"
         )
     if choices["credit"] == "weight" and not declaration.weighs:
         weighing = ", ".join(name for name, other in declared().items() if other.weighs)
@@ -168,11 +175,13 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         )
     if declaration.kind == "intents" or choices["credit"] == "weight":  # what the truth says besides grades
         what = "subtopics" if declaration.kind == "intents" else "weights"
-        for choice, value in (("known", "returned"), ("averaging", "one_list"), ("truth_depth", "k")):
-            if choices[choice] == value:
-                raise ValueError(f"{metric} reads {what} of the whole truth of each query, without {choice}={value!r}")
-    if choices["averaging"] == "parts" and declaration.whole is None:
-        raise ValueError(f"{metric} has no parts; averaging='parts' is for f1 of mean precision and mean recall")
+        part_of = {"known": choices["known"] == "returned", "averaging": averaging.pooled,
+                   "truth_depth": choices["truth_depth"] == "k"}  # fmt: skip
+        for choice in (choice for choice, is_part in part_of.items() if is_part):
+            said = f"{choice}={choices[choice]!r}"
+            raise ValueError(f"{metric} reads {what} of the whole truth of each query, without {said}")
+    if averaging.two_means and declaration.whole is None:
+        raise ValueError(f"{metric} has no parts; {chosen} is for f1 of mean precision and mean recall")
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
     every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
     if choices["known"] == "returned" and every_row and declaration.kind in ("ranking", "count"):
@@ -186,7 +195,7 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
             f"{metric}: known='judged' leaves no places but those of judged items, of which duplicates='once' would "
             "keep more; choose duplicates='best', 'first' or 'count'"
         )
-    whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or choices["averaging"] == "one_list"
+    whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or averaging.pooled
     every_grade = choices["known"] == "judged" or choices["credit"] == "weight"
     zeros = declaration.zeros(arguments) or every_row or whole or every_grade
     align = Align(
@@ -264,7 +273,12 @@ def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
     declaration, choices, label = plan.metric.declaration, plan.choices, plan.label
-    ties, duplicates, averaging = TIES[choices["ties"]], choices["duplicates"], choices["averaging"]
+    ties, duplicates, averaging, chosen = (
+        TIES[choices["ties"]],
+        choices["duplicates"],
+        plan.averaging,
+        choices["averaging"],
+    )
     if declaration.kind == "ratings":
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if declaration.kind == "agreement":
@@ -296,16 +310,16 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     if wanted := declaration.all_queries(plan.arguments):
         yield "all_lists" if plan.of_all_lists else "all_queries", f"{label} {wanted}"
     if plan.is_pooled and not plan.of_all_lists:
-        yield "one_list", f"{label}: averaging='one_list' needs the rows of all queries; choose another averaging"
-    elif averaging not in ("macro", "micro", "one_list"):
-        yield "other_means", f"{label}: averaging={averaging!r} is not one sum by another; choose macro or micro"
-    if averaging == "parts":
-        yield "parts", f"{label}: averaging='parts' is made of two means; choose another averaging"
+        yield "one_list", f"{label}: averaging={chosen!r} needs the rows of all queries; choose another averaging"
+    elif not (averaging.plain or averaging.divides):
+        yield "other_means", f"{label}: averaging={chosen!r} is not one sum by another; choose macro or micro"
+    if averaging.two_means:
+        yield "parts", f"{label}: averaging={chosen!r} is made of two means; choose another averaging"
     if choices["digits"] is not None:
         yield "digits", f"{label}: digits={choices['digits']} rounds the mean; choose digits=None and round it yourself"
     if choices["score_precision"] == "float32":
         yield "float32", f"{label}: score_precision='float32' needs numbers of 32 bits; choose float64"
     if choices["known"] == "judged":
         yield "unjudged", f"{label}: known='judged' leaves out what nobody judged; choose truth or returned"
-    if averaging == "weighted":
-        yield "weights", f"{label}: averaging='weighted' needs weights; choose another averaging"
+    if averaging.weighted:
+        yield "weights", f"{label}: averaging={chosen!r} needs weights; choose another averaging"

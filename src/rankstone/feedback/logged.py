@@ -13,7 +13,7 @@ import numpy as np
 from rankstone.align.alignment import Floats
 from rankstone.answers.doubts import FEW, Doubt
 from rankstone.answers.result import groups_in_order
-from rankstone.answers.sample import codes_of, interval_of
+from rankstone.answers.sample import codes_of
 from rankstone.answers.table import Page, Sheet, number
 from rankstone.errors import WeightsWarning
 from rankstone.feedback.estimators import CONVENTIONS, Estimator, estimators, parse
@@ -22,6 +22,7 @@ from rankstone.feedback.read import Log, read
 from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
 from rankstone.program.ranking import Ratio
 from rankstone.statistics import Interval, influence
+from rankstone.statistics.intervals import interval_of
 from rankstone.version import __version__
 
 if TYPE_CHECKING:

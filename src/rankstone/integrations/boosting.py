@@ -189,8 +189,8 @@ class _Hook:
         plans = make_plans(metrics, convention, choices)
         self.higher = {plan.label: plan.metric.declaration.better != "lower" for plan in plans}
         self._metrics: Sequence[Metric] = [plan.metric for plan in plans]
-        self._pooled = [plan.label for plan in plans if plan.choices["averaging"] == "one_list"]
-        self._averaging = {plan.choices["averaging"] for plan in plans}
+        self._pooled = [plan.label for plan in plans if plan.averaging.pooled]
+        self._other_means = [plan.choices["averaging"] for plan in plans if not plan.averaging.plain]
         self._convention, self._choices = find_convention(convention), choices
 
     def name(self, label: str) -> str:
@@ -210,8 +210,8 @@ class _Hook:
         metric = self._metrics[0]
         if len(self._metrics) > 1:
             return f"XGBRanker takes one eval_metric, not {', '.join(self.higher)}"
-        if self._averaging != {"macro"}:
-            return f"XGBRanker averages by itself, which is not averaging={self._averaging.pop()!r}"
+        if self._other_means:
+            return f"XGBRanker averages by itself, which is not averaging={self._other_means[0]!r}"
         if self.higher[str(metric)] and not self._spelled(metric).startswith(_HIGHER):
             return f"XGBRanker's early stopping would take {metric} for an error, and look for the lowest"
         return ""

@@ -105,7 +105,7 @@ class Accumulator(Saved):
             "threads": threads, **made_of(self._beside, reference, catalogue), **choices,
         }  # fmt: skip
         self._shown = tuple(depths_of(self.plans))  # alignments of metrics that read what the lists show
-        self._weighted = any(plan.choices["averaging"] == "weighted" for plan in self.plans)
+        self._weighted = any(plan.averaging.weighted for plan in self.plans)
         self._orders = any(
             plan.metric.declaration.kind == "agreement" or plan.arguments.get("ideal") == "given" for plan in self.plans
         )
@@ -582,14 +582,14 @@ def _is_list(side: Any) -> bool:
 
 def by_query(plan: Plan) -> Plan:
     """The plan for sums of a few queries at a time: where those of one list add up, they are those of a micro mean."""
-    if plan.choices["averaging"] != "one_list":
+    if not plan.averaging.pooled:
         return plan
     return replace(plan, choices={**plan.choices, "averaging": "micro"})
 
 
 def _adds_up(plan: Plan) -> bool:
     """Does its mean add up from values of queries: not that of one list, and not what somebody's own function says."""
-    return plan.choices["averaging"] != "one_list" and is_built_in(plan.metric.declaration)
+    return not plan.averaging.pooled and is_built_in(plan.metric.declaration)
 
 
 def _summed(plans: Iterable[Plan], found: Iterable[Measured], piece: Piece) -> list[Sums]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from rankstone._core import exact_total, total
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints
 from rankstone.align.functions import Values
 from rankstone.align.shown import Shown
+from rankstone.conventions.averaging import AVERAGING, Deciding, Terms, number_for
 from rankstone.conventions.plan import Plan
-from rankstone.errors import Advice, Hint
 from rankstone.inputs.dicts import Dicts
 from rankstone.measure.programs import Measured, measure, measured
 from rankstone.measure.values import V, apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for, words
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
-LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 LEFT_OUT = 20  # groups of lists that are left out in turn, where a number is of all of them: each is a count anew
 _NONE: Floats = np.zeros(0)
 _SCALE = 1126  # every float is a whole number of 2 ** -1126, which saved states count in; the core's are of 2 ** -1074
@@ -82,7 +81,7 @@ def sums_of(plan: Plan, found: Measured, weights: Floats | None, add: Add = tota
     ranked, counted = found.ranked, found.counted
     keep: Any = slice(None) if counted is None else counted
     queries = len(found.values) if counted is None else int(np.count_nonzero(counted))
-    if plan.choices["averaging"] == "one_list":
+    if plan.averaging.pooled:
         view = as_one(plan, ranked, one_list)
         if view is None:
             return UNKNOWN
@@ -103,21 +102,11 @@ def as_one(plan: Plan, aligned: V, join: Callable[[Plan, V], V]) -> V | None:
 def parts_of(plan: Plan, found: Measured, weights: Values) -> tuple[Values, Values | None]:
     """What each query adds to the two sums of the mean; None: 1 to the second."""
     ranking, values, counted = words(found.ranked), found.values, found.counted
-    averaging, where = plan.choices["averaging"], ranking.where
     if plan.choices["nan_in_mean"] == "zero":
-        values = where(values == values, values, 0.0)
-    if averaging in ("micro", "one_list"):  # of which the second only where it is the same
-        return found.ratio.numerator, found.ratio.denominator
-    if averaging == "weighted":
-        if weights is None:
-            raise ValueError(Advice(Hint("averaging", "weighted"), " needs weights=, one a query"))
-        return weights * values, weights
-    if averaging == "parts" and found.ratio.parts is not None:  # of precision and of recall
-        top, bottom = (values_of(plan, ranking, part, counted)[0] for part in found.ratio.parts)
-        return top, bottom
-    if averaging == "geometric":
-        return ranking.log(ranking.maximum(values, LOWEST_GEOMETRIC)), None
-    return values, None
+        values = ranking.where(values == values, values, 0.0)
+    return plan.averaging.terms(
+        Terms(ranking, lambda: found.ratio, values, weights, lambda part: values_of(plan, ranking, part, counted)[0])
+    )
 
 
 def shares_of(plan: Plan, found: Measured, weights: Floats | None = None) -> tuple[Floats, Floats, Bools]:
@@ -155,15 +144,13 @@ class Shares:
         What the mean would be if there were ever more queries like this one, to the first order (Deng, Knoblich and
         Lu 2018 on ratios).
         """
-        averaging, n = self.plan.choices["averaging"], int(np.count_nonzero(self.kept))
+        averaging, n = self.plan.averaging, int(np.count_nonzero(self.kept))
         top, bottom = self.top[self.kept], self.bottom[self.kept]
-        if averaging in ("macro", "geometric"):
-            return top
-        if averaging == "sum":
-            return top * n
-        if averaging != "parts" and not total(bottom):
+        if averaging.rises and not averaging.weighted:
+            return top * n if averaging.total else top
+        if not averaging.two_means and not total(bottom):
             return np.full(len(top), self.mean())
-        if averaging != "parts" and self.finish is None:
+        if not averaging.two_means and self.finish is None:
             from rankstone.statistics import influence  # a quick start: SciPy takes long
 
             return influence(top, bottom)
@@ -188,7 +175,7 @@ def finish_of(plan: Plan, known: Known | None = None) -> Finish | None:
     source = Dicts({}, {})
     ranked = source.align(plan.alignment).ranked
     if plan.metric.declaration.reads == "shown":
-        if plan.choices["averaging"] != "micro":  # each list's value has it applied already
+        if not plan.averaging.divides:  # each list's value has it applied already
             return None
         from rankstone.inputs.known import anything  # a quick start: few metrics need it
 
@@ -224,8 +211,8 @@ def range_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Range | 
     if isinstance(aligned, Shown):
         moved = aligned.data.undecided(plan.arguments.get("k"))
         return Range((UNKNOWN, UNKNOWN), moved) if moved.any() else None
-    one_list = plan.choices["averaging"] == "one_list"  # where items of different queries can be tied
-    if plan.metric.declaration.kind == "ratings" or (aligned.tied is None and not one_list):
+    pooled = plan.averaging.pooled  # where items of different queries can be tied
+    if plan.metric.declaration.kind == "ratings" or (aligned.tied is None and not pooled):
         return None
     worst, best = extreme_for(plan, aligned, best=False), extreme_for(plan, aligned, best=True)
     if worst is None or best is None:
@@ -239,15 +226,6 @@ def range_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Range | 
 def span(means: Sequence[float]) -> tuple[float, float]:
     """The lowest and the highest of some means; NaN where one of them is not known."""
     return (math.nan, math.nan) if any(map(math.isnan, means)) else (min(means), max(means))
-
-
-class Deciding(Protocol):
-    """Makes decisions of a mean: at once, or where the data is."""
-
-    def choose(self, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any: ...
-    def refuse(self, condition: Any, problem: str) -> None: ...
-    def exp(self, x: Any) -> Any: ...
-    def round(self, x: Any, digits: int) -> Any: ...
 
 
 class _Here:
@@ -273,50 +251,20 @@ _HERE = _Here()
 def mean_from(plan: Plan, sums: Sums | tuple[float, float, int], finish: Finish | None, to: Deciding = _HERE) -> Any:
     """The mean that the sums make."""
     choices = plan.choices
-    averaging, digits = choices["averaging"], choices["digits"]
+    averaging, digits = AVERAGING[choices["averaging"]], choices["digits"]
     top, bottom, queries = sums
     if to is _HERE and (math.isinf(top) or math.isinf(bottom)):  # of values that are finite
         raise ValueError(f"{plan.metric}: the values of the queries are too large to add up as floats")
-    if averaging == "one_list":
-        found = _averaged(plan, sums, finish, to)
+    if averaging.pooled:
+        found = averaging.mean(plan, sums, finish, to)
     else:
-        none = (queries if averaging in ("micro", "parts") else bottom) == 0
+        none = (bottom if averaging.rises else queries) == 0
         if choices["no_queries"] == "error":
             to.refuse(none, f"{plan.metric}: there is no query to average over")
-        found = to.choose(none, lambda: _number(choices["no_queries"]), lambda: _averaged(plan, sums, finish, to))
+        found = to.choose(
+            none, lambda: number_for(choices["no_queries"]), lambda: averaging.mean(plan, sums, finish, to)
+        )
     return found if digits is None else to.round(found, digits)
-
-
-def _averaged(plan: Plan, sums: Sums | tuple[float, float, int], finish: Finish | None, to: Deciding) -> Any:
-    averaging = plan.choices["averaging"]
-    top, bottom, queries = sums
-    if averaging == "macro" or averaging == "weighted":
-        return top / bottom
-    if averaging in ("micro", "one_list"):
-        return _divided(plan, top, bottom, finish, to)
-    if averaging == "parts":
-        whole = plan.metric.declaration.whole
-        assert whole is not None  # or the plan had been refused
-        return _divided(plan, *whole(top / queries, bottom / queries, plan.arguments), finish, to)
-    return to.exp(top / bottom) if averaging == "geometric" else top
-
-
-def _divided(plan: Plan, earned: Any, possible: Any, finish: Finish | None, to: Deciding) -> Any:
-    """One division for all queries together."""
-    undefined = plan.choices["undefined"]
-    if undefined == "error":
-        to.refuse(possible == 0, f"{plan.metric}: nothing could be earned in any query")
-
-    def value() -> Any:
-        quotient = earned / possible
-        return quotient if finish is None else finish(quotient)
-
-    return to.choose(possible == 0, lambda: _number(undefined), value)
-
-
-def _number(choice: object) -> float:
-    """What stands for a mean that there is not; NaN where nothing does."""
-    return math.nan if isinstance(choice, str) else float(cast("float", choice))
 
 
 def added_up(sums: Sequence[Sums]) -> Sums:

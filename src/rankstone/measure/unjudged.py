@@ -102,11 +102,11 @@ def _top(aligned: Alignment) -> float:
 
 def _adds_up(plan: Plan, growth: Growth, low: Measured, high: Measured) -> bool:
     """Is the mean lowest where each query's value is, and highest too."""
-    averaging = plan.choices["averaging"]
-    if averaging in ("macro", "weighted", "geometric", "sum"):
+    averaging = plan.averaging
+    if averaging.rises:
         return True
     same = growth in ("hits", "gains") and np.array_equal(low.ratio.denominator, high.ratio.denominator)
-    return averaging == "micro" and same
+    return averaging.divides and not averaging.pooled and same
 
 
 # -- assignments of grades -----------------------------------------------------------------------------------

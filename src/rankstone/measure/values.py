@@ -157,7 +157,7 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     if undefined == "skip":
         counted = _both(counted, defined)
     elif undefined == "error":
-        if choices["averaging"] not in ("micro", "one_list"):
+        if not plan.averaging.divides:
             ranking.refuse(_both(counted, ~defined), "nothing could be earned")
     elif undefined != "nan" and not every:
         values = where(defined, values, float(undefined))

@@ -113,7 +113,7 @@ class SparkResult(Result):
     def by(self, groups: Mapping[Id, Id] | Sequence[Id]) -> dict[Any, dict[str, float]]:
         """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
         for plan in self._plans:
-            if plan.is_pooled or plan.choices["averaging"] == "parts":
+            if plan.is_pooled or plan.averaging.two_means:
                 raise ValueError(
                     f"{plan.label}: averaging={plan.choices['averaging']!r} needs all rows of a group; evaluate each "
                     "group's rows"

@@ -230,7 +230,7 @@ def _mean_of(plan: Plan) -> Mean:
     tree = Tree()
     top, bottom = (tree.node(part, kind="query") for part in ("top", "bottom"))
     finish = measure(plan, Dicts({}, {}).align(plan.alignment).ranked).finish
-    divides = plan.choices["averaging"] in ("micro", "one_list")
+    divides = plan.averaging.divides
     below = tree.or_else(tree.total(bottom), 0.0) if divides else tree.count(top)
     try:
         return Mean(tree.of(mean_from(plan, Sums(tree.total(top), below, cast(Any, tree.count(top))), finish, tree)))

@@ -249,7 +249,7 @@ class _Writing:
         found = values_and_ratio(plan, view)
         self.values[plan.label] = found.values
         self._catch(plan)
-        if plan.choices["averaging"] == "one_list":
+        if plan.averaging.pooled:
             self.means[plan.label] = self._pooled(plan, found)
         else:
             self.means[plan.label] = mean_of_values(plan, self.tree, found, self.weights is not None)

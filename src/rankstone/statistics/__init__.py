@@ -1,17 +1,11 @@
 """Statistics of paired samples: values of queries in, answers out. `rs.compare` is made of these."""
 
-from rankstone.statistics.adjust import adjust
-from rankstone.statistics.effect import (
-    Effect,
-    common_language,
-    differences_of,
-    effect,
-    hedges_correction,
-    wins_ties_losses,
-)
+from rankstone.statistics.adjust import CORRECTIONS, adjust
+from rankstone.statistics.effect import Effect, differences_of, effect, hedges_correction, wins_ties_losses
 from rankstone.statistics.flips import Flips, flips
-from rankstone.statistics.intervals import BOOTSTRAPS, Interval, bootstrap, share, skewed
+from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, share, skewed
 from rankstone.statistics.max_t import MaxT, max_t
+from rankstone.statistics.paired import TESTS
 from rankstone.statistics.power import (
     Needed,
     detectable,
@@ -21,37 +15,22 @@ from rankstone.statistics.power import (
     noncentral_tail,
     power,
 )
-from rankstone.statistics.ranks import (
-    Friedman,
-    Kendall,
-    McNemar,
-    Nemenyi,
-    Sign,
-    Wilcoxon,
-    friedman,
-    kendall,
-    mcnemar,
-    nemenyi,
-    sign,
-    wilcoxon,
-)
+from rankstone.statistics.ranks import Sign, Wilcoxon, sign, wilcoxon
 from rankstone.statistics.ratios import Jackknife, influence, jackknife, without_groups
 from rankstone.statistics.student import Student, student
 from rankstone.statistics.tukey import Tukey, tukey
 from rankstone.statistics.tukey_randomised import TukeyRandomised, tukey_randomised
 
 __all__ = [
-    "BOOTSTRAPS",
+    "CORRECTIONS",
+    "INTERVALS",
+    "TESTS",
     "Effect",
     "Flips",
-    "Friedman",
     "Interval",
     "Jackknife",
-    "Kendall",
     "MaxT",
-    "McNemar",
     "Needed",
-    "Nemenyi",
     "Sign",
     "Student",
     "Tukey",
@@ -59,21 +38,16 @@ __all__ = [
     "Wilcoxon",
     "adjust",
     "bootstrap",
-    "common_language",
     "detectable",
     "detectable_noncentrality",
     "differences_of",
     "effect",
     "flips",
-    "friedman",
     "hedges_correction",
     "influence",
     "jackknife",
-    "kendall",
     "max_t",
-    "mcnemar",
     "needed",
-    "nemenyi",
     "noncentral_power",
     "noncentral_tail",
     "power",

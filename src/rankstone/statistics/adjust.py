@@ -1,17 +1,32 @@
-"""p-values of many comparisons, adjusted so that the level holds for all of them together."""
+"""p-values of many comparisons, adjusted so that the level holds for all of them together: one row per correction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankstone.align.alignment import Floats
 from rankstone.statistics.checks import choice, finite
+from rankstone.statistics.max_t import max_t
+from rankstone.statistics.paired import PairedSample
+from rankstone.statistics.tukey import tukey
 
-# Each takes the p-values in rising order and how many there are.
-Adjustment = Callable[[Floats, int], Floats]
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """A correction for many comparisons, of their p-values or of the values behind them."""
+
+    words: str  # names it in the remarks of a comparison
+    of_p: Callable[[Floats, int], Floats]  # of p-values in rising order, and how many there are
+    p: Callable[[PairedSample], Floats] | None = None  # adjusted p of each pair, where the values of the runs are used
+    clusters: bool = True  # supports queries that are not independent
+    population: bool = True  # supports a finite population of queries
+    joint: bool = False  # called once for all metrics
+    random: bool = False  # depends on `resamples` and `seed`
+    corrects: bool = True  # p-values become larger
 
 
 def _places(n: int) -> Floats:
@@ -42,16 +57,38 @@ def _hommel(p: Floats, n: int) -> Floats:
     return adjusted
 
 
-METHODS: dict[str, Adjustment] = {
-    "holm": lambda p, n: _rising(p * _places(n)[::-1]),
-    "bonferroni": lambda p, n: p * n,
-    "hochberg": lambda p, n: _from_the_largest(p * _places(n)[::-1]),
-    "hommel": _hommel,
-    "bh": lambda p, n: _from_the_largest(p * n / _places(n)),
-    "by": lambda p, n: _from_the_largest(p * n * np.sum(1 / _places(n)) / _places(n)),
-    "sidak": _any_of,
-    "holm_sidak": lambda p, n: _rising(_any_of(p, _places(n)[::-1])),
-    "none": lambda p, n: p,
+def _holm(p: Floats, n: int) -> Floats:
+    return _rising(p * _places(n)[::-1])
+
+
+def step_down(sample: PairedSample) -> Floats:
+    """p of each pair by step-down max-T."""
+    return max_t(
+        sample.values, sample.pairs, resamples=sample.resamples, seed=sample.seed, threads=sample.threads,
+        clusters=sample.clusters,
+    ).step_down  # fmt: skip
+
+
+def _tukey(sample: PairedSample) -> Floats:
+    every = tukey(sample.values)
+    p = {frozenset(pair): value for pair, value in zip(every.pairs.tolist(), every.p, strict=True)}
+    return np.array([p[frozenset(pair)] for pair in sample.pairs])
+
+
+CORRECTIONS: dict[str, Correction] = {
+    "holm": Correction("Holm", _holm),
+    "max_t": Correction("step-down max-T", _holm, step_down, population=False, joint=True, random=True),
+    "bh": Correction("Benjamini and Hochberg", lambda p, n: _from_the_largest(p * n / _places(n))),
+    "by": Correction(
+        "Benjamini and Yekutieli", lambda p, n: _from_the_largest(p * n * np.sum(1 / _places(n)) / _places(n))
+    ),
+    "bonferroni": Correction("Bonferroni", lambda p, n: p * n),
+    "hochberg": Correction("Hochberg", lambda p, n: _from_the_largest(p * _places(n)[::-1])),
+    "hommel": Correction("Hommel", _hommel),
+    "sidak": Correction("Sidak", _any_of),
+    "holm_sidak": Correction("Holm and Sidak", lambda p, n: _rising(_any_of(p, _places(n)[::-1]))),
+    "tukey": Correction("Tukey's HSD, runs and queries", _holm, _tukey, clusters=False, population=False),
+    "none": Correction("no correction", lambda p, n: p, corrects=False),
 }
 
 
@@ -67,7 +104,12 @@ def adjust(p: ArrayLike, method: str = "holm") -> Floats:
     >>> rs.statistics.adjust([0.01, 0.04, 0.03], "holm").tolist()
     [0.03, 0.06, 0.06]
     """
-    correct = METHODS[choice(method, "method", METHODS)]
+    row = CORRECTIONS[choice(method, "method", (name for name, row in CORRECTIONS.items() if row.p is None))]
+    return adjusted(p, row)
+
+
+def adjusted(p: ArrayLike, row: Correction) -> Floats:
+    """p-values of a family of tests, adjusted by a row of `CORRECTIONS`."""
     array = np.asarray(p, dtype=float)
     array = finite(array, "p", (array.ndim,))
     flat = array.ravel()
@@ -75,6 +117,6 @@ def adjust(p: ArrayLike, method: str = "holm") -> Floats:
         at = int(np.flatnonzero((flat < 0) | (flat > 1))[0])
         raise ValueError(f"p holds {flat[at]} at place {at}, which is not between 0 and 1")
     order = np.argsort(flat, kind="stable")
-    adjusted = np.empty_like(flat)
-    adjusted[order] = np.minimum(correct(flat[order], flat.size), 1.0)
-    return adjusted.reshape(array.shape)
+    larger = np.empty_like(flat)
+    larger[order] = np.minimum(row.of_p(flat[order], flat.size), 1.0)
+    return larger.reshape(array.shape)

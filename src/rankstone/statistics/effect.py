@@ -50,20 +50,6 @@ def hedges_correction(freedom: float, method: str = "exact") -> float:
     return 1 / (math.sqrt(freedom / 2) * float(poch(freedom / 2, -0.5)))
 
 
-def common_language(first: ArrayLike, second: ArrayLike) -> float:
-    """How often a query of the second run is better than one of the first, each drawn by itself (McGraw and Wong 1992).
-
-    Ties count half. All pairs of queries are looked at, so it does not see that both runs answered the same ones; that
-    is `effect(first, second).superiority`.
-    """
-    one, two = paired(first, second)
-    if one.size == 0:
-        raise ValueError("there is no query to compare")
-    ordered = np.sort(one)
-    below, not_above = np.searchsorted(ordered, two, "left"), np.searchsorted(ordered, two, "right")
-    return float((below + not_above).sum()) / (2 * one.size**2)
-
-
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[Ints, Ints, Ints]:
     """In how many rows the second is higher, the same, and lower; what differs by rounding only is the same."""
     between = differences_of(first, second)

@@ -1,10 +1,11 @@
-"""Intervals of a mean besides Student's: for skewed values, for shares, and by resampling."""
+"""Intervals of a mean, one row per method: Student's, for skewed values, for shares, and by resampling."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,12 @@ from rankstone.progress import Progress, watched
 from rankstone.statistics.checks import choice, cluster_numbers, finite, level
 from rankstone.statistics.student import student
 
-BOOTSTRAPS = ("bca", "percentile", "basic", "studentised")
+BOOTSTRAPS = {
+    "bca": "bootstrap, corrected for bias and skewness",
+    "percentile": "percentile bootstrap",
+    "basic": "basic bootstrap",
+    "studentised": "bootstrap of Student's t",
+}
 CHUNK = 500_000  # values drawn at a time
 NOISE = 1e-12  # of the size of the values: means that are equal but for rounding
 
@@ -196,3 +202,60 @@ def _resampled(sums: Floats, sizes: Floats, drawn: Ints, errors: bool) -> tuple[
     rest = some - means[:, None] * counts
     units = sums.size
     return means, np.sqrt(np.einsum("ij,ij->i", rest, rest) * units / (units - 1)) / whole
+
+
+# Of values, their clusters, a confidence, the number of resamples and a seed.
+Method: TypeAlias = Callable[[Floats, Ints | None, float, int, int], Interval]
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalMethod:
+    """A way to an interval of a mean."""
+
+    words: str
+    interval: Method
+    clusters: bool = True  # supports queries that are not independent
+    binary: bool = False  # for values that are 0 or 1 alone
+
+
+def _students(values: Floats, clusters: Ints | None, confidence: float, *_: int) -> Interval:
+    found = student(values, clusters)
+    return Interval(*found.interval(confidence), found.error, "t", confidence, found.mean)
+
+
+def _by_bootstrap(method: str) -> Method:
+    return lambda values, clusters, confidence, resamples, seed: bootstrap(
+        values, method=method, confidence=confidence, resamples=resamples, seed=seed, clusters=clusters
+    )
+
+
+# The first method that supports the values is the default.
+INTERVALS: dict[str, IntervalMethod] = {
+    "wilson": IntervalMethod(
+        "Wilson's, of values that are 0 or 1",
+        lambda values, clusters, confidence, *_: share(float(values.sum()), len(values), confidence),
+        clusters=False, binary=True,
+    ),
+    "hall": IntervalMethod(
+        "Student's, corrected for skewness (Hall)",
+        lambda values, clusters, confidence, *_: skewed(values, confidence),
+        clusters=False,
+    ),
+    "t": IntervalMethod("Student's", _students),
+    **{name: IntervalMethod(words, _by_bootstrap(name)) for name, words in BOOTSTRAPS.items()},
+}  # fmt: skip
+
+
+def interval_of(
+    values: Floats, clusters: Ints | None, confidence: float, method: str | None, resamples: int, seed: int
+) -> Interval:
+    """The interval of a mean, by the method that is named or by the first one that supports the values."""
+    clustered, binary = clusters is not None, bool(np.isin(values, (0.0, 1.0)).all())
+    able = [name for name, row in INTERVALS.items() if row.clusters >= clustered and row.binary <= binary]
+    method = method or able[0]
+    if method not in INTERVALS:
+        raise ValueError(f"method={method!r}; choose from {', '.join(map(repr, INTERVALS))}")
+    if method not in able:
+        what = "clusters=" if clustered and not INTERVALS[method].clusters else "values other than 0 and 1"
+        raise ValueError(f"method={method!r} does not support {what}; choose from {', '.join(map(repr, able))}")
+    return INTERVALS[method].interval(values, clusters, confidence, resamples, seed)

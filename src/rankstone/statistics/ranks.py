@@ -1,4 +1,4 @@
-"""Tests that need an order only: Wilcoxon's, the sign test, McNemar's, Friedman's with Nemenyi's, and Kendall's tau."""
+"""Tests that need an order only: Wilcoxon's and the sign test."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, chdtrc, ndtr
+from scipy.special import bdtr, ndtr
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.statistics.checks import choice, differences, layout, paired
+from rankstone.statistics.checks import choice, differences
 from rankstone.statistics.intervals import share
 from rankstone.statistics.power import ALTERNATIVES
 
@@ -49,40 +49,6 @@ class Sign(NamedTuple):
     share: float
     low: float
     high: float
-
-
-class McNemar(NamedTuple):
-    """Queries in a table: rows for hits and misses of the first run, columns for those of the second; and the tests."""
-
-    table: Ints
-    p: float
-    corrected: float
-    p_corrected: float
-    statistic: float
-    p_chi2: float
-
-
-class Friedman(NamedTuple):
-    """Friedman's statistic, its p, and the mean rank of each run, where 1 is the best."""
-
-    statistic: float
-    p: float
-    mean_ranks: Floats
-
-
-class Nemenyi(NamedTuple):
-    """Pairs of runs by their column, the differences of their mean ranks (second less first), and p."""
-
-    pairs: Ints
-    differences: Floats
-    p: Floats
-
-
-class Kendall(NamedTuple):
-    """Kendall's tau-b and its two-sided p."""
-
-    tau: float
-    p: float
 
 
 def _sizes(difference: Floats) -> Ints:
@@ -189,72 +155,3 @@ def sign(difference: ArrayLike, confidence: float = 0.95) -> Sign:
         float(interval.low) if interval else 0.0,
         float(interval.high) if interval else 1.0,
     )
-
-
-def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """McNemar's test (1947): do two runs hit on equally many queries. Values are 0 or 1.
-
-    p is exact, and the same as that of the sign test; p_corrected and p_chi2 are of the chi-squared approximation with
-    and without a correction for continuity.
-    """
-    one, two = paired(first, second)
-    for name, array in (("first", one), ("second", two)):
-        wrong = np.flatnonzero((array != 0) & (array != 1))
-        if wrong.size:
-            raise ValueError(f"{name}[{wrong[0]}] is {array[wrong[0]]}, not 0 or 1")
-    signs = sign(two - one)
-    hits = np.bincount((2 * (1 - one) + (1 - two)).astype(np.int64), minlength=4).reshape(2, 2)
-    apart, n = abs(signs.wins - signs.losses), signs.wins + signs.losses
-    corrected = max(apart - 1, 0) ** 2 / n if n else 0.0
-    plain = apart**2 / n if n else 0.0
-    return McNemar(hits, signs.p, corrected, float(chdtrc(1, corrected)), plain, float(chdtrc(1, plain)))
-
-
-def _ranks_of_runs(scores: Floats) -> Floats:
-    """The rank of each run within each query, 1 for the largest score; tied ones share the mean of their ranks."""
-    ranks = np.empty_like(scores)
-    for column in range(scores.shape[1]):
-        one = scores[:, column : column + 1]
-        ranks[:, column] = (scores > one).sum(axis=1) + ((scores == one).sum(axis=1) + 1) / 2
-    return ranks
-
-
-def friedman(scores: ArrayLike) -> Friedman:
-    """Friedman's test (1937): are the ranks of the runs, query by query, more than chance. One row a query.
-
-    With the correction for ties. p is 1 if all runs are tied on every query.
-    """
-    ranks = _ranks_of_runs(layout(scores))
-    n, k = ranks.shape
-    middle = (k + 1) / 2
-    sums = ranks.sum(axis=0)
-    spread = float(((ranks - middle) ** 2).sum())
-    statistic = (k - 1) * float(((sums - n * middle) ** 2).sum()) / spread if spread else 0.0
-    return Friedman(statistic, float(chdtrc(k - 1, statistic)), sums / n)
-
-
-def nemenyi(scores: ArrayLike) -> Nemenyi:
-    """Nemenyi's test (1963): which pairs of runs differ in their mean rank, after Friedman's. One row a query."""
-    from scipy.stats import studentized_range  # slow to import
-
-    array = layout(scores)
-    n, k = array.shape
-    means = friedman(array).mean_ranks
-    pairs = np.stack(np.triu_indices(k, 1), axis=1)
-    apart = means[pairs[:, 1]] - means[pairs[:, 0]]
-    q = np.abs(apart) / math.sqrt(k * (k + 1) / (12 * n))
-    return Nemenyi(pairs, apart, np.clip(studentized_range.sf(q, k, math.inf), 0.0, 1.0))
-
-
-def kendall(x: ArrayLike, y: ArrayLike) -> Kendall:
-    """Kendall's tau-b (1945): do two lists of values, say of two metrics for the same runs, have the same order.
-
-    p is exact for few values without ties. Both are NaN if all values of a list are equal, or there are less than 2.
-    """
-    from scipy.stats import kendalltau  # slow to import
-
-    one, two = paired(x, y, ("x", "y"))
-    if one.size < 2:
-        return Kendall(math.nan, math.nan)
-    answer = kendalltau(one, two)
-    return Kendall(float(answer.statistic), float(answer.pvalue))

@@ -1,0 +1,109 @@
+"""Statistical tests of paired samples, one row each: comparisons, the command, errors and pages read them here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rankstone.align.alignment import Floats, Ints
+from rankstone.statistics.effect import differences_of
+from rankstone.statistics.flips import flips
+from rankstone.statistics.ranks import sign, wilcoxon
+from rankstone.statistics.student import Student, student
+
+
+@dataclass(frozen=True, eq=False)
+class PairedSample:
+    """Values of runs on the same queries, and which runs are compared: all that a test or a correction reads."""
+
+    values: Floats  # a row per query, a column per run
+    pairs: Sequence[tuple[int, int]]  # columns: the second is compared with the first
+    clusters: Ints | None = None
+    population: int | None = None
+    resamples: int = 100_000
+    seed: int = 0
+    threads: int = 0
+
+    @cached_property
+    def differences(self) -> Floats:
+        """The second run's values less the first's: a row per query, a column per pair."""
+        firsts, seconds = (list(side) for side in zip(*self.pairs, strict=True))
+        return self.values[:, seconds] - self.values[:, firsts]
+
+    @cached_property
+    def student(self) -> Student:
+        """The mean differences with their standard errors; NaN without any query."""
+        if not len(self.values):
+            nothing = np.full(len(self.pairs), math.nan)
+            return Student(nothing, nothing, 0)
+        return student(self.differences, self.clusters, self.population)
+
+    def each(self, test: Callable[[Floats, Floats], float]) -> Floats:
+        """p of each pair, by a function of the values of two runs."""
+        return np.array([_checked(test(self.values[:, a], self.values[:, b])) for a, b in self.pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class PairedTest:
+    """A two-sided test of the differences between runs on the same queries. What it does not support is refused."""
+
+    words: str  # names it in the remarks of a comparison
+    p: Callable[[PairedSample], Floats]  # of each pair
+    use: str = ""  # when to choose it
+    clusters: bool = False  # supports queries that are not independent
+    population: bool = False  # supports a finite population of queries
+    joint: bool = False  # called once for all metrics: the random signs of a query are the same in all of them
+    random: bool = False  # depends on `resamples` and `seed`
+    is_student: bool = False  # agrees with Student's interval, and is approximate for few queries
+    has_interval: bool = True  # Student's interval is printed next to its p
+
+
+TESTS: dict[str, PairedTest] = {
+    "t": PairedTest(
+        "paired t-test",
+        lambda sample: sample.student.p(),
+        "the default: it holds its level, needs no seed, and agrees with the interval",
+        clusters=True, population=True, is_student=True,
+    ),
+    "flips": PairedTest(
+        "randomisation test (sign flips)",
+        lambda sample: flips(
+            sample.differences, resamples=sample.resamples, seed=sample.seed, threads=sample.threads,
+            clusters=sample.clusters,
+        ).p,
+        "fewer than 20 queries, or few different values; exact for up to 36 differences and for values on a grid",
+        clusters=True, joint=True, random=True,
+    ),
+    "wilcoxon": PairedTest(
+        "Wilcoxon's signed-rank test",
+        lambda sample: sample.each(lambda first, second: wilcoxon(differences_of(first, second)).p),
+        "the question is whether the differences are symmetric about 0, not whether their mean is 0",
+    ),
+    "sign": PairedTest(
+        "sign test",
+        lambda sample: sample.each(lambda first, second: sign(differences_of(first, second)).p),
+        "the question is whether more queries win than lose, however much",
+    ),
+}  # fmt: skip
+
+
+def find_test(test: str | Callable[[Floats, Floats], float]) -> PairedTest:
+    """A test by its name, or a function of the values of two runs that returns p."""
+    if isinstance(test, str):
+        return TESTS[test]
+    return PairedTest(f"a test of your own ({name_of(test)})", lambda sample: sample.each(test), has_interval=False)
+
+
+def name_of(test: str | Callable[[Floats, Floats], float]) -> str:
+    """The name of a test, or of a function that is one."""
+    return test if isinstance(test, str) else getattr(test, "__name__", type(test).__name__)
+
+
+def _checked(p: float) -> float:
+    if not 0 <= float(p) <= 1:
+        raise ValueError(f"the test gave {p!r}; a p is a number from 0 to 1")
+    return float(p)
