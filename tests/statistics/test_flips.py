@@ -430,7 +430,7 @@ def test_clusters_of_max_t_are_their_sums():
     assert same(found[1:], expected[1:])
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_max_t_keeps_its_level():
     """Any false alarm among the pairs of five equal runs, two of them noisy and three alike."""
     rng = np.random.default_rng(11)
@@ -443,7 +443,7 @@ def test_max_t_keeps_its_level():
     assert 30 <= alarms <= 60
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_flips_keep_their_level():
     rng = np.random.default_rng(12)
     found = [flips(rng.normal(size=(40, 50)), resamples=499, seed=number).p for number in range(400)]
