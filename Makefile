@@ -62,7 +62,8 @@ sanitize: $(SANITIZE)/address/.package $(SANITIZE)/thread/.package $(VENV)/.extr
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/address \
-	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table/test_definition.py tests/table/test_properties.py
+	$(BIN)/python -m pytest --capture=sys -m "not slow" -n auto --dist worksteal \
+		tests/core tests/table/test_definition.py tests/table/test_properties.py
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 PYTHONPATH=$(SANITIZE)/thread \
 	$$(setarch -R true 2> /dev/null && echo setarch -R) $(BIN)/python -m pytest --capture=sys tests/core/test_threads.py
@@ -75,7 +76,7 @@ browser: ## Install Debian's Chromium, which the tests of pages look through, if
 		install="apt-get install -qq --yes --no-install-recommends chromium"; \
 		$$install > /dev/null 2>&1 || { apt-get update -qq && $$install > /dev/null; }; }
 
-check: lint types browser test-all services docs sanitize ## Run all of lint, types, test-all, services, docs and sanitize, as CI does (30 minutes)
+check: lint types browser test-all services docs sanitize ## Run all of lint, types, test-all, services, docs and sanitize, as CI does (30 min)
 
 bench: $(BENCH)/.package ## Measure speed against other libraries
 	$(BENCH)/bin/python benchmarks/run.py
