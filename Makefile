@@ -62,7 +62,7 @@ sanitize: $(SANITIZE)/address/.package $(SANITIZE)/thread/.package $(VENV)/.extr
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/address \
-	$(BIN)/python -m pytest --capture=sys -m "not slow" -n auto --dist worksteal \
+	$(BIN)/python -m pytest --capture=sys -m "" -n auto --dist worksteal \
 		tests/core tests/table/test_definition.py tests/table/test_properties.py
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 PYTHONPATH=$(SANITIZE)/thread \

@@ -74,6 +74,7 @@ SHAPES: dict[str, list[int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("ids", IDS)
 def test_any_order_of_rows_gives_the_same_arrays(ids: str, shape: str) -> None:
@@ -87,6 +88,7 @@ def test_any_order_of_rows_gives_the_same_arrays(ids: str, shape: str) -> None:
         assert_same(align_columns(*truth.columns(ids), *columns, threads=threads), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duplicates", DUPLICATES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("ids", ["int64", "short text", "longer text"])

@@ -16,6 +16,7 @@ from tests.effort import BROWSER_PATIENCE
 from .conftest import DOCS
 from .lists import One, evaluated_all, off, random_lists
 
+pytestmark = pytest.mark.slow
 CONVENTIONS = list(rs.conventions)
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 MEASURE = """async ([lists, explained]) => {
