@@ -26,11 +26,11 @@ _SENTENCE = 4_000  # letters of what is told to those who do not see
 _MANY = 250  # marks, above which they are one shape without titles
 _FONT = 12  # pixels
 _NAME = 245  # pixels of a name beside a picture
-# Widths of letters in a wide font (DejaVu Sans), in its size: what has room there has room in narrower fonts.
+# Widths of letters in a very wide font (DejaVu Sans Bold), in its size: what has room there has room in any other.
 _WIDTHS = {
-    **dict.fromkeys("fijlrt !'()*,-./:;I[]|", 0.42),
-    **dict.fromkeys("#+<=>^~ABCDEFGHKNOPQRSTUVXYZ", 0.84),
-    **dict.fromkeys("%@MWmw\N{HORIZONTAL ELLIPSIS}", 1.0),
+    **dict.fromkeys("fijlrt !'()*,-./:;I[]|", 0.47),
+    **dict.fromkeys("#+<=>^~ABCDEFGHKNOPQRSTUVXYZ", 0.86),
+    **dict.fromkeys("%@MWmw\N{HORIZONTAL ELLIPSIS}", 1.08),
 }
 _TOP, _BOTTOM, _RIGHT, _LEGEND = 12, 44, 16, 18
 
@@ -245,8 +245,8 @@ def _pixels(name: str) -> float:
 
 
 def _width(text: str) -> float:
-    """In pixels, if the font is wide."""
-    return _FONT * sum(_WIDTHS.get(letter) or (1.0 if east_asian_width(letter) in "WF" else 0.64) for letter in text)
+    """In pixels, if the font is very wide."""
+    return _FONT * sum(_WIDTHS.get(letter) or (1.0 if east_asian_width(letter) in "WF" else 0.71) for letter in text)
 
 
 def _apart(points: Sequence[tuple[float, float]], step: float, shift: float) -> Iterable[tuple[float, float]]:
