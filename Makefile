@@ -21,16 +21,23 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test peers fuzz lint types sanitize docs browser check bench format clean
+.PHONY: help demo test test-all services peers fuzz lint types sanitize docs browser check bench format clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.package ## Build rankstone and compare three simulated recommenders
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.extras ## Run all tests, slow ones too; ARGS="tests/table -k ndcg" runs a part
-	$(BIN)/python -m pytest -m "" -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+# The markers and the profiles of Hypothesis are in pyproject.toml and tests/conftest.py.
+test: $(VENV)/.extras ## Run the quick tests (5 minutes); ARGS="tests/table -k ndcg" runs a part
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+test-all: $(VENV)/.extras ## Run every test that needs no service, with more examples (15 minutes)
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m "not service" -n auto --dist worksteal $(ARGS)
+
+services: $(VENV)/.extras ## Run the tests with Spark, PostgreSQL, Chromium, notebooks and training
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m service -n auto --dist loadgroup $(ARGS)
 
 peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
 	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks tests/arrays
@@ -55,7 +62,8 @@ sanitize: $(SANITIZE)/address/.package $(SANITIZE)/thread/.package $(VENV)/.extr
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/address \
-	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core tests/table/test_definition.py tests/table/test_properties.py
+	$(BIN)/python -m pytest --capture=sys -m "" -n auto --dist worksteal \
+		tests/core tests/table/test_definition.py tests/table/test_properties.py
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 PYTHONPATH=$(SANITIZE)/thread \
 	$$(setarch -R true 2> /dev/null && echo setarch -R) $(BIN)/python -m pytest --capture=sys tests/core/test_threads.py
@@ -68,7 +76,7 @@ browser: ## Install Debian's Chromium, which the tests of pages look through, if
 		install="apt-get install -qq --yes --no-install-recommends chromium"; \
 		$$install > /dev/null 2>&1 || { apt-get update -qq && $$install > /dev/null; }; }
 
-check: lint types browser test docs sanitize ## Run lint, types, test, docs and sanitize, as CI does
+check: lint types browser test-all services docs sanitize ## Run all of lint, types, test-all, services, docs and sanitize, as CI does (30 min)
 
 bench: $(BENCH)/.package ## Measure speed against other libraries
 	$(BENCH)/bin/python benchmarks/run.py

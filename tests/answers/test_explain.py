@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
+from tests.effort import examples
 from tests.table.cases import built_in, fitting, metrics
 
 TRUTH = {"u1": {"i1": 3, "i2": 1, "i4": 2}, "u2": {"i2": 1}}
@@ -72,7 +73,7 @@ def test_contributions_by_hand(metric, choices, earned, ideal, possible):
 
 
 @pytest.mark.parametrize("name", sorted(built_in()))
-@settings(max_examples=15)
+@examples(0.375)
 @given(data=st.data())
 def test_contributions_add_up_to_the_numerator(name, data):
     truth, run = data.draw(fitting(built_in()[name].kind))
@@ -266,7 +267,7 @@ def test_another_denominator_has_a_line_of_its_own():
     assert "another denominator" in repr(told)
 
 
-@settings(max_examples=40)
+@examples(1)
 @given(
     st.data(), st.sampled_from(["ndcg@3", "ap", "recall@2", "precision@3", "rr", "err", "rbp", "bpref", "auc", "rmse"])
 )
@@ -338,7 +339,7 @@ def test_on_the_whole_set():
     assert told.idle == []
 
 
-@settings(max_examples=60)
+@examples(1.5)
 @given(
     fitting("ranking"),
     st.sampled_from(["ndcg@3", "ap@3", "precision@2", "recall", "rr@2", "f1@2", "err", "bpref"]),

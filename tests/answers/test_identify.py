@@ -6,7 +6,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
@@ -15,6 +15,7 @@ from rankstone.answers.identify import interval
 from rankstone.answers.sweep import Sweep
 from rankstone.conventions.plan import make_plans
 from rankstone.measure.sources import open_source
+from tests.effort import examples
 from tests.table.cases import fed, fitting, metrics
 
 # One list of 1, 3, 2, 6 with 1, 2 and 4 relevant.
@@ -113,7 +114,7 @@ def test_what_cannot_be_asked(asked, message):
 
 
 @pytest.mark.parametrize("metric", ["ndcg@3", "ap@3", "precision@3", "recall", "rr", "f1@3", "err"])
-@settings(max_examples=3)
+@examples(0.075)
 @given(pair=fitting("ranking"))
 def test_finds_the_conventions_that_made_it(metric, pair):
     """Every preset that has a number for the data is among those that make it, and no other."""
@@ -161,7 +162,7 @@ def test_data_that_some_definitions_refuse():
 
 
 @pytest.mark.parametrize("name", ["ndcg", "ap", "precision", "rr", "f1", "auc", "bpref", "err"])
-@settings(max_examples=15)
+@examples(0.375)
 @given(data=st.data(), pair=fitting("ranking"))
 def test_what_definitions_share_is_shared_rightly(name, data, pair):
     """Measured one after the other on the same data, definitions make the numbers that they make alone."""

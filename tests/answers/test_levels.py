@@ -11,7 +11,7 @@ import rankstone as rs
 
 from ..golden.recorded import read
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.simulation
 RUNS = ("org_manual_bm25", "org_manual_ance", "org_manual_ance_bert", "org_convdr", "org_convdr_bert")
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankstone._core import Alignment
+from tests.effort import examples
 
 from .doors import align_columns, align_dense, align_dicts, align_lists
 from .slow_align import Aligned, Run, Truth, slow_align
@@ -137,7 +138,7 @@ def dict_cases(draw: st.DrawFn) -> tuple[Truth, Run, dict[Any, Any], dict[Any, A
 
 
 @given(dict_cases(), OPTIONS)
-@settings(max_examples=400)
+@examples(10)
 def test_dicts(case: tuple[Truth, Run, dict[Any, Any], dict[Any, Any]], options: dict[str, Any]) -> None:
     truth, run, truth_dict, run_dict = case
     answer = same_or_same_error(truth, run, options, lambda **o: align_dicts(truth_dict, run_dict, **o))
@@ -252,7 +253,7 @@ def row_cases(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(row_cases(), OPTIONS, st.sampled_from([1, 2]))
-@settings(max_examples=400)
+@examples(10)
 def test_columns(case: dict[str, Any], options: dict[str, Any], threads: int) -> None:
     truth_rows, run_rows = case.pop("truth_rows"), case.pop("run_rows")
     truth, run = by_query(truth_rows), by_query(run_rows)
@@ -291,7 +292,7 @@ def list_cases(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(list_cases(), OPTIONS, st.sampled_from([1, 2]), st.data())
-@settings(max_examples=300)
+@examples(7.5)
 def test_lists(case: dict[str, Any], options: dict[str, Any], threads: int, data: st.DataObject) -> None:
     truth, run = case.pop("truth"), case.pop("run")
     options["extra_queries"] = False
@@ -328,7 +329,7 @@ def matrices(draw: st.DrawFn, shape: tuple[int, int], values: list[float], kinds
 
 
 @given(st.data(), OPTIONS, st.sampled_from([1, 2]))
-@settings(max_examples=300)
+@examples(7.5)
 def test_dense(data: st.DataObject, options: dict[str, Any], threads: int) -> None:
     shape = data.draw(st.tuples(st.integers(0, 4), st.integers(0, 12)))
     kinds = [np.float32, np.int64, np.int32, np.uint8, bool]

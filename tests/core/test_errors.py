@@ -1,12 +1,11 @@
 """Bad input gets an error that names the query and the item, and never a crash."""
 
+import itertools
 import math
 import pickle
 import signal
-import subprocess
 import sys
-import textwrap
-import time
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +14,10 @@ import pyarrow as pa
 import pytest
 
 import rankstone as rs
+from rankstone import _core
 from rankstone._core import Alignment
 from rankstone.errors import DataError
+from rankstone.inputs.source import Align
 
 from .doors import align_columns, align_dense, align_dicts, align_lists
 
@@ -301,57 +302,61 @@ def test_unknown_choices() -> None:
 
 # Ctrl-C -----------------------------------------------------------------------------------------------------------
 
-LONG_CALLS = {
-    "columns": "align_columns, (q, q, None, np.repeat(q, 100), np.tile(q[:100], len(q)), None)",
-    "shuffled": "align_columns, (q, q, None, np.tile(q, 100), np.repeat(q[:100], len(q)), None)",
-    "one query": "align_columns, (q[:1], q[:1], None, 0 * i, i, i.astype(float))",
-    "dicts": "align_dicts, (dict.fromkeys(q, ['a']), dict.fromkeys(q, ('a', 'b', 'c', 'd')))",
+# Each takes a tenth of a second or more.
+Q, ITEMS = np.arange(200_000), np.arange(5_000_000)
+LONG_CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "columns": lambda: (_core.align_columns, Q, Q, None, np.repeat(Q, 100), np.tile(Q[:100], len(Q)), None),
+    "shuffled": lambda: (_core.align_columns, Q, Q, None, np.tile(Q, 100), np.repeat(Q[:100], len(Q)), None),
+    "one query": lambda: (_core.align_columns, Q[:1], Q[:1], None, 0 * ITEMS, ITEMS, ITEMS.astype(float)),
+    "dicts": lambda: (
+        _core.align_dicts,
+        dict.fromkeys(range(10**6), ("a",)),
+        dict.fromkeys(range(10**6), ("a", "b", "c", "d")),
+    ),
 }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a thread there")
+@pytest.fixture
+def signalled() -> Iterator[Callable[..., list[Any]]]:
+    """Calls the core, and has a handler called after 5 milliseconds of CPU. The list that it gets is empty while the
+    call goes on: what fills it is C, so that no handler can run between the call and the filling."""
+    before = signal.getsignal(signal.SIGPROF)
+
+    def run(call: str, handler: Callable[[list[Any]], None]) -> list[Any]:
+        function, *arguments = LONG_CALLS[call]()
+        done: list[Any] = []
+        signal.signal(signal.SIGPROF, lambda *_: handler(done))
+        signal.setitimer(signal.ITIMER_PROF, 0.005)
+        done.extend(itertools.starmap(function, [(*arguments, Align())]))
+        return done
+
+    yield run
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timer of CPU there")
 @pytest.mark.parametrize("call", LONG_CALLS)
-def test_ctrl_c_stops_a_long_call(call: str) -> None:
-    """The call is repeated until the signal comes, so that it is in the core almost surely."""
-    program = f"""
-        import os, signal, threading, time
-        import numpy as np
-        from rankstone._core import align_columns, align_dicts
-        from rankstone.inputs.source import Align
+def test_ctrl_c_stops_a_long_call(call: str, signalled: Callable[..., list[Any]]) -> None:
+    heard = []
 
-        q, i = np.arange(200_000), np.arange(5_000_000)
-        call, arguments = {LONG_CALLS[call]}
-        def interrupt():
-            global sent
-            sent = time.process_time()
-            os.kill(os.getpid(), signal.SIGINT)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        threading.Timer(0.5, interrupt).start()
-        try:
-            while True:
-                call(*arguments, Align())
-        except KeyboardInterrupt:
-            print(time.process_time() - sent)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert float(done.stdout) < 1
+    def interrupt(done: list[Any]) -> None:
+        heard.append(len(done))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        signalled(call, interrupt)
+    assert heard == [0]
 
 
-def test_a_handler_runs_during_a_call() -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="no timer of CPU there")
+@pytest.mark.parametrize("call", ["one query", "dicts"])
+def test_a_handler_runs_during_a_call(call: str, signalled: Callable[..., list[Any]]) -> None:
     """A signal whose handler does not raise is heard, and the call goes on to its answer."""
     heard = []
-    old = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.monotonic()))
-    try:
-        items = np.arange(4_000_000)
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-        result = align_columns(np.zeros(1, int), items[:1], None, np.zeros(len(items), int), items, None)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-    assert result.retrieved.tolist() == [4_000_000]
-    assert len(heard) == 1
+    (result,) = signalled(call, lambda done: heard.append(len(done)))
+    assert heard == [0]
+    assert result.retrieved.sum() == {"one query": 5_000_000, "dicts": 4_000_000}[call]
 
 
 def test_two_grades_of_one_item() -> None:

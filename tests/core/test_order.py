@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankstone import _core
 from rankstone.errors import DataError
 from rankstone.inputs.source import Align
+from tests.effort import examples
 
 from .doors import align_columns
 from .slow_align import slow_align
@@ -73,6 +74,7 @@ SHAPES: dict[str, list[int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("ids", IDS)
 def test_any_order_of_rows_gives_the_same_arrays(ids: str, shape: str) -> None:
@@ -86,6 +88,7 @@ def test_any_order_of_rows_gives_the_same_arrays(ids: str, shape: str) -> None:
         assert_same(align_columns(*truth.columns(ids), *columns, threads=threads), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duplicates", DUPLICATES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("ids", ["int64", "short text", "longer text"])
@@ -110,7 +113,7 @@ def test_rows_that_are_moved_keep_their_order(ids: str, order: str, duplicates: 
     st.booleans(),
     st.integers(1, 8),
 )
-@settings(max_examples=15, deadline=None)
+@examples(0.375)
 def test_equal_to_the_slow_definition(
     seed: int, ids: str, order: str, duplicates: str, extra: bool, threads: int
 ) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import PATIENCE
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+@pytest.mark.service("notebook")
 def test_the_notebook_runs(monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
@@ -19,7 +22,7 @@ def test_the_notebook_runs(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(rankstone.__file__).parents[1]), str(EXAMPLES)]))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     notebook = nbformat.read(EXAMPLES / "decide.ipynb", as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute(cwd=str(EXAMPLES))
+    nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3").execute(cwd=str(EXAMPLES))
     shown = [
         "".join(output.get("data", {}).get("text/html", "") for output in cell["outputs"])
         for cell in notebook["cells"]

@@ -89,9 +89,9 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _marked(path: Path) -> Any:
-    slow = path.name == "spark.md"
     java = pytest.mark.skipif(shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="needs java")
-    return pytest.param(path, marks=[pytest.mark.slow, java] if slow else [])
+    marks = {"spark.md": [pytest.mark.service("spark"), java], "ranx.md": [pytest.mark.slow]}  # ranx compiles for long
+    return pytest.param(path, marks=marks.get(path.name, []))
 
 
 @pytest.mark.parametrize("path", list(map(_marked, PAGES)), ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -177,7 +177,7 @@ class TestHandbook:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_make_targets_exist(path: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"(?:^|`)make ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", path.read_text(encoding="utf-8"), re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{path.name}: no target {target!r} in the Makefile"
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import PATIENCE
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {
     "train_catboost": "catboost",
@@ -23,7 +25,7 @@ def test_every_example_is_known():
     assert NEEDS.keys() == {path.stem for path in EXAMPLES.glob("train_*.py")}
 
 
-@pytest.mark.slow
+@pytest.mark.service("training")
 @pytest.mark.parametrize("data", ["made up", "real"])
 @pytest.mark.parametrize("name", sorted(NEEDS))
 def test_example_trains(name, data, shared, tmp_path):
@@ -31,7 +33,11 @@ def test_example_trains(name, data, shared, tmp_path):
         pytest.skip(f"needs {NEEDS[name]}")
     arguments = [] if data == "made up" else [str(shared("data/lightgbm/rank.test"))]
     done = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [sys.executable, EXAMPLES / f"{name}.py", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     last = done.stdout.splitlines()[-1]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rankstone as rs
+from tests.effort import PATIENCE
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchmetrics")
@@ -205,7 +206,7 @@ def test_two_processes(tmp_path):
         )
         for rank in range(2)
     ]
-    printed = [rank.communicate(timeout=240) for rank in ranks]
+    printed = [rank.communicate(timeout=PATIENCE) for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], printed
     for out, _ in printed:
         lines = [line.split("|") for line in out.splitlines() if line.startswith(("macro", "micro"))]
@@ -304,7 +305,7 @@ LIGHTNING = """
 """
 
 
-@pytest.mark.slow
+@pytest.mark.service("training")
 @pytest.mark.parametrize("averaging", ["macro", "micro"])
 def test_lightning_over_two_processes(tmp_path, averaging):
     pytest.importorskip("lightning")
@@ -312,7 +313,9 @@ def test_lightning_over_two_processes(tmp_path, averaging):
     np.savez(tmp_path / "data.npz", preds=preds.numpy(), labels=labels.numpy())
     script = tmp_path / "fit.py"
     script.write_text(textwrap.dedent(LIGHTNING))
-    done = subprocess.run([sys.executable, script, tmp_path, averaging], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, script, tmp_path, averaging], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     found = [line.split("|") for line in done.stdout.splitlines() if line.startswith("rs.")]
     assert len(found) == 2 * 2

@@ -252,6 +252,7 @@ def test_columns_are_not_queries(tmp_path: Path) -> None:
     assert rs.evaluate({"q1": ["a"]}, path, "rr")["rr"] == 1 / 2
 
 
+@pytest.mark.slow
 def test_what_ranx_writes(tmp_path: Path) -> None:
     ranx = pytest.importorskip("ranx")
     judged = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}

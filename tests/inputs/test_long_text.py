@@ -1,6 +1,5 @@
 """Long text that is not what it seems to be takes no longer than its length: nothing is read again and again."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,10 @@ from rankstone.errors import FileError
 from rankstone.inputs.files import read_run, read_truth
 from rankstone.metrics.registry import parse
 from rankstone.trec_eval.files import read_qrels, read_results
+from tests.effort import cpu_limit
+
+SIZE = 1_000_000  # letters: once through them takes milliseconds, a million times hours
+SECONDS = 60
 
 NUMBERS: dict[str, Callable[[int], str]] = {
     "digits": lambda size: "1" * size + "x",
@@ -39,34 +42,15 @@ REPORTED: dict[str, Callable[[int], str]] = {
 }
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """The shorter of two runs."""
-    taken = []
-    for _ in range(2):
-        start = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
-
-
-def grows_with_the_length(call: Callable[[int], object]) -> bool:
-    """Ten times the length takes ten times as long, not a hundred; with room for a machine that is busy."""
-    short, long = (seconds(lambda size=size: call(size)) for size in (1_000, 10_000))  # type: ignore[misc]
-    return long < 40 * short + 0.5
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("form", FILES)
 def test_a_number_that_is_none(form: str, number: str, tmp_path: Path) -> None:
     reader, line = FILES[form]
     path = tmp_path / f"file.{form}"
 
-    def read(size: int) -> None:
-        path.write_text(line.format(NUMBERS[number](size)))
-        with pytest.raises(FileError):
-            reader(path, format="trec" if form == "qrels" else form)
-
-    assert grows_with_the_length(read)
+    path.write_text(line.format(NUMBERS[number](SIZE)))
+    with pytest.raises(FileError), cpu_limit(SECONDS):
+        reader(path, format="trec" if form == "qrels" else form)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -75,13 +59,9 @@ def test_a_number_that_is_none_for_trec_eval(
     read: Callable[..., object], line: str, number: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "file"
-
-    def attempt(size: int) -> None:
-        path.write_text(line.format(NUMBERS[number](size)))
-        with pytest.raises(FileError, match="is not a number"):
-            read(str(path), comments=False)
-
-    assert grows_with_the_length(attempt)
+    path.write_text(line.format(NUMBERS[number](SIZE)))
+    with pytest.raises(match="is not a number"), cpu_limit(SECONDS):
+        read(str(path), comments=False)
 
 
 def test_more_digits_than_python_reads(tmp_path: Path) -> None:
@@ -95,20 +75,14 @@ def test_more_digits_than_python_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", METRICS)
 def test_a_metric_that_is_none(text: str) -> None:
-    def read(size: int) -> None:
-        with pytest.raises(ValueError, match="cannot read metric"):
-            parse(METRICS[text](size))
-
-    assert grows_with_the_length(read)
+    with pytest.raises(ValueError, match="cannot read metric"), cpu_limit(SECONDS):
+        parse(METRICS[text](SIZE))
 
 
 @pytest.mark.parametrize("text", REPORTED)
 def test_a_reported_value_that_is_none(text: str) -> None:
-    def read(size: int) -> None:
-        with pytest.raises(ValueError, match="cannot read"):
-            asked(REPORTED[text](size))
-
-    assert grows_with_the_length(read)
+    with pytest.raises(ValueError, match="cannot read"), cpu_limit(SECONDS):
+        asked(REPORTED[text](SIZE))
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.measure import accumulate
 from rankstone.measure.programs import measure_each
 from rankstone.measure.sums import ExactSum
+from tests.effort import examples
 from tests.table.cases import fed
 
 LISTS = {"averaging": "macro", "max_grade": 3}  # so that every metric can be summed a few queries at a time
@@ -320,7 +321,7 @@ def sides(queries, of):
     "choices", [LISTS, {**LISTS, "averaging": "micro"}, {"averaging": "geometric", "max_grade": 3}]
 )
 @given(whole, st.data())
-@settings(max_examples=15)
+@examples(0.375)
 def test_every_metric_is_that_of_the_whole(keep, choices, queries, data):
     metrics = list(map(rs.Metric, fed()))
     want = rs.evaluate(*sides(queries, queries), metrics, **choices)
@@ -338,7 +339,7 @@ def test_every_metric_is_that_of_the_whole(keep, choices, queries, data):
 
 @pytest.mark.parametrize("convention", ["rankstone", "trec_eval", "spark", "lenskit", "torchmetrics", "hivemall"])
 @given(whole, st.data())
-@settings(max_examples=15)
+@examples(0.375)
 def test_kept_values_and_account_are_those_of_the_whole(convention, queries, data):
     choices = {"convention": convention, "missing": "skip"}
     metrics = ["ndcg@3", "recall@2", "precision@2", "rr"]
@@ -451,7 +452,7 @@ def test_batches_of_arrays_lists_tables_and_sparse_matrices():
 
 @pytest.mark.parametrize("keep", [True, False])
 @given(whole, st.data())
-@settings(max_examples=15)
+@examples(0.375)
 def test_merged_copies_are_the_whole(keep, queries, data):
     metrics = ["ndcg@3", "ap", "rmse"]
     want = rs.Accumulator(metrics, keep=keep)

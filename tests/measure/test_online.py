@@ -8,11 +8,12 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import rankstone as rs
+from tests.effort import examples
 
 from .listed import SHOWN, some_lists
 
@@ -77,7 +78,7 @@ def want(log, end, metrics=METRICS, country=None, **choices):
 
 @pytest.mark.parametrize("choices", [{}, {"averaging": "micro"}, {"undefined": "skip"}, {"threshold": 2}], ids=str)
 @given(logs, st.integers(0, 40), st.data())
-@settings(max_examples=25)
+@examples(0.625)
 def test_the_window_of_a_replayed_log(choices, log, later, data):
     online = replay(make(**choices), log, data)
     clock = max(time + after for time, _, acts, _ in log for after in (0, *(act[0] for act in acts))) + later
@@ -100,7 +101,7 @@ def test_the_window_of_a_replayed_log(choices, log, later, data):
 
 
 @given(logs, st.data())
-@settings(max_examples=25)
+@examples(0.625)
 def test_saved_and_restored_anywhere_nothing_is_lost(log, data):
     whole = replay(make(), log)
     events = sum(1 + len(one[2]) for one in log)
@@ -115,7 +116,7 @@ def test_saved_and_restored_anywhere_nothing_is_lost(log, data):
 
 
 @given(logs, st.data())
-@settings(max_examples=25)
+@examples(0.625)
 def test_servers_that_are_merged_say_what_one_would(log, data):
     whole, servers = replay(make(), log), [make(), make(), make()]
     shares = [data.draw(st.sampled_from(servers)) for _ in log]

@@ -2,12 +2,12 @@
 
 import itertools
 import random
-import time
 from math import isnan, log, sqrt
 
 import pytest
 
 import rankstone as rs
+from tests.effort import cpu_limit
 
 
 def test_kendall():
@@ -167,26 +167,24 @@ def test_rbo_of_equal_grades_is_the_mean_over_their_orders():
 
 # -- long lists ----------------------------------------------------------------------------------------------
 
-LONG = 100_000
+LONG = 1_000_000
 NEIGHBOURS_SWAPPED = [at ^ 1 for at in range(LONG)]  # 1, 0, 3, 2 ...
 
 
 def test_kendall_of_a_long_list():
-    """One pair of each two neighbours is opposed. All pairs, compared one by one, would take minutes."""
+    """One pair of each two neighbours is opposed. All pairs, compared one by one, would take hours."""
     pairs, opposed = LONG * (LONG - 1) / 2, LONG / 2
-    started = time.perf_counter()
-    found = rs.metrics.kendall(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
+    with cpu_limit(120):
+        found = rs.metrics.kendall(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
     assert found == pytest.approx((pairs - 2 * opposed) / pairs, rel=1e-15)
-    assert time.perf_counter() - started < 20
 
 
 def test_tau_ap_of_a_long_list():
     """At every second rank i one of the i - 1 items above is wrong."""
     wrong = sum(1 / (i - 1) for i in range(2, LONG + 1, 2))
-    started = time.perf_counter()
-    found = rs.metrics.tau_ap(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
+    with cpu_limit(120):
+        found = rs.metrics.tau_ap(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
     assert found == pytest.approx(2 / (LONG - 1) * (LONG - 1 - wrong) - 1, rel=1e-12)
-    assert time.perf_counter() - started < 20
 
 
 @pytest.mark.parametrize("values", [3, 10**6])

@@ -412,27 +412,6 @@ def test_implicit(seed):
         agree("implicit", truth, full, theirs, auc_catalogue=200)
 
 
-@pytest.fixture(scope="module")
-def spark():
-    need("pyspark")
-    import os
-    import shutil
-    import sys
-
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from pyspark.sql import SparkSession
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
-        builder = SparkSession.builder.master("local[1]").config(map=settings)
-        session = builder.getOrCreate()
-        yield session
-        session.stop()
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.filterwarnings("ignore")
 def test_spark(spark, seed):

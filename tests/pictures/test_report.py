@@ -11,6 +11,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.answers.table import number, p_value, signed
+from tests.effort import BROWSER_PATIENCE
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>", "]]>", '" onmouseover="alert(1)', "'><svg onload=alert(1)>",
@@ -202,7 +203,7 @@ def page(comparison, browser, tmp_path_factory):
 
     def opened(width=1280, scheme="light", where=path, **more):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(BROWSER_PATIENCE)
         tab = context.new_page()
         tab.wrong = []
         tab.on("console", lambda message: tab.wrong.append(message.text))

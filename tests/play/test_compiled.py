@@ -76,6 +76,7 @@ class TestEvaluator:
         assert none["problem"] == "there is no relevant item"
         assert skipped == {"value": None}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("convention", CONVENTIONS)
     def test_equal_to_evaluate(self, play: Any, convention: str) -> None:
         program = play.Program()

@@ -11,12 +11,12 @@ import pytest
 
 import rankstone as rs
 from rankstone.metrics.registry import declared, is_built_in
+from tests.effort import BROWSER_PATIENCE
 
 from .conftest import DOCS
 from .lists import One, evaluated_all, off, random_lists
 
 pytestmark = pytest.mark.slow
-
 CONVENTIONS = list(rs.conventions)
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 MEASURE = """async ([lists, explained]) => {
@@ -42,6 +42,7 @@ def open_page(browser: Any, address: str) -> Iterator[Opener]:
     def opened(fragment: str = "", **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
         contexts.append(context)
+        context.set_default_timeout(BROWSER_PATIENCE)
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda message: wrong.append(message.text))

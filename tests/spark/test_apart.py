@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import rankstone as rs
+from tests.effort import PATIENCE
 
 from .data import every_metric, flat, made_up
 from .test_sql import TABLES, page_queries
@@ -26,7 +27,7 @@ def answer(script: str, folder: Path, data: dict[str, Any]) -> dict[str, Any]:
         pytest.skip("needs java")
     (folder / "data.json").write_text(json.dumps(data))
     command = [sys.executable, str(HERE / script), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=folder)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=folder)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads((folder / "result.json").read_text())
 

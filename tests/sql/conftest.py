@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.spark.conftest import spark  # noqa: F401 - a fixture
 from tests.sql.engines import ENGINES, MARKED, Engine, Spark
 
 
 @pytest.fixture(scope="session")
-def _spark_engine(spark: object) -> Iterator[Engine]:  # noqa: F811
+def _spark_engine(spark: object) -> Iterator[Engine]:
     made = Spark(spark)
     yield made
     made.close()

@@ -222,7 +222,13 @@ class SQLite:
 
 
 ENGINES = {made.dialect: made for made in (DuckDB, Spark, PostgreSQL, ClickHouse, DataFusion, SQLite)}
-MARKED = [pytest.param(dialect, marks=pytest.mark.slow if dialect == "spark" else ()) for dialect in ENGINES]
+_MARKS = {
+    "spark": pytest.mark.service("spark"),
+    "postgres": pytest.mark.service("postgres"),
+    "clickhouse": pytest.mark.slow,
+    "datafusion": pytest.mark.slow,
+}
+MARKED = [pytest.param(dialect, marks=_MARKS.get(dialect, ())) for dialect in ENGINES]
 
 
 def everywhere(name: str, values: Sequence[Any], spark: Sequence[Any] = ()) -> pytest.MarkDecorator:
@@ -235,7 +241,7 @@ def everywhere(name: str, values: Sequence[Any], spark: Sequence[Any] = ()) -> p
     return pytest.mark.parametrize(("engine", name), pairs, indirect=["engine"])
 
 
-but_spark = pytest.mark.parametrize("engine", [one for one in ENGINES if one != "spark"], indirect=True)
+but_spark = pytest.mark.parametrize("engine", [one for one in MARKED if one.values != ("spark",)], indirect=True)
 
 
 def _quoted(name: str, mark: str = '"') -> str:

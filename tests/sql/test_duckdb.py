@@ -204,6 +204,7 @@ class TestRegistry:
                     kept = values[~np.isnan(values)]
                     assert found == pytest.approx(kept.mean(), abs=1e-12), (label, convention)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("convention", rs.conventions)
     def test_every_measure_in_every_convention(self, connection, convention):
         """With a cutoff, a function may be handed no more of a list than it looks at."""

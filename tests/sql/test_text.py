@@ -7,7 +7,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rankstone as rs
@@ -15,6 +15,7 @@ from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS
 from rankstone.metrics import declared
+from tests.effort import examples
 from tests.sql.engines import MARKED, everywhere
 from tests.sql.measured import agree, evaluated, lists, lists_of, put, roles, rows_of
 from tests.table import cases
@@ -182,7 +183,7 @@ def test_rows_have_no_order(preset):
 
 # -- choices, one with the other -----------------------------------------------------------------------------
 
-EXAMPLES = {"duckdb": 40, "sqlite": 100, "postgres": 30, "clickhouse": 12, "datafusion": 20, "spark": 3}
+EXAMPLES = {"duckdb": 1, "sqlite": 2.5, "postgres": 0.75, "clickhouse": 0.3, "datafusion": 0.5, "spark": 0.075}
 NUMBERS = {"threshold": (1, 2, ">0", "all", 0), "default_k": (3,), "query_digits": (4,)}
 VALUES = {
     name: (*choice.allowed, *NUMBERS.get(name, ()), *((0.5,) if choice.numbers else ()))
@@ -248,7 +249,7 @@ def asked(draw):
 
 
 def test_choices(engine):
-    @settings(max_examples=EXAMPLES[engine.dialect], report_multiple_bugs=False)
+    @examples(EXAMPLES[engine.dialect], report_multiple_bugs=False)
     @given(asked())
     def agree_or_refuse(case):
         metrics, truth, run, how = case

@@ -6,7 +6,7 @@ import pytest
 import rankstone as rs
 
 of = rs.statistics
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.simulation
 SAMPLES = 4000  # the noise of a share of 95 % is 0.35 points
 
 

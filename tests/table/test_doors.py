@@ -445,6 +445,7 @@ def _options(metric, words):
     return " ".join(f"-{name} {value}" for name, value in words.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ids", ["text", "whole"])
 def test_functions_of_duckdb(ids):
     """A query that is missing from the run has no list; one that nobody judged has no row."""

@@ -253,6 +253,7 @@ def asked(row):
 ROWS = list(fed().values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_pairs(row):
     data = corpora(row)
@@ -321,6 +322,7 @@ def of_arrays(scores, labels, mask):
     return measure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kind != "agreement"], ids=lambda row: row.name)
 def test_pairs_of_arrays(row):
     arrays = rectangles(row)

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
+from tests.effort import examples
 
 from . import slow_shown
 from .cases import built_in
@@ -49,7 +50,7 @@ def test_every_metric_has_a_slow_definition():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=40)
+@examples(1)
 @given(data=worlds())
 def test_definition(name, data):
     run, world = data

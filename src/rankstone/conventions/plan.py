@@ -273,12 +273,8 @@ def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
     declaration, choices, label = plan.metric.declaration, plan.choices, plan.label
-    ties, duplicates, averaging, chosen = (
-        TIES[choices["ties"]],
-        choices["duplicates"],
-        plan.averaging,
-        choices["averaging"],
-    )
+    ties, averaging = TIES[choices["ties"]], plan.averaging
+    duplicates, chosen = choices["duplicates"], choices["averaging"]
     if declaration.kind == "ratings":
         yield "ratings", f"{label} measures predicted ratings; choose metrics of lists"
     if declaration.kind == "agreement":

@@ -544,13 +544,12 @@ def parse(text: str) -> tuple[Metric, ...]:
 
 def text_parts(text: str) -> list[str]:
     """The text cut at commas outside brackets. After one, a bare number is another cutoff: `ndcg@5,10`."""
-    parts, inside = [""], 0
-    for sign in text:
+    commas, inside = [-1], 0
+    for at, sign in enumerate(text):
         inside += (sign in "({") - (sign in ")}")
         if sign == "," and inside <= 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
+            commas.append(at)
+    parts = [text[before + 1 : at] for before, at in zip(commas, [*commas[1:], len(text)], strict=True)]
     for at, part in enumerate(parts[1:], 1):
         if re.fullmatch(r"\s*\d+\s*", part):
             parts[at] = re.sub(r"(?<!\d)\d+\s*$", part.strip(), parts[at - 1])

@@ -28,9 +28,11 @@ STYLE = (
     "p{margin:.4rem 0}.quiet{color:var(--quiet)}"
     ".scroll{overflow-x:auto;margin:.5rem 0}table{border-collapse:collapse}"
     "th,td{padding:.15rem .6rem;text-align:right;vertical-align:top;white-space:nowrap;max-width:22rem;"
-    "overflow-wrap:break-word}th{white-space:normal}.w{min-width:12rem;white-space:normal}"
+    "overflow-wrap:break-word}th{white-space:normal}.w{min-width:12rem;white-space:normal;overflow-wrap:anywhere}"
     "th{border-bottom:1px solid var(--line);font-weight:600}tbody tr:nth-child(even){background:var(--stripe)}"
-    ".l{text-align:left}" + ",".join(f".l{at} td:nth-child({at + 1})" for at in range(_COLUMNS)) + "{text-align:left}"
+    ".l{text-align:left}"
+    + ",".join(f".l{at} td:nth-child({at + 1})" for at in range(_COLUMNS))
+    + "{text-align:left;overflow-wrap:anywhere}"
     ".tall{max-height:26rem;overflow:auto}"
     ".tall th{position:sticky;top:0;background:var(--paper)}"
     ".up{color:var(--good);font-weight:600}.down{color:var(--bad);font-weight:600}"
@@ -49,7 +51,8 @@ STYLE = (
     "@page{margin:14mm}"
     "@media print{body{max-width:none;padding:0;font-size:13px}.scroll{max-height:none;overflow:visible}"
     "nav,.tools,.folds>:not([open]){display:none}.why:not(:has([open])){display:none}"
-    "table{font-size:11px}th,td{padding:.1rem .3rem;max-width:12rem}.w{min-width:6rem}.pictures{display:block}"
+    "table{font-size:11px}table:has(th:nth-child(10)){font-size:9px}"
+    "th,td{padding:.1rem .25rem;max-width:12rem;white-space:normal}.w{min-width:3rem}.pictures{display:block}"
     ".pictures>*{display:inline-block;width:48%;vertical-align:top}h2,h3,caption{break-after:avoid}figure,tr{break-inside:avoid}"
     ".tall th{position:static}}"
 )

@@ -24,8 +24,14 @@ STYLE = (
 )
 _SENTENCE = 4_000  # letters of what is told to those who do not see
 _MANY = 250  # marks, above which they are one shape without titles
-_LETTER = 7.2  # the width of one, about
-_NAME = 34  # letters of a name beside a picture
+_FONT = 12  # pixels
+_NAME = 245  # pixels of a name beside a picture
+# Widths of letters in a very wide font (DejaVu Sans Bold), in its size: what has room there has room in any other.
+_WIDTHS = {
+    **dict.fromkeys("fijlrt !'()*,-./:;I[]|", 0.47),
+    **dict.fromkeys("#+<=>^~ABCDEFGHKNOPQRSTUVXYZ", 0.86),
+    **dict.fromkeys("%@MWmw\N{HORIZONTAL ELLIPSIS}", 1.08),
+}
 _TOP, _BOTTOM, _RIGHT, _LEGEND = 12, 44, 16, 18
 
 
@@ -84,16 +90,18 @@ class _Canvas:
             said = plot.x.said(tick, about)
             yield _text(min(self.x(tick), plot.width - _pixels(said) / 2), self.bottom + 18, said, "middle", "dim")
         wide, high = self.right - self.left, self.bottom - self.top
-        yield _text((self.left + self.right) / 2, plot.height - 7, plot.x.label, "middle", longest=_fitting(wide))
+        yield _text(
+            (self.left + self.right) / 2, plot.height - 7, plot.x.label, "middle", longest=_fitting(plot.x.label, wide)
+        )
         if plot.y.names:
             for row, name in enumerate(plot.y.names):
-                yield _text(self.left - 8, self.y(row) + 4, name, "end", longest=_letters(name))
+                yield _text(self.left - 8, self.y(row) + 4, name, "end", longest=_fitting(name))
             return
         about = max(2, int(high / 40))
         for tick in plot.y.ticks(about):
             yield f'<path class="grid" d="M{_n(self.left)} {_n(self.y(tick))}H{_n(self.right)}"/>'
             yield _text(self.left - 6, self.y(tick) + 4, plot.y.said(tick, about), "end", "dim")
-        label = safe(plot.y.label, _fitting(high))
+        label = safe(plot.y.label, _fitting(plot.y.label, high))
         middle = (self.top + self.bottom) / 2
         yield f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{label}</text>'
 
@@ -110,7 +118,7 @@ class _Canvas:
     def _legend(self) -> Iterable[str]:
         for x, y, series, name in self.legend:
             yield _shape(x + 5, y, 4, series % len(COLOURS), hollow=False, title="")
-            yield _text(x + 14, y + 4, name, "start", longest=_letters(name))
+            yield _text(x + 14, y + 4, name, "start", longest=_fitting(name))
 
     # -- marks -----------------------------------------------------------------------------------------------
 
@@ -220,24 +228,25 @@ class _Canvas:
 
     def _notes(self, mark: Notes) -> Iterable[str]:
         if mark.head:
-            yield _text(self.right + 10, self.top - 4, mark.head, "start", "dim", _NAME)
+            yield _text(self.right + 10, self.top - 4, mark.head, "start", "dim", _fitting(mark.head))
         for y, text in zip(mark.y, mark.texts, strict=True):
-            yield _text(self.right + 10, self.y(y) + 4, text, "start", longest=_letters(text))
+            yield _text(self.right + 10, self.y(y) + 4, text, "start", longest=_fitting(text))
 
 
-def _letters(name: str) -> int:
-    """How many letters of a name are shown: fewer of those that are wide, as Chinese ones."""
-    return _NAME // 2 if any(east_asian_width(letter) in "WF" for letter in name[:_NAME]) else _NAME
+def _fitting(text: str, pixels: float = _NAME) -> int:
+    """How many letters of a text fit; at least 8."""
+    longest = int(pixels / (0.5 * _FONT))
+    return next((count for count in range(longest, 8, -1) if _width(shown(text, count)) <= pixels), 8)
 
 
 def _pixels(name: str) -> float:
-    """How wide a name is, about."""
-    return _LETTER * len(shown(name, _letters(name))) * _NAME / _letters(name)
+    """How wide a name is, cut to the room that names have."""
+    return _width(shown(name, _fitting(name)))
 
 
-def _fitting(pixels: float) -> int:
-    """How many letters fit."""
-    return max(int(pixels / _LETTER), 8)
+def _width(text: str) -> float:
+    """In pixels, if the font is very wide."""
+    return _FONT * sum(_WIDTHS.get(letter) or (1.0 if east_asian_width(letter) in "WF" else 0.71) for letter in text)
 
 
 def _apart(points: Sequence[tuple[float, float]], step: float, shift: float) -> Iterable[tuple[float, float]]:

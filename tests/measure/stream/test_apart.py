@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import rankstone as rs
+from tests.effort import PATIENCE
 
 from .data import pair
 
@@ -51,7 +52,9 @@ def test_two_processes(tmp_path):
     paths.append(str(tmp_path / "rest.parquet"))
     metrics = ["ap", "ndcg@5", "bpref"]
     (tmp_path / "in").write_bytes(pickle.dumps((truth, metrics, paths)))
-    subprocess.run([sys.executable, FOLDER / "shares.py", tmp_path / "in", tmp_path / "out"], check=True, timeout=300)
+    subprocess.run(
+        [sys.executable, FOLDER / "shares.py", tmp_path / "in", tmp_path / "out"], check=True, timeout=PATIENCE
+    )
     got = pickle.loads((tmp_path / "out").read_bytes())
     want = rs.evaluate(truth, run, metrics)
     for name in metrics:
@@ -59,5 +62,5 @@ def test_two_processes(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_run():
-    done = subprocess.run([sys.executable, "-c", GROWTH], check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", GROWTH], check=True, capture_output=True, text=True, timeout=PATIENCE)
     assert int(done.stdout) < 20_000  # kilobytes; twenty batches take 96,000 if they are kept
