@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rankstone.program.ranking import Ranking, Values
+    from rankstone.align.functions import Values
+    from rankstone.program.ranking import Ranking
 
 
 TieName = Literal[

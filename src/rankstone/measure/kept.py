@@ -18,6 +18,7 @@ from rankstone.measure.programs import Compiled, Measured, compile_plans
 from rankstone.measure.sums import Outcome, mean_from, parts_of
 from rankstone.metrics.registry import ByName, is_built_in, on_declare
 from rankstone.program.core import SHORT, Program
+from rankstone.program.graph import Expression
 from rankstone.program.ranking import Facts, Ranking
 
 if TYPE_CHECKING:
@@ -127,12 +128,17 @@ def _written(plans: Sequence[Plan], how: Align) -> _Made | None:
         return None
     at: dict[Any, int] = {None: -1, **program.at}
     core = _core.Kept(
-        program.core, how, [column.field for column in program.columns], [number.number for number in program.numbers],
+        program.core, how, [str(column.field) for column in program.columns], list(map(_constant, program.numbers)),
         [table.entries(min(table.depth, SHORT)) for table in program.tables],
         [(at[top], at[each], at[counted]) for top, each, counted in sums],
         SHORT if any(table.depth > SHORT for table in program.tables) else _ENDLESS,
     )  # fmt: skip
     return _Made(core, how, finishes, compiled, program)
+
+
+def _constant(number: Expression) -> float:
+    assert number.number is not None  # or a query's value depended on others
+    return number.number
 
 
 @lru_cache(maxsize=512)

@@ -20,6 +20,7 @@ from rankstone.measure.sources import align_all, firsts_of
 from rankstone.measure.sums import UNKNOWN, Sums, added_up, mean_from, range_of, sums_of
 from rankstone.measure.values import extreme_for, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import Declaration, is_built_in, metric
+from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
 
 Weights = Mapping[Any, float] | None
@@ -228,11 +229,12 @@ def _part(source: Source, weights: Weights, job: Job) -> Part:
     ranked = aligned.ranked
     truths = len(ranked) - (aligned.extra_count if job.plans[0].choices["extra"] == "zero" else 0)
     lost = np.flatnonzero(~ranked.present[:truths])
+    relevant = ranking_of(shares[0].aligned.judged_by(shares[0].plan.relevance)).relevant
     part = Part(
         judged=truths,
         missing=len(lost),
         extra=aligned.extra_count,
-        nothing_relevant=int((shares[0].aligned.judged_by(shares[0].plan.relevance).relevant[:truths] == 0).sum()),
+        nothing_relevant=int((relevant[:truths] == 0).sum()),
         dropped_rows=aligned.dropped,
         some_missing=[aligned.queries[int(at)] for at in lost[: SOME + 1]],
         some_extra=list(aligned.extra)[: SOME + 1] if aligned.extra_count else [],

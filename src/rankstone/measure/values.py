@@ -28,7 +28,7 @@ V = TypeVar("V", bound=Any)  # an alignment, recommended lists, or tables of a d
 _quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
-def view_for(plan: Plan, aligned: V) -> V:
+def view_for(plan: Plan, aligned: V) -> Any:
     """The alignment as the metric sees it; of recommended lists, the first k."""
     rule = TIES[plan.choices["ties"]]
     if isinstance(aligned, Shown):
@@ -37,7 +37,7 @@ def view_for(plan: Plan, aligned: V) -> V:
     return with_ties(view, rule) if isinstance(view, Alignment) else view.with_ties(rule)
 
 
-def extreme_for(plan: Plan, aligned: V, best: bool) -> V | None:
+def extreme_for(plan: Plan, aligned: V, best: bool) -> Any:
     """The same with tied items in the order that makes the value highest, or lowest; None if none is known to."""
     view = _seen(plan, aligned)
     gains = plan.metric.declaration.best_first(words(view), plan.arguments)

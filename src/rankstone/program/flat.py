@@ -6,6 +6,7 @@ A value per item is an array of all placed (or judged) items, a value per query 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -66,8 +67,8 @@ class Rows:
 
 
 def _placed(alignment: Alignment, space: Space) -> Rows:
-    columns = {name: lambda name=name: getattr(alignment, name) for name in ("rank", "grade", "score", "place")}
-    columns |= {name: lambda name=name: getattr(alignment, name) for name in ("above", "tied")}
+    names = ("rank", "grade", "score", "place", "above", "tied")
+    columns: dict[str, Callable[[], Any]] = {name: partial(getattr, alignment, name) for name in names}
     columns["weight"] = lambda: _truth_weight(alignment)[alignment.truth_place]
     return Rows(alignment, space, alignment.placed_offsets, columns)
 

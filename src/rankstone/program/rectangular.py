@@ -307,7 +307,7 @@ class Rectangular:
 
     def __init__(self, batch: Batch, deep: Mapping[Space, float] | None = None, **parameters: Array) -> None:
         self.batch, self.xp, self.parameters = batch, batch.xp, parameters
-        self.table: Mapping[str, Callable[..., Any]] = _elementwise(batch)
+        self.table = _elementwise(batch)
         self._deep = deep or {}
         self._values: dict[tuple[Expression, Layout], Array] = {}
         self._rows: dict[Space, Rows] = {}
@@ -316,7 +316,9 @@ class Rectangular:
         """Values of each row, (rows, 1): NaN for a row that has none, or an error that names the first one."""
         batch, xp = self.batch, self.xp
         found = [batch.per_row(self.value(value)) for value in values]
-        problems = [(problem.rows, problem.text, None, None) for problem in batch.problems]
+        problems: list[tuple[Array, str, Array, Expression | None]] = [
+            (*problem, None, None) for problem in batch.problems
+        ]
         for fault in faults:
             bad = self.value(fault.condition)
             if fault.condition.kind != "item":
@@ -437,11 +439,17 @@ def _elementwise(batch: Batch) -> dict[str, Callable[..., Any]]:
         return xp.where(condition, yes, no)
 
     table = {op: getattr(xp, op) for op in ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")}
-    signs = {"and": operator.and_, "or": operator.or_, "not": operator.invert, "/": operator.truediv}
+    signs: dict[str, Callable[..., Any]] = {
+        "and": operator.and_,
+        "or": operator.or_,
+        "not": operator.invert,
+        "/": operator.truediv,
+    }
     return {
         **{op: ELEMENTWISE[op] for op in ("+", "-", "*", "negative", "<", "<=", "==")},
         **{op: lambda x, op=op: table[op](array(x)) for op in table},
         **signs,
+        "/": operator.truediv,
         "power": lambda base, exponent: base**exponent,
         "minimum": lambda a, b: xp.minimum(array(a), array(b)),
         "maximum": lambda a, b: xp.maximum(array(a), array(b)),
@@ -513,7 +521,8 @@ def _sum(to: Rectangular, one: Expression, layout: Layout) -> Array:
     if values.number is not None:
         return values.number * _length(to, one, layout)
     if values.op == "where" and (values.args[1].number, values.args[2].number) == (1.0, 0.0):  # whole numbers
-        space, at = cast("Space", one.space), cast("Layout", "columns" if _unordered(to, values) else "places")
+        space: Space = cast("Space", one.space)
+        at: Layout = "columns" if _unordered(to, values) else "places"
         cells, inside = to.value(values.args[0], at), to.batch.mask if at == "columns" else to.rows(space).inside
         if cells.shape[-1] > 1:
             return to.batch.count(cells if inside is None else cells & inside)

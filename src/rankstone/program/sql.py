@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from rankstone.align.alignment import Relevance
 from rankstone.align.functions import ELEMENTWISE, Functions
@@ -148,7 +148,7 @@ class Tree:
         args = tuple(map(self.of, operands))
         numbers = [arg.number for arg in args]
         if None not in numbers:
-            return self.of(computed(op, numbers))
+            return self.of(computed(op, cast("list[float]", numbers)))
         first, last = numbers[0], numbers[-1]
         if (op == "+" and first == 0) or (op == "*" and first == 1):
             return args[1]
@@ -314,7 +314,7 @@ class Tree:
             return self.compare(sign, left, right)
         if op == "round":
             return self.round(self.of(operands[0]), int(cast("float", operands[1])))
-        by_name = {"and": self.both, "or": self.either, "not": self.negated}
+        by_name: dict[str, Callable[..., Term]] = {"and": self.both, "or": self.either, "not": self.negated}
         return by_name[op](*operands) if op in by_name else self.make(_NAMES.get(op, op), *operands)
 
     def round(self, x: Term, digits: int) -> Term:
@@ -383,7 +383,7 @@ class Tables:
     scored: the run has scores, and not just ranks. ordered_truth: the truth has an order.
     """
 
-    operations: Mapping[str, Callable[..., Operand]]
+    operations: ClassVar[Mapping[str, Callable[..., Any]]]
 
     def __init__(
         self,
@@ -661,7 +661,7 @@ def _no_closed_form(to: Tables, one: Expression, *args: Operand) -> Operand:
     raise NoExpectedValue("has no closed form over counts of tied items, which is what SQL can say")
 
 
-Tables.operations = OPERATIONS = {
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "number": lambda to, one: one.params[0],
     "parameter": lambda to, one: to.tree.of(one.params[0]),
     "weight": lambda to, one: to.tree.node("weight", kind="query"),
@@ -691,3 +691,4 @@ Tables.operations = OPERATIONS = {
     "by_count": lambda to, one, count: one.params[0](to.functions, count),
     "first_hit": _no_closed_form,
 }
+Tables.operations = OPERATIONS

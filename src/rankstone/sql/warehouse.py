@@ -451,7 +451,7 @@ class _Writing:
         if not self.sides["run"].lists:  # rows make no empty list, but where some of them leave
             refusing = [plan for plan in refusing if plan.choices["known"] == "judged"]
         for view in dict.fromkeys(map(self._view, refusing)):
-            to.visit(view.retrieved)
+            to.visit(view.of_query("retrieved"))
             measured = f"query in (select query from {to.step('queries')})"
             rows = f"{to.lists(view.suffix)}\nwhere retrieved = 0 and {measured}"
             look([quote("the run has an empty list for query "), query], rows)

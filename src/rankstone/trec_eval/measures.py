@@ -212,7 +212,7 @@ def _dcg(lists: SymbolicLists, *pairs: Any) -> Expression:
 
 
 def _ideal_dcg(lists: SymbolicLists, *pairs: Any) -> Expression:
-    return _earned(lists.valued(pairs).ideal())
+    return _earned(lists.valued(pairs).best())
 
 
 def _earned(lists: SymbolicLists) -> Expression:
@@ -227,7 +227,7 @@ def _ndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
 def _ndcg_rel(lists: SymbolicLists, *pairs: Any) -> Expression:
     """nDCG at each relevant document, averaged; one that was not retrieved has that of the end of the list."""
     lists = lists.valued(pairs)
-    ideal = lists.ideal()
+    ideal = lists.best()
     found, best = _running_dcg(lists), lists.at(ideal, _running_dcg(ideal), lists.rank)
     worth = lists.grade > 0
     end = ndcg.declaration.function(lists, negative="signed")
@@ -239,7 +239,7 @@ def _ndcg_rel(lists: SymbolicLists, *pairs: Any) -> Expression:
 def _rndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
     """nDCG wherever the gain of the best list falls, and at the end of the list, averaged."""
     relevant, lists = lists.relevant, lists.valued(pairs)
-    ideal = lists.ideal()
+    ideal = lists.best()
     last = (ideal.rank == ideal.spread(ideal.placed)) | (ideal.grade != ideal.at(ideal, ideal.grade, ideal.rank + 1))
     earned = ideal.at(lists, _running_dcg(lists), ideal.upto(lists))
     total = ideal.sum(ideal.where(last, ideal.ratio(earned, _running_dcg(ideal)), 0.0))
@@ -262,7 +262,7 @@ def _bin_g(lists: SymbolicLists) -> Expression:
 def _g(lists: SymbolicLists, *pairs: Any) -> Expression:
     """Gain over the logarithm of what the best list would have earned more by then, over all there was to earn."""
     lists = lists.valued(pairs)
-    ideal = lists.ideal()
+    ideal = lists.best()
     inside = lists.minimum(lists.rank, lists.spread(ideal.placed))
     cost = ideal.running(ideal.maximum(ideal.grade, 1.0))
     spent = lists.at(ideal, cost, inside) + (lists.rank - inside)

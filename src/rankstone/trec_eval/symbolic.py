@@ -34,6 +34,10 @@ class SymbolicLists(Ranking):
         view = View((given, scaled), make)
         return cast("SymbolicLists", self._with(_view=view, space=self.graph.space("placed", view=view)))
 
+    def best(self) -> SymbolicLists:
+        """The best list."""
+        return cast("SymbolicLists", self.ideal())
+
     def at(self, other: Ranking, values: Values, nth: Values) -> Expression:
         """The value of another list's nth item at each of this one's; of its last where it is not as long, or 0."""
         return self._from(other, "at", values, nth)
