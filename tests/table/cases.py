@@ -48,7 +48,7 @@ def pairs(draw, grades=None, scores=None, items=8, queries=3, lists=True):
 
 
 GAIN_TABLE = {-2: -1.0, -1: 0.0, 0: 0.0, 0.25: 2.0, 0.5: 1.0, 1: 1.0, 1.5: 0.0, 2: 3.0, 3: 2.5, 4: 8.0}
-# Values for parameters that are not one of a few words. A new parameter needs a line here.
+# Values for parameters that are not one of a few words, where those of `inside` would not do.
 VALUES = {
     "alpha": (0.3, 0.5, 0.75),
     "at_least": (None, 1, 2),
@@ -70,7 +70,17 @@ VALUES = {
 
 def parameter_values(row):
     """For each parameter of a metric the values to try."""
-    return {name: row.words(name) or VALUES[name] for name in row.defaults}
+    return {name: row.words(name) or VALUES.get(name) or inside(row, name) for name in row.defaults}
+
+
+def inside(row, name):
+    """Numbers between the bounds of a parameter."""
+    about = row.about[name]
+    low, high = (
+        next((bound for bound in bounds if bound is not None), otherwise)
+        for bounds, otherwise in (((about.at_least, about.above), 0), ((about.at_most, about.below), 4))
+    )
+    return (row.defaults[name], *(low + (high - low) * share for share in (0.25, 0.5)))
 
 
 # Values that call some data an error.

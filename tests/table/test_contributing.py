@@ -1,4 +1,4 @@
-"""CONTRIBUTING's steps, followed to the letter with their own examples: the tests of every row hold for them."""
+"""CONTRIBUTING's steps, followed to the letter with its own examples: every table of tests holds for what they add."""
 
 import os
 import re
@@ -11,69 +11,55 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-def blocks():
-    """The blocks of code of the section on adding a metric: the metric, and its slow definition."""
-    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Add a metric")[1].split("\n## ")[0]
-    return [textwrap.dedent(block) for block in re.findall(r"```py\n(.*?)\n *```", section, re.DOTALL)]
-
-
-@pytest.mark.slow
-def test_a_new_metric_is_one_function_and_its_second_opinion(tmp_path):
-    shutil.copytree(ROOT / "src" / "rankstone", tmp_path / "src" / "rankstone")
-    shutil.copytree(ROOT / "tests", tmp_path / "tests")
-    for page in ("CHANGELOG.md", "pyproject.toml", "CONTRIBUTING.md", "README.md"):
-        shutil.copy(ROOT / page, tmp_path / page)
-    core = next(Path(__import__("rankstone").__file__).parent.glob("_core*.so"))
-    shutil.copy(core, tmp_path / "src" / "rankstone")
-    metric, slow = blocks()
-    for file, code in (("src/rankstone/metrics/sets.py", metric), ("tests/table/slow.py", slow)):
-        with open(tmp_path / file, "a", encoding="utf-8") as out:
-            out.write(f"\n\n{code}\n")
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "miss_rate", "tests/table"]
-    paths = os.pathsep.join([str(tmp_path / "src"), str(tmp_path)])
-    ran = subprocess.run(
-        words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stdout[-4000:]
-    found = re.search(r"(\d+) passed", ran.stdout)
-    assert found, ran.stdout[-2000:]
-    assert int(found[1]) >= 15  # names, bounds, definition, pairs, words: as for any other
-
-
-# -- a statistical test and a plot kind ----------------------------------------------------------------------
-
-ADDED = {
-    "Add a statistical test": ("src/rankstone/statistics/paired.py", "tests/answers/test_compare.py"),
-    "Add a plot kind": ("src/rankstone/answers/plots.py", "tests/pictures/test_plots.py"),
+# For each section of the guide: the files its blocks of code go into, the tests to run, and how many must pass by name.
+GUIDE = {
+    "Add a metric": (
+        ("src/rankstone/metrics/sets.py", "tests/table/slow.py", "tests/metrics/test_sets.py"),
+        ("tests/table", "tests/metrics/test_sets.py"),
+        {"miss_rate": 16},
+    ),
+    "Add a rule for tied items": (
+        ("src/rankstone/align/ties.py",),
+        ("tests/table/test_ties.py",),
+        {"group_start": 7},
+    ),
+    "Add a statistical test": (
+        ("src/rankstone/statistics/paired.py", "tests/answers/test_compare.py"),
+        ("tests/table/test_rows.py", "tests/examples/test_pages.py", "tests/answers/test_compare.py"),
+        {"trimmed_t": 5, "name_every_row": 1, "the_reference": 1},
+    ),
+    "Add a plot kind": (
+        ("src/rankstone/answers/plots.py", "tests/pictures/test_plots.py"),
+        ("tests/table/test_rows.py", "tests/pictures/test_plots.py"),
+        {"superiority": 4, "name_every_plot": 1},
+    ),
 }
-READERS = ("name_every_row", "name_every_plot", "the_reference")  # of all rows: the command, errors, the handbook
 
 
 @pytest.mark.slow
-def test_a_new_statistical_test_and_a_new_plot_are_a_row_and_its_case(tmp_path):
+@pytest.mark.parametrize("title", GUIDE)
+def test_what_is_added_by_the_guide_holds_everywhere(title, tmp_path):
+    files, tests, wanted = GUIDE[title]
     for folder in ("src/rankstone", "tests", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     for page in ("CHANGELOG.md", "pyproject.toml", "CONTRIBUTING.md", "README.md", "Makefile", "mkdocs.yml"):
         shutil.copy(ROOT / page, tmp_path / page)
     core = next(Path(__import__("rankstone").__file__).parent.glob("_core*.so"))
     shutil.copy(core, tmp_path / "src" / "rankstone")
-    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for title, files in ADDED.items():
-        section = guide.split(f"## {title}\n")[1].split("\n## ")[0]
-        for file, code in zip(files, re.findall(r"```py\n(.*?)\n *```", section, re.DOTALL), strict=True):
-            with open(tmp_path / file, "a", encoding="utf-8") as out:
-                out.write(f"\n\n{textwrap.dedent(code)}\n")
-    wanted = {"trimmed_t": 5, "superiority": 4, **dict.fromkeys(READERS, 1)}
-    options = ["-q", "-rA", "-n", "0", "-p", "no:cacheprovider", "-k", " or ".join(wanted)]
-    files = [file for _, file in ADDED.values()]
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"## {title}\n")[1].split("\n## ")[0]
+    for file, code in zip(files, re.findall(r"```py\n(.*?)\n *```", section, re.DOTALL), strict=True):
+        with open(tmp_path / file, "a", encoding="utf-8") as out:
+            out.write(f"\n\n{textwrap.dedent(code)}\n")
+    ties = tmp_path / "src/rankstone/align/ties.py"
+    for name in re.findall(r'TIES\["(\w+)"\]', section):  # for type checkers
+        ties.write_text(ties.read_text().replace("TieName = Literal[", f'TieName = Literal["{name}",'))
+    options = ["-q", "-rA", "-n", "0", "-p", "no:cacheprovider", "-m", "", "-k", " or ".join(wanted)]
     paths = os.pathsep.join([str(tmp_path / "src"), str(tmp_path)])
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "tests/table/test_rows.py", "tests/examples/test_pages.py", *files],
+        [sys.executable, "-m", "pytest", *options, *tests],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout[-4000:]
     for word, least in wanted.items():
-        found = re.findall(rf"^PASSED .*{word}", ran.stdout, re.MULTILINE)
-        assert len(found) >= least, (word, ran.stdout[-4000:])
+        passed = re.findall(rf"^PASSED .*{word}", ran.stdout, re.MULTILINE)
+        assert len(passed) >= least, (word, ran.stdout[-4000:])

@@ -30,6 +30,7 @@ class Choice:
     always: bool = False  # it holds for every query; the others are edge cases
     allowed: tuple[Any, ...] = ()  # words; empty where any value of the right type will do
     numbers: bool = False  # may any number stand in
+    by_itself: tuple[Any, ...] = ()  # values by which a query needs no look at others; empty: all of them
 
     def check(self, name: str, value: Value) -> Value:
         """The value in the form it is kept in, or an error that says what it could have been."""
@@ -123,6 +124,7 @@ class Choices(TypedDict, total=False):
                 "judged": "items that nobody judged leave the lists before ranks are counted",
             },
             quiet=("truth",),
+            by_itself=("truth",),
         ),
     ]
     nonpositive_score: Annotated[
@@ -136,6 +138,7 @@ class Choices(TypedDict, total=False):
                 "miss": "an item with a score of 0 or less is never found",
             },
             quiet=("count",),
+            by_itself=("count",),
         ),
     ]
     default_k: Annotated[
@@ -233,6 +236,7 @@ class Choices(TypedDict, total=False):
                 "error": "a query with an empty list is an error",
             },
             quiet=("count",),
+            by_itself=("count", "skip", "nan"),
         ),
     ]
     empty_truth: Annotated[
@@ -295,6 +299,7 @@ class Choices(TypedDict, total=False):
                 "skip": "judged queries missing from the run are left out",
                 "error": "judged queries missing from the run are an error",
             },
+            by_itself=("zero", "skip"),
         ),
     ]
     extra: Annotated[
@@ -308,6 +313,7 @@ class Choices(TypedDict, total=False):
                 "zero": "queries nobody judged count as having nothing relevant",
                 "error": "queries nobody judged are an error",
             },
+            by_itself=("skip",),
         ),
     ]
     averaging: Annotated[

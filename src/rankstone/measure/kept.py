@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankstone import _core
 from rankstone.align.ties import COUNTED
 from rankstone.answers.result import Result
+from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.inputs.dicts import aligned_from, refuse_mixed
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
     from rankstone.typing import Items, Metrics
 
 _ENDLESS = 1 << 60
-_ORDINARY = {
-    "known": ("truth",),
-    "nonpositive_score": ("count",),
-    "missing": ("zero", "skip"),
-    "extra": ("skip",),
-    "empty_list": ("count", "skip", "nan"),
-    "averaging": ("macro", "micro", "geometric", "sum", "parts"),
-}  # choices by which a query is measured by itself, and nothing can be wrong with the queries there are
 
 
 class Kept:
@@ -105,7 +98,8 @@ def _made(plans: Sequence[Plan]) -> _Made | None:
         and not plan.notes
         and plan.metric.declaration.reads == "ranking"
         and is_built_in(plan.metric.declaration)
-        and all(plan.choices[name] in allowed for name, allowed in _ORDINARY.items())
+        and not (plan.averaging.pooled or plan.averaging.weighted)
+        and all(not row.by_itself or plan.choices[name] in row.by_itself for name, row in CHOICES.items())
         for plan in plans
     )
     return _written(plans, *ways.values()) if ordinary and len(ways) == 1 else None
