@@ -36,8 +36,9 @@ test: $(VENV)/.extras ## Run the quick tests (5 minutes); ARGS="tests/table -k n
 test-all: $(VENV)/.extras ## Run every test that needs no service, with more examples (15 minutes)
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m "not service" -n auto --dist worksteal $(ARGS)
 
+# Each file on one worker, so that a service starts once per worker at most.
 services: $(VENV)/.extras ## Run the tests with Spark, PostgreSQL, Chromium, notebooks and training
-	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m service -n auto --dist loadgroup $(ARGS)
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m service -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
 	$(PEERS)/bin/python -m pytest -m "" -rs tests/peers tests/hooks tests/arrays

@@ -31,15 +31,11 @@ _FIXTURES = {"spark": "spark", "browser": "browser"}  # those that start a servi
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that takes the fixture of a service needs it; the tests of one service share a worker, so that it starts
-    once (`--dist loadgroup`)."""
+    """A test that takes the fixture of a service is marked by that."""
     for item in items:
         for fixture, service in _FIXTURES.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.service(service))
-        mark = item.get_closest_marker("service")
-        if mark is not None:
-            item.add_marker(pytest.mark.xdist_group(mark.args[0]))
 
 
 def absent(reason: str) -> NoReturn:
