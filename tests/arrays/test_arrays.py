@@ -12,9 +12,9 @@ import pytest
 
 import rankstone as rs
 from rankstone import arrays
-from rankstone.align import batch
 from rankstone.conventions.convention import takes
 from rankstone.metrics import declared
+from rankstone.program import rectangular as batch
 
 from ..golden.recorded import read
 

@@ -15,7 +15,7 @@ _FIELDS = (
     "retrieved", "present", "truth_offsets", "truth_grades", "ideal_grades", "placed_offsets", "rank",
     "grade", "score", "place",
 )  # fmt: skip
-_TIES = ("items_above", "items_level")
+_TIES = ("above", "tied")
 _LINE = 64  # bytes that an array starts at a multiple of
 
 
@@ -26,7 +26,7 @@ def join(pieces: Sequence[Alignment]) -> Alignment:
     tied = any(piece.tied is not None for piece in pieces)
 
     def every(name: str) -> list[NDArray[Any]]:
-        found = [getattr(piece, name) for piece in pieces]
+        found = [_level(piece, name) if name in _TIES else getattr(piece, name) for piece in pieces]
         return list(_ends(found)) if name.endswith("offsets") else found
 
     return Alignment(
@@ -35,6 +35,13 @@ def join(pieces: Sequence[Alignment]) -> Alignment:
         ordered_grades=all(piece.ordered_grades for piece in pieces),
         notes=join_notes([piece.notes for piece in pieces]),
     )
+
+
+def _level(piece: Alignment, name: str) -> Ints:
+    """How many items stand above, or are tied, also where none are."""
+    if piece.above is None or piece.tied is None:
+        return piece.rank - 1 if name == "above" else np.ones_like(piece.rank)
+    return piece.above if name == "above" else piece.tied
 
 
 def _ends(several: Sequence[Ints]) -> Iterator[Ints]:

@@ -204,13 +204,18 @@ def _each(value: Floats | float, view: Alignment) -> Floats:
     return value if isinstance(value, np.ndarray) else np.full(len(view), value)
 
 
+def _is_plain(plan: Plan) -> bool:
+    return not isinstance(plan.arguments.get("k"), np.ndarray)
+
+
 _COMPILED: dict[tuple[Any, ...], Compiled] = {}  # by plans and facts
 on_declare.append(_COMPILED.clear)
 
 
 def compile_plans(plans: Sequence[Plan], facts: Sequence[Facts]) -> Compiled:
     """The program for some plans; that of built-in metrics is made once."""
-    if not all(is_built_in(plan.metric.declaration) for plan in plans):  # a user's function may answer otherwise later
+    # A user's function may answer otherwise later, and a cutoff per query is data.
+    if not all(is_built_in(plan.metric.declaration) and _is_plain(plan) for plan in plans):
         return Compiled(plans, facts)
     key = (tuple(plans), tuple(facts))
     if key not in _COMPILED:

@@ -186,9 +186,8 @@ class _Lowering:
         self._lowered: dict[Expression, Expression] = {}
 
     def __call__(self, value: Expression) -> Expression:
-        for one in walk([value]):
-            if one not in self._lowered:
-                self._lowered[one] = self._made(one)
+        for one in walk([value], self._lowered):
+            self._lowered[one] = self._made(one)
         return self._lowered[value]
 
     def _made(self, one: Expression) -> Expression:
@@ -267,7 +266,7 @@ class Program:
     """The steps that make some values of each query."""
 
     def __init__(self, values: Sequence[Expression], faults: Sequence[Fault]) -> None:
-        self.values, self.faults = values, faults
+        self.values, self.faults = values, tuple(faults)
         conditions = [part for fault in faults for part in (fault.condition, fault.value) if part is not None]
         lower = _Lowering([*values, *conditions])
         writer = _Writer(lower)
@@ -368,9 +367,7 @@ class _Writer:
 
     def write(self, value: Expression) -> int:
         """The register that it is in."""
-        for one in walk([value]):
-            if one in self._at:
-                continue
+        for one in walk([value], self._at):
             if one.kind == "number":
                 self._at[one] = self.numbers[one] = self._register()
             else:

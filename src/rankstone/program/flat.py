@@ -107,10 +107,9 @@ class Flat:
         """A value as an array, or as a number where it is the same for all."""
         if value not in self._values:
             with np.errstate(all="ignore"):
-                for one in walk([value]):
-                    if one not in self._values:
-                        args = [self._values[arg] for arg in one.args]
-                        self._values[one] = self.run(one.op, args, one.params, one.kind, one.space)
+                for one in walk([value], self._values):
+                    args = [self._values[arg] for arg in one.args]
+                    self._values[one] = self.run(one.op, args, one.params, one.kind, one.space)
         return self._values[value]
 
     def per_query(self, value: Expression) -> Floats:
@@ -411,6 +410,12 @@ class Eager:
 
     def is_true(self, condition: Values) -> bool:
         return bool(np.all(condition))
+
+    def queries(self) -> int:
+        return len(self.flat.alignment)
+
+    def array(self, name: str) -> Any:
+        return getattr(self.flat.alignment, name)
 
     def per_query(self, value: Values) -> Floats:
         return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), len(self.flat.alignment)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -239,6 +239,12 @@ class Graph:
         """Does a condition hold whatever the data."""
         return bool(self.of(condition).number)
 
+    def queries(self) -> int:
+        raise NotTraceable("how many queries there are is known later; use ranking.one")
+
+    def array(self, name: str) -> Any:
+        raise AttributeError(f"a ranking has no {name!r}")
+
     def per_query(self, value: Operand) -> Expression:
         return self.of(value)
 
@@ -268,16 +274,16 @@ def _kind_of(args: Iterable[Expression]) -> tuple[Kind, Space | None]:
     return max(kinds, key=_KINDS.index), next(iter(spaces), None)
 
 
-def walk(values: Iterable[Expression]) -> Iterator[Expression]:
-    """All that some expressions are made of, parts first."""
+def walk(values: Iterable[Expression], done: Container[Expression] = ()) -> Iterator[Expression]:
+    """All that some expressions are made of, parts first; not those that are done, and their parts."""
     seen: set[Expression] = set()
     waiting = list(values)[::-1]
     while waiting:  # not by recursion, as a long sum goes deep
         one = waiting[-1]
-        if one not in seen and (before := [part for part in one.args if part not in seen]):
-            waiting += before
-            continue
-        waiting.pop()
-        if one not in seen:
+        if one not in seen and one not in done:
+            if before := [part for part in one.args if part not in seen and part not in done]:
+                waiting += before
+                continue
             seen.add(one)
             yield one
+        waiting.pop()

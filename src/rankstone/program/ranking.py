@@ -89,6 +89,16 @@ class Ranking(Functions):
         other.__dict__.update(self.__dict__, _memo={}, **changes)
         return other
 
+    def __len__(self) -> int:
+        """How many queries there are, where that is known."""
+        return self.graph.queries()
+
+    def __getattr__(self, name: str) -> Any:
+        """An array of the alignment, for functions over arrays: `query`, `placed_offsets`, `truth_grades` ..."""
+        if name.startswith("_") or name == "graph":
+            raise AttributeError(name)
+        return self.graph.array(name)
+
     def call(self, op: str, *operands: Values) -> Values:
         return self.graph.call(op, *operands)
 

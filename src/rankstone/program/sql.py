@@ -463,12 +463,11 @@ class Tables:
         return self.term(value) if number is None else self.tree.of(bool(number))
 
     def operand(self, value: Expression) -> Operand:
-        for one in walk([value]):
-            if one not in self._terms:
-                made = self._made(one, [self._terms[arg] for arg in one.args])
-                if isinstance(made, Term) and one.name and not made.name and made.op not in ("number", "null"):
-                    made.name = one.name
-                self._terms[one] = made
+        for one in walk([value], self._terms):
+            made = self._made(one, [self._terms[arg] for arg in one.args])
+            if isinstance(made, Term) and one.name and not made.name and made.op not in ("number", "null"):
+                made.name = one.name
+            self._terms[one] = made
         return self._terms[value]
 
     def _made(self, one: Expression, args: list[Any]) -> Operand:

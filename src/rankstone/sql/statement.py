@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -145,6 +146,9 @@ class Statement(Sources):
         self.hows: dict[str, How] = {}  # by suffix
         self._used: dict[Items, _Used] = {}
         self._seen: set[Term] = set()
+        self._shared: dict[Term, None] = {}
+        self.named_parts: dict[Term, str] = {}  # shared values per query, with their columns
+        self.per_query = self.step("query_sums")  # the step that has them
         self._highest: dict[Items, None] = {}
         self._lists: dict[str, None] = {}  # suffixes of the alignments whose lists' lengths are asked for
 
@@ -211,6 +215,33 @@ class Statement(Sources):
         elif items.of is not None:
             self.column(items.of, name)
 
+    def share(self, values: Iterable[Term]) -> None:
+        """Give terms that are used twice a column, so that they are written once."""
+        uses = Counter(part for value in _all_of(values) for part in value.parts)
+        self._shared = dict.fromkeys(value for value, count in uses.items() if count > 1 and _is_compound(value))
+
+    def parts(self) -> list[Step]:
+        """The steps with the values per query that others share, each after those that it is made of."""
+        steps: list[Step] = []
+        waiting = [value for value in self._shared if value.kind == "query" and not self.is_pooled(value)]
+        while waiting:
+            ready = [value for value in waiting if not any(part in waiting for part in _all_of(value.parts))]
+            source = steps[-1].name if steps else self.step("query_sums")
+            at = At(self, values=dict(self.named_parts))
+            columns = [f"{source}.*", *(f"{self.write(value, at)} as {self.name_of(value)}" for value in ready)]
+            name = self.step("query_parts" + (f"_{len(steps) + 1}" if steps else ""))
+            steps.append(
+                Step(name, "values that others are made of" * (not steps), f"{select(columns)}\nfrom {source}")
+            )
+            self.named_parts.update((value, self.name_of(value)) for value in ready)
+            waiting = [value for value in waiting if value not in self.named_parts]
+        self.per_query = steps[-1].name if steps else self.step("query_sums")
+        return steps
+
+    def is_pooled(self, value: Term) -> bool:
+        """Is a value made of all queries as one list."""
+        return any(part.items is not None and part.items.whole for part in _all_of([value]))
+
     def visit(self, value: Term) -> None:
         """Ask for all that an expression is made of."""
         if value in self._seen:
@@ -235,17 +266,21 @@ class Statement(Sources):
             self.used(_of(value)).spreads.append(value)
         elif value.op == "aggregate":
             self.used(_of(value)).aggregates.append(value)
+        elif value in self._shared and value.kind == "item":
+            self.used(_of(value)).windows.append(value)
 
     def stage(self, value: Term) -> int:
         """How many windows have to be there before a value of items can be."""
         inside = max(map(self.stage, value.parts), default=0)
         if value.op in ("carried", "spread"):
             return 0
-        return inside + (value.op == "window")
+        return inside + (value.op == "window" or (value in self._shared and value.kind == "item"))
 
     # -- windows and sums ------------------------------------------------------------------------------------
 
     def window(self, value: Term, at: At) -> str:
+        if value.op != "window":
+            return self.write(value, at)
         over, how, inside, order = value.args
         text = self.write(inside, at)
         every = "" if _of(value).whole else "query"
@@ -646,7 +681,7 @@ class At:
             return str(value.args[0])
         if value.op in ("carried", "spread"):
             return self.to.name_of(value)
-        if value.op == "window":
+        if value.op == "window" or (value in self.to._shared and value.kind == "item"):
             return self.to.name_of(value) if self.to.stage(value) <= self.stage else None
         if value.op in ("aggregate", "of query"):
             return self._of_query(value)
@@ -694,6 +729,29 @@ def _depth(items: Items) -> int:
     """Rows that others are made of come first."""
     depth = {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
     return depth + 3 * (items.whole and items.what == "ideal")
+
+
+_COMPOUND = ("where", "+", "-", "*", "/", "power", "log2", "ln", "exp", "sqrt", "least", "greatest", "or_else")
+
+
+def _is_compound(value: Term) -> bool:
+    """Is it worth a column: an operation on others, which no step has anyway."""
+    if value.op not in _COMPOUND or value.kind not in ("item", "query") or (value.kind == "item" and _judges(value)):
+        return False
+    if value.items is not None and value.items.what == "ranked":
+        return False
+    return any(part.op in _COMPOUND or value.op == "where" for part in value.parts)
+
+
+def _all_of(values: Iterable[Term]) -> dict[Term, None]:
+    """Terms and all that they are made of."""
+    seen: dict[Term, None] = {}
+    waiting = list(values)
+    while waiting:
+        if (value := waiting.pop()) not in seen:
+            seen[value] = None
+            waiting += value.parts
+    return seen
 
 
 def _judges(value: Term) -> bool:

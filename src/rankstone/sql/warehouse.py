@@ -279,18 +279,21 @@ class _Writing:
         told = self._told() if account else {}
         conditions = [fault.condition for _, fault in self.faults]
         values = [fault.value for _, fault in self.faults if fault.value is not None]
-        for value in (*columns, *self.means.values(), *told.values(), *conditions, *values):
+        everything = [*columns, *self.means.values(), *told.values(), *conditions, *values]
+        to.share(everything)
+        for value in everything:
             to.visit(value)
         for suffix in to.hows:  # if only to see which queries there are
             to.used(self.tree.items("judged", suffix))
         leaves = to.leaves([*columns, *self.means.values(), *told.values(), *conditions])
+        parts = to.parts()
         problems = self._problems(per_query, columns)  # before the steps, which it may ask more of
         steps = [*to.steps(), to.queries(), to.query_sides(), *self._own_steps()]
-        steps.append(to.query_sums(leaves, *self._own_columns()))
-        at = At(to)
+        steps += [to.query_sums(leaves, *self._own_columns()), *parts]
+        at = At(to, values=to.named_parts)
         shown = ["query", *self.groups, *(f"{to.write(value, at)} as {name}" for value, name in columns.items())]
         shown += [f"{to.write(self._as_number(value), at)} as {name}" for name, value in told.items()]
-        body = f"{select(shown)}\nfrom {to.step('query_sums')}"
+        body = f"{select(shown)}\nfrom {to.per_query}"
         steps.append(Step(to.step("query_values"), "the values of each query", body))
         steps.append(Step(to.step("problems"), "data that would give a wrong number", "\nunion all\n".join(problems)))
         fail = self.dialect.fail.format("min(problem)")
@@ -494,7 +497,8 @@ class _Writing:
             rows = f"(select case when {bad} then 1 else 0 end as bad from {to.step('query_values')}{grouped}) as m"
             return f"select {quote(fault.problem)} as problem\nfrom {rows}\nwhere bad = 1"
         said = to.text(quote(f"{label}: query "), to.as_text("query"), quote(f": {fault.problem}"))
-        return f"select {said} as problem\nfrom {to.step('query_sums')}\nwhere {to.write(condition, At(to))}"
+        test = to.write(condition, At(to, values=to.named_parts))
+        return f"select {said} as problem\nfrom {to.per_query}\nwhere {test}"
 
 
 def _is_of_all(condition: Term) -> bool:
