@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.functions import Functions
+from rankstone.align.functions import Functions, Values
 from rankstone.align.ties import TIES, TieRule
 from rankstone.inputs.id_encoder import all_in_order
 from rankstone.inputs.notes import Notes, ranges
@@ -49,13 +49,13 @@ class Relevance(NamedTuple):
             raise ValueError(f"threshold must be finite, not {threshold!r}")
         return cls(float(threshold), strict, credit, truth_depth)
 
-    def of_grades(self, f: Functions, grades: Any) -> Any:
+    def of_grades(self, f: Functions, grades: Values) -> Values:
         """How far items of these grades are relevant: 1 or 0, or a part of 1."""
         if self.credit == "clamp":
             return f.minimum(f.maximum(grades, 0.0), 1.0)
         return f.where(self.reached(grades), 1.0, 0.0)
 
-    def reached(self, grades: Any) -> Any:
+    def reached(self, grades: Values) -> Values:
         """Which grades reach the threshold."""
         return grades > self.threshold if self.strict else grades >= self.threshold
 

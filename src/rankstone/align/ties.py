@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rankstone.align.functions import Values
@@ -105,7 +105,7 @@ TIES: dict[str, TieRule] = {
 }
 
 
-def names(wanted: Callable[[TieRule], Any] = lambda rule: True) -> tuple[str, ...]:
+def names(wanted: Callable[[TieRule], object] = lambda rule: True) -> tuple[str, ...]:
     """The rules that have a trait."""
     return tuple(name for name, rule in TIES.items() if wanted(rule))
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats
+from rankstone.align.shown import Shown
 from rankstone.conventions.plan import Plan
 from rankstone.errors import QueryError
 from rankstone.inputs.source import Align, Aligned
-from rankstone.measure.values import counted_of, ratio_of, values_of, view_for
+from rankstone.measure.values import counted_of, ratio_of, values_of, view_for, words
 from rankstone.metrics.registry import is_built_in, on_declare
 from rankstone.program.core import Program
-from rankstone.program.flat import ranking_of
 from rankstone.program.graph import Expression, Graph
 from rankstone.program.ranking import Facts, Finish, Ranking, Ratio
 
@@ -101,16 +101,15 @@ def measure_each(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], thread
 def _measured_eagerly(plan: Plan, view: Any) -> Measured | Exception:
     """By the metric's function over arrays, where it cannot be traced."""
     try:
-        ranking = ranking_of(view) if isinstance(view, Alignment) else view
-        return measured(plan, view, ratio_of(plan, ranking))
+        return measured(plan, view, ratio_of(plan, words(view)))
     except Exception as error:
         return error
 
 
-def measured(plan: Plan, aligned: Any, ratio: Ratio) -> Measured:
+def measured(plan: Plan, aligned: Alignment | Shown, ratio: Ratio) -> Measured:
     """The values of a ratio, by the choices that come after the metric."""
-    ranking = ranking_of(aligned) if isinstance(aligned, Alignment) else aligned
-    return Measured(aligned, ratio, *values_of(plan, ranking, ratio, counted_of(plan, ranking)))
+    ranking, view = words(aligned), cast("Alignment", aligned)
+    return Measured(view, ratio, *values_of(plan, ranking, ratio, counted_of(plan, ranking)))
 
 
 # -- what is traced ------------------------------------------------------------------------------------------

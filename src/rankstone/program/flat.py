@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -18,16 +18,19 @@ from rankstone.align.ties import TieRule
 from rankstone.errors import QueryError
 from rankstone.program import correlation
 from rankstone.program.discounts import discount_table, sums_of_discounts
-from rankstone.program.graph import Expression, Space, walk
+from rankstone.program.graph import Expression, Params, Space, View, walk
 from rankstone.program.ranking import Facts, Ranking
 
 NO_WEIGHTS = "the truth has no weight or propensity column, and credit='weight' counts items by it"
 
 
+Column: TypeAlias = Callable[[], Any]  # gives an array, or None: lambda: alignment.grade
+
+
 class Rows:
     """The items of a space: where each query's start, and their columns."""
 
-    def __init__(self, alignment: Alignment, space: Space, offsets: Ints, columns: Mapping[str, Callable[[], Any]]):
+    def __init__(self, alignment: Alignment, space: Space, offsets: Ints, columns: Mapping[str, Column]):
         self.alignment, self.space, self.offsets, self._columns = alignment, space, offsets, columns
         self.starts = starts_of(offsets)
         self.sizes = lengths(offsets)
@@ -68,7 +71,7 @@ class Rows:
 
 def _placed(alignment: Alignment, space: Space) -> Rows:
     names = ("rank", "grade", "score", "place", "above", "tied")
-    columns: dict[str, Callable[[], Any]] = {name: partial(getattr, alignment, name) for name in names}
+    columns: dict[str, Column] = {name: partial(getattr, alignment, name) for name in names}
     columns["weight"] = lambda: _truth_weight(alignment)[alignment.truth_place]
     return Rows(alignment, space, alignment.placed_offsets, columns)
 
@@ -116,7 +119,7 @@ class Flat:
         """A value of each query."""
         return np.broadcast_to(np.asarray(self.value(value), dtype=np.float64), len(self.alignment))
 
-    def run(self, op: str, args: list[Values], params: tuple[Any, ...], kind: str, space: Space | None) -> Values:
+    def run(self, op: str, args: list[Values], params: Params, kind: str, space: Space | None) -> Values:
         """One operation."""
         if op in ELEMENTWISE:
             return ELEMENTWISE[op](*args)
@@ -163,10 +166,10 @@ class Flat:
         return np.broadcast_to(np.asarray(values, dtype=np.float64), int(rows.offsets[-1]))
 
 
-Operation = Callable[[Flat, list[Any], tuple[Any, ...], str, Space], Any]
+Operation = Callable[[Flat, list[Any], Params, str, Space], Any]
 
 
-def _column(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Any:
+def _column(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Any:
     name, *more = params
     if kind == "query":
         if space.what == "subtopics":
@@ -184,16 +187,16 @@ def _column(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, spa
     return values.astype(np.float64, copy=False)
 
 
-def _highest_grade(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> float:
+def _highest_grade(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> float:
     alignment = flat.view(space)
     return float(alignment.truth_grades.max(initial=alignment.grade.max(initial=0.0)))
 
 
-def _spread(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Any:
+def _spread(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Any:
     return np.repeat(args[0], flat.rows(space).sizes) if isinstance(args[0], np.ndarray) else args[0]
 
 
-def _nth(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _nth(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     rows = flat.rows(space)
     return np.arange(1.0, rows.offsets[-1] + 1.0) - np.repeat(rows.offsets[:-1], rows.sizes)
 
@@ -201,14 +204,14 @@ def _nth(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space:
 def _over_rows(function: Callable[..., Any]) -> Operation:
     """An operation on values of items, as float64 arrays."""
 
-    def operation(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Any:
+    def operation(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Any:
         rows = flat.rows(space)
         return function(rows, *(flat._of_items(arg, rows) for arg in args), *params)
 
     return operation
 
 
-def _sum_to(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _sum_to(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     values, rank, k = args
     rows = flat.rows(space)
     depth = _spread(flat, [k], (), "item", space)
@@ -254,12 +257,12 @@ def _ranks(values: Any) -> Ints:
     return np.asarray(values).astype(np.int64)
 
 
-def _discount(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Any:
+def _discount(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Any:
     ranks = _ranks(args[0])
     return discount_table(params[0], max(1, int(ranks.max(initial=1))))[ranks]
 
 
-def _mean_discount(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Any:
+def _mean_discount(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Any:
     above, level, *k = args
     last = above + level
     if k:
@@ -270,22 +273,22 @@ def _mean_discount(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: s
     return (sums[ends] - sums[_ranks(above)]) / level
 
 
-def _discount_total(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _discount_total(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     return sums_of_discounts(params[0], args[0], params[1])
 
 
-def _lookup(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _lookup(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     keys, values = (np.array(side, dtype=np.float64) for side in zip(*params[0], strict=True))
     order = np.argsort(keys)
     at = np.searchsorted(keys[order], args[0]).clip(max=len(keys) - 1)
     return np.where(keys[order][at] == args[0], values[order][at], np.nan)
 
 
-def _by_count(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Any:
+def _by_count(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Any:
     return params[0](NUMPY, args[0])
 
 
-def _first_hit(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _first_hit(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     """The mean of 1/rank of the first of `count` relevant items among `size` tied ones after `above` others."""
     above, size, count, limit = np.broadcast_arrays(*args)
     out = np.zeros(len(flat.alignment))
@@ -308,7 +311,7 @@ def _first_hit(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, 
     return out
 
 
-def _overlap(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _overlap(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     rank, depth = _ranks(args[0]), np.broadcast_to(args[1], len(flat.alignment))
     alignment = flat.view(space)
     out = np.zeros(len(alignment))
@@ -329,7 +332,7 @@ def _truth_ranks(alignment: Alignment, query: int, rows: slice) -> tuple[Ints, I
     return above, last
 
 
-def _at(flat: Flat, args: list[Any], params: tuple[Any, ...], kind: str, space: Space) -> Floats:
+def _at(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
     """The value of another space's nth item; of its last where it is not as long, or 0."""
     values, nth = args
     other = flat.rows(params[0])
@@ -381,17 +384,17 @@ class Eager:
         self.flat = Flat(alignment)
         self._spaces: dict[Any, Space] = {}
 
-    def space(self, what: str, of: Space | None = None, order: Values = None, **traits: Any) -> Space:
+    def space(
+        self, what: str, of: Space | None = None, order: Values = None, nonzero: bool = False, view: View | None = None
+    ) -> Space:
         if order is not None:
-            return Space(what, of, order, **traits)
-        key = (what, of, *traits.items())
+            return Space(what, of, order, nonzero, view)
+        key = (what, of, nonzero, view)
         if key not in self._spaces:
-            self._spaces[key] = Space(what, of, **traits)
+            self._spaces[key] = Space(*key[:2], None, *key[2:])
         return self._spaces[key]
 
-    def node(
-        self, op: str, *args: Values, params: tuple[Any, ...] = (), kind: str, space: Space | None = None
-    ) -> Values:
+    def node(self, op: str, *args: Values, params: Params = (), kind: str, space: Space | None = None) -> Values:
         with np.errstate(all="ignore"):
             return self.flat.run(op, list(args), params, kind, space)
 

@@ -14,6 +14,8 @@ from rankstone.errors import QueryError
 Kind = Literal["number", "query", "item"]  # the same for all, one per query, one per item
 Operand: TypeAlias = "Expression | float | bool | str"  # a text names a parameter of the program
 
+Params: TypeAlias = tuple[Any, ...]  # what an operation needs besides values: (discount,), ("grade",)
+
 _KINDS: tuple[Kind, ...] = ("number", "query", "item")
 
 
@@ -137,7 +139,7 @@ class Expression(Operators):
     __hash__ = object.__hash__
 
     def __init__(
-        self, graph: Graph, op: str, args: tuple[Expression, ...], params: tuple[Any, ...], kind: Kind, space: Any
+        self, graph: Graph, op: str, args: tuple[Expression, ...], params: Params, kind: Kind, space: Space | None
     ) -> None:
         self.graph, self.op, self.args, self.params, self.kind = graph, op, args, params, kind
         self.space: Space | None = space  # whose items, where it is one per item, or reduced from these
@@ -177,9 +179,7 @@ class Graph:
         self.nodes: dict[tuple[Any, ...], Expression] = {}
         self._spaces: dict[tuple[Any, ...], Space] = {}
 
-    def node(
-        self, op: str, *args: Operand, params: tuple[Any, ...] = (), kind: Kind, space: Space | None = None
-    ) -> Expression:
+    def node(self, op: str, *args: Operand, params: Params = (), kind: Kind, space: Space | None = None) -> Expression:
         """The expression that this is, made once."""
         parts = tuple(map(self.of, args))
         key = (op, kind, space, params, *[part.serial for part in parts])
@@ -188,11 +188,13 @@ class Graph:
             made = self.nodes[key] = Expression(self, op, parts, params, kind, space)
         return made
 
-    def space(self, what: str, of: Space | None = None, order: Values = None, **traits: Any) -> Space:
+    def space(
+        self, what: str, of: Space | None = None, order: Values = None, nonzero: bool = False, view: View | None = None
+    ) -> Space:
         """The space that this is, made once."""
-        key = (what, of, None if order is None else self.of(order).serial, *traits.items())
+        key = (what, of, None if order is None else self.of(order).serial, nonzero, view)
         if key not in self._spaces:
-            self._spaces[key] = Space(what, of, None if order is None else self.of(order), **traits)
+            self._spaces[key] = Space(what, of, None if order is None else self.of(order), nonzero, view)
         return self._spaces[key]
 
     def of(self, value: Operand) -> Expression:

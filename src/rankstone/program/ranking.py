@@ -22,7 +22,8 @@ from rankstone.program.discounts import sums_of_discounts
 if TYPE_CHECKING:
     from rankstone.align.alignment import Alignment
     from rankstone.align.ties import TieRule
-    from rankstone.program.graph import Space, View
+    from rankstone.program.flat import Eager
+    from rankstone.program.graph import Graph, Space, View
 
 T = TypeVar("T")
 Finish: TypeAlias = Callable[[Values], Values]  # applied after a division, as the root of the squared errors is
@@ -73,8 +74,9 @@ class Facts(NamedTuple):
 class Ranking(Functions):
     """Lists of items with ranks and grades, by query."""
 
-    def __init__(self, graph: Any, facts: Facts, view: View | None = None) -> None:
-        self.graph, self.facts, self.rule, self._view = graph, facts, facts.rule, view
+    def __init__(self, graph: Graph | Eager, facts: Facts, view: View | None = None) -> None:
+        self.graph: Any = graph
+        self.facts, self.rule, self._view = facts, facts.rule, view
         self.space: Space = graph.space("placed", view=view)
         self.expected = facts.ties is not None and facts.ties.expected  # the mean over all orders of tied items
         self.shared = facts.ties is not None and facts.ties.place is not None  # tied items share one rank
@@ -317,7 +319,7 @@ class Ranking(Functions):
         """1 where a condition holds, else 0."""
         return self.graph.call("where", condition, 1.0, 0.0)
 
-    def every(self, condition: Any) -> bool:
+    def every(self, condition: Values) -> bool:
         """Is it known that a condition holds everywhere."""
         return self.graph.is_true(condition)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import ELEMENTWISE, Functions
+from rankstone.align.functions import ELEMENTWISE, Discount, Functions, Values
 from rankstone.align.ties import TieRule
 from rankstone.errors import NoExpectedValue
 from rankstone.program.discounts import sums_of_discounts
@@ -453,11 +453,11 @@ class Tables:
 
     # -- terms -------------------------------------------------------------------------------------------------
 
-    def term(self, value: Any) -> Term:
+    def term(self, value: Values) -> Term:
         """An expression in SQL."""
         return self.tree.of(self.operand(self.graph.of(value)))
 
-    def condition(self, value: Any) -> Term:
+    def condition(self, value: Values) -> Term:
         """A condition in SQL."""
         number = self.graph.of(value).number
         return self.term(value) if number is None else self.tree.of(bool(number))
@@ -544,7 +544,7 @@ class Tables:
         """Values down to a rank, else 0."""
         return self.tree.where(self.tree.call("<=", rank, self.spread(k, items)), values, 0.0)
 
-    def places(self, of: Callable[[Functions, Any], Any], k: list[Any]) -> tuple[Items, Term]:
+    def places(self, of: Discount, k: Sequence[Operand]) -> tuple[Items, Term]:
         """The rows of all places of the lists, and a function of their ranks, 0 beyond k."""
         run = self.rows("ranked")
         rank = self.column(run, "item_rank")
@@ -560,7 +560,7 @@ def _column(to: Tables, one: Expression) -> Operand:
         if name == "judged":
             return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
         return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
-    names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
+    names: dict[Any, str] = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
     return to.column(to.items(one.space), names.get(name, name))
 
 
@@ -635,7 +635,7 @@ def _tied_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> T
 def _mean_discount(to: Tables, one: Expression, above: Operand, level: Operand, *k: Operand) -> Operand:
     if to.pooled:
         raise NoExpectedValue("has no closed form over tied items of all queries, which is what SQL can say")
-    run, values = to.places(one.params[0], list(k))
+    run, values = to.places(one.params[0], k)
     mean = to.window("level", values, run, "mean_discount", "avg")
     return to.tree.node("carried", mean, kind="item", items=to.items(one.space))
 

@@ -223,7 +223,7 @@ class Statement(Sources):
     def parts(self) -> list[Step]:
         """The steps with the values per query that others share, each after those that it is made of."""
         steps: list[Step] = []
-        waiting = [value for value in self._shared if value.kind == "query" and not self.is_pooled(value)]
+        waiting = dict.fromkeys(value for value in self._shared if value.kind == "query" and not self.is_pooled(value))
         while waiting:
             ready = [value for value in waiting if not any(part in waiting for part in _all_of(value.parts))]
             source = steps[-1].name if steps else self.step("query_sums")
@@ -234,7 +234,7 @@ class Statement(Sources):
                 Step(name, "values that others are made of" * (not steps), f"{select(columns)}\nfrom {source}")
             )
             self.named_parts.update((value, self.name_of(value)) for value in ready)
-            waiting = [value for value in waiting if value not in self.named_parts]
+            waiting = dict.fromkeys(value for value in waiting if value not in self.named_parts)
         self.per_query = steps[-1].name if steps else self.step("query_sums")
         return steps
 
