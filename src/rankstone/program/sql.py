@@ -560,8 +560,8 @@ def _column(to: Tables, one: Expression) -> Operand:
         if name == "judged":
             return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
         return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
-    names: dict[Any, str] = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
-    return to.column(to.items(one.space), names.get(name, name))
+    names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
+    return to.column(to.items(one.space), names.get(name) or str(name))
 
 
 def _nth(to: Tables, one: Expression) -> Operand:
