@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.measure.values import counted_of, ratio_of, values_of
-from rankstone.metrics.registry import Metric, declared, depth
+from rankstone.metrics.registry import Metric, declared, depth, is_built_in, on_declare
 from rankstone.program.core import depths
-from rankstone.program.graph import Graph
-from rankstone.program.ranking import Ranking
+from rankstone.program.graph import Expression, Fault, Graph, Space
+from rankstone.program.ranking import Facts, Ranking
 from rankstone.program.rectangular import Array, Batch, Rectangular
 
 if TYPE_CHECKING:
@@ -118,17 +119,35 @@ _NOT_OF_BATCHES = ("agreement", "intents", "shown")  # kinds of metrics that rea
 
 def _values(plans: list[Plan], batch: Batch, check: bool) -> list[Array]:
     """The values of plans that differ in their cutoffs alone, (rows, 1) each."""
+    facts = batch.facts(plans[0].relevance)
+    own = not is_built_in(plans[0].metric.declaration)  # a user's function may answer otherwise later
+    traced = _traced.__wrapped__(tuple(plans), facts) if own else _traced(tuple(plans), facts)
+    batch.look(traced.depths.get(traced.placed, 1))
+    return Rectangular(batch, traced.depths).run(traced.values, traced.faults, plans[0].label, check)
+
+
+class _Traced(NamedTuple):
+    values: list[Expression]
+    faults: list[Fault]
+    depths: dict[Space, float]
+    placed: Space
+
+
+@lru_cache(maxsize=512)
+def _traced(plans: tuple[Plan, ...], facts: Facts) -> _Traced:
+    """The graph of plans."""
     graph = Graph()
-    ranking = Ranking(graph, batch.facts(plans[0].relevance))
+    ranking = Ranking(graph, facts)
     if plans[0].choices["empty_list"] == "error":
         ranking.refuse(ranking.retrieved == 0, "the list is empty")
     values = []
     for plan in plans:
         ratio = ratio_of(plan, ranking).map(graph.of)
         values.append(graph.of(values_of(plan, ranking, ratio, counted_of(plan, ranking))[0]))
-    _, deep = depths(values)
-    batch.look(deep.get(ranking.space, 1))
-    return Rectangular(batch, deep).run(values, graph.faults, plans[0].label, check)
+    return _Traced(values, graph.faults, depths(values)[1], ranking.space)
+
+
+on_declare.append(_traced.cache_clear)
 
 
 def __getattr__(name: str) -> BatchMetric:

@@ -230,6 +230,10 @@ class Graph:
                 if numbers[at] is not None:  # it decides, or the other does
                     return args[1 - at] if bool(numbers[at]) == (op == "and") else self.of(op == "or")
             return args[0] if args[0] is args[1] else None
+        if op == "<" and numbers[0] == 0 and (condition := _as_number(args[1])) is not None:
+            return condition
+        if op == "==" and numbers[1] == 0 and (condition := _as_number(args[0])) is not None:
+            return self.call("not", condition)
         return args[0].args[0] if op == "not" and args[0].op == "not" else None
 
     def spread(self, value: Operand, space: Space) -> Expression:
@@ -263,6 +267,12 @@ class Graph:
         test = self.of(condition)
         if test.number != 0:
             self.faults.append(Fault(test, problem, None if value is None else self.of(value), named))
+
+
+def _as_number(value: Expression) -> Expression | None:
+    """The condition that a value is 1 for, and else 0; None where it is something else."""
+    is_number = value.op == "where" and (value.args[1].number, value.args[2].number) == (1.0, 0.0)
+    return value.args[0] if is_number else None
 
 
 def _kind_of(args: Iterable[Expression]) -> tuple[Kind, Space | None]:

@@ -40,12 +40,13 @@ class Term(Operators):
     """A number or a condition in SQL. It can be null, which is what arrays call NaN; where `infinite`, null stands for
     a number beyond all others."""
 
-    __slots__ = ("args", "infinite", "items", "kind", "name", "nullable", "op", "serial", "tree")
+    __slots__ = ("args", "infinite", "items", "kind", "name", "nullable", "op", "parts", "serial", "tree")
     __hash__ = object.__hash__
 
     def __init__(self, tree: Tree, op: str, args: tuple[object, ...], kind: Kind, items: Items | None) -> None:
         self.tree, self.op, self.kind = tree, op, kind
         self.args: tuple[Any, ...] = args
+        self.parts = [arg for arg in args if isinstance(arg, Term)]  # the terms that it is made of
         self.items = items  # whose items, where it is one per item
         self.nullable = self.infinite = False
         self.name = ""  # of a column that holds it
@@ -58,11 +59,6 @@ class Term(Operators):
     def number(self) -> float | None:
         """The number that it is, whatever the data."""
         return self.args[0] if self.op == "number" else None
-
-    @property
-    def parts(self) -> list[Term]:
-        """The terms that it is made of."""
-        return [arg for arg in self.args if isinstance(arg, Term)]
 
 
 def kind_of(args: Iterable[Term]) -> tuple[Kind, Items | None]:
