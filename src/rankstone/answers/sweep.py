@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from rankstone.measure.sums import Outcome, outcome_of
 from rankstone.measure.values import ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 from rankstone.program.flat import ranking_of
-from rankstone.program.ranking import Ratio
+from rankstone.program.ranking import Ranking, Ratio
 
 T = TypeVar("T")
 
@@ -69,6 +69,12 @@ def _given(answer: Any) -> Any:
     return answer
 
 
+@dataclass(frozen=True, eq=False)
+class _Divided:
+    ranked: Alignment
+    ratio: Ratio
+
+
 class Sweep:
     """A truth and a run, measured under as many definitions as wanted."""
 
@@ -77,22 +83,23 @@ class Sweep:
         self._aligned: dict[Align, Aligned] = {}
         self._found: dict[tuple[Align, tuple[str, ...]], Aligned] = {}  # the same by what plans ask for
         self._ratios, self._outcomes = _Memo(), _Memo()
+        self._rankings: dict[Alignment, Ranking] = {}  # with what definitions share
         self._plain: dict[str, Any] | None = None  # options that make no difference; None until that was looked at
         self._tied: dict[bool, bool] = {}  # are there equal scores, as float32 or not
 
     def outcome(self, plan: Plan) -> Outcome:
         """The metric's values and mean under this plan."""
         aligned = self.aligned(plan)
-        ranked, ratio = self._ratio(plan, aligned)
+        divided = self._ratio(plan, aligned)
 
         def average(plan: Plan) -> Outcome:
             refuse_strangers(plan, aligned)
             warn_unjudged(self._source, plan.align, aligned)
             refuse(plan, aligned)
             with aligned.naming(plan.label):
-                return outcome_of(plan, measured(plan, ranked, ratio), None)
+                return outcome_of(plan, measured(plan, divided.ranked, divided.ratio), None)
 
-        return self._outcomes.get((id(ratio), id(ranked)), plan, average)
+        return self._outcomes.get((divided,), plan, average)
 
     def value(self, plan: Plan, at: int) -> float:
         """One query's value, whatever the others and their mean come to; NaN if it does not count."""
@@ -106,16 +113,19 @@ class Sweep:
 
     def ratio(self, plan: Plan) -> tuple[Alignment, Ratio]:
         """The ranking as the metric sees it, and what each query earned over what it could have earned."""
-        return self._ratio(plan, self.aligned(plan))
+        divided = self._ratio(plan, self.aligned(plan))
+        return divided.ranked, divided.ratio
 
-    def _ratio(self, plan: Plan, aligned: Aligned) -> tuple[Alignment, Ratio]:
+    def _ratio(self, plan: Plan, aligned: Aligned) -> _Divided:
         plan = self._alike(plan, aligned.ranked)
 
-        def divide(plan: Plan) -> tuple[Alignment, Ratio]:
+        def divide(plan: Plan) -> _Divided:
             ranked = view_for(plan, aligned.ranked)
-            return ranked, ratio_of(plan, ranking_of(ranked))
+            if ranked not in self._rankings:
+                self._rankings[ranked] = ranking_of(ranked)
+            return _Divided(ranked, ratio_of(plan, self._rankings[ranked]))
 
-        return self._ratios.get((id(aligned), plan.relevance, *plan.arguments.items()), plan, divide)
+        return self._ratios.get((aligned, plan.relevance, *plan.arguments.items()), plan, divide)
 
     def _alike(self, plan: Plan, ranked: Alignment) -> Plan:
         """The plan, or one for all that look at these rankings and see the same: no ties, grades without the others."""

@@ -80,9 +80,9 @@ def measure_all(plans: Sequence[Plan], aligned: Alignment, threads: int = 1) -> 
 def measure_each(plans: Sequence[Plan], aligned: Mapping[Align, Aligned], threads: int = 1) -> list[Measured]:
     """Each metric of what it reads, those that read the same at once; an error names the query."""
     forms = [aligned[plan.align].form(plan.metric.declaration.reads) for plan in plans]
-    alike: dict[int, list[int]] = {}
+    alike: dict[Any, list[int]] = {}
     for at, form in enumerate(forms):
-        alike.setdefault(id(form), []).append(at)
+        alike.setdefault(form, []).append(at)
     found: dict[int, Measured | Exception] = {}
     for numbers in alike.values():
         several = measure_all([plans[at] for at in numbers], forms[numbers[0]], threads)

@@ -438,7 +438,7 @@ class Eager:
 
 def ranking_of(alignment: Alignment) -> Ranking:
     """The words over an alignment, which give arrays at once."""
-    return alignment.remember("ranking", lambda: Ranking(Eager(alignment), Facts.of(alignment)))
+    return Ranking(Eager(alignment), Facts.of(alignment))
 
 
 # -- orders of tied items --------------------------------------------------------------------------------------
