@@ -282,12 +282,12 @@ def _falling(score: Floats, offsets: Ints) -> Ints:
 
 
 def _settled(order: Ints, parts: United, ties: str) -> Ints:
-    """The same with equal scores in the order of a tie rule."""
+    """The same, changed in place, with equal scores in the order of a tie rule."""
     score, lists = parts.score[order], parts.by_row(np.arange(len(parts.sizes)))
     equal = (score[1:] == score[:-1]) & (lists[1:] == lists[:-1])
     if not equal.any():
         return order
-    order, rule = order.copy(), TIES[ties]
+    rule = TIES[ties]
     if rule.by == "item":  # most often two are equal
         with suppress(TypeError):
             two = np.flatnonzero(equal & ~np.append(False, equal[:-1]) & ~np.append(equal[1:], False))
