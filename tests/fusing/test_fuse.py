@@ -465,6 +465,32 @@ def test_ids_of_any_kind():
     assert rs.fuse(apart, ties="input").to_dict() == {"q": {None: 1 / 61, 7: 1 / 61}}
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [["a", "b", "c", "d"], [-7, 8, 9, 10], [("x", 1), ("x", 2), ("y", 0), ("z",)], [b"a", b"b", b"\xfe", b"\xff"]],
+    ids=["text", "integers", "tuples", "bytes"],
+)
+def test_more_than_two_tied_items_by_id(ids):
+    one, two, three, four = ids
+    run = {"q": {three: 1.0, one: 1.0, two: 1.0, four: 2.0}, "p": {two: 1.0, one: 1.0}}
+    runs = [run]
+    if not isinstance(one, tuple):
+        rows = [(query, item, score) for query, content in run.items() for item, score in content.items()]
+        runs.append(pd.DataFrame(rows, columns=["query", "item", "score"]))
+    for shape in runs:
+        found = rs.fuse([shape]).to_dict()
+        assert [*found["q"]] == [four, three, two, one]
+        assert [*found["p"]] == [two, one]
+        assert [*rs.fuse([shape], ties="item_asc").to_dict()["q"]] == [four, one, two, three]
+        assert [*rs.fuse([shape], ties="reverse_input").to_dict()["q"]] == [four, two, one, three]
+        assert rs.pool([shape], 2).to_dict() == {"q": [three, four], "p": [one, two]}
+
+
+def test_tied_items_that_cannot_be_compared_are_named():
+    with pytest.raises(rs.errors.DataError, match=r"run 1: query 'q': items \('x', 1\) and \('x', 'y'\) have the same"):
+        rs.fuse([{"q": {("x", 1): 1.0, ("x", 2): 1.0, ("x", "y"): 1.0}}])
+
+
 def test_whole_numbers_and_text_are_not_the_same_ids():
     """Nothing of a run is in any other: 1 was perhaps meant to be "1"."""
     with pytest.raises(TypeError, match="run 1: items are strings but run 3: items are integers"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -17,7 +18,7 @@ from rankstone.errors import DataError, FileError
 from rankstone.feedback.form import CHANGES, FORMS, Logged, changed
 from rankstone.feedback.matrix import AtPlaces, Looked, Values, look
 from rankstone.feedback.policies import NEAR, Policy, PseudoInverse, unseen
-from rankstone.inputs.arrow import arrow_table, as_array, as_column, is_table, numbers, plain, plain_ids
+from rankstone.inputs.arrow import arrow_table, as_array, as_column, encoded, is_table, numbers, plain, plain_ids
 from rankstone.inputs.files import is_path, read_table
 from rankstone.inputs.roles import ROLES, Given, find_all, refuse_unknown
 from rankstone.metrics.registry import ByName
@@ -49,48 +50,37 @@ def read(
     data: Table | None, columns: Given | None, given: Mapping[str, object], items: Sequence[Id] | None, zero: bool
 ) -> Log:
     """The log of a table, a file or arrays. zero: places are from 0, where nothing tells."""
-    origin = Origin()
+    origin, named, roles = Origin(), columns or {}, ROLES["log"]
     values: dict[str, Any] = {role: value for role, value in given.items() if value is not None}
-    table: Any = data
-    refuse_unknown(columns or {}, ROLES["log"])
-    if data is not None:
-        if is_path(data):
-            name = os.fspath(data)
-            table, first = read_table(name)
-            origin = Origin(name, first)
-        elif not (is_table(data) or isinstance(data, Mapping)):
-            raise TypeError(
-                "a log is a table, a dict of columns, a file, or arrays by name (reward=, propensity=), not a "
-                f"{type(data).__name__}"
-            )
-        for role, column in _columns(
-            table if isinstance(table, Mapping) else arrow_table(table), columns or {}
-        ).items():
-            if role in values:
-                raise ValueError(f"{role} is given and in the table, too; columns={{{role!r}: None}} leaves that out")
-            values[role] = column
+    refuse_unknown(named, roles)
+    table: Any = {} if data is None else data
+    if is_path(data):
+        table, first = read_table(data)
+        origin = Origin(os.fspath(data), first)
+    if isinstance(table, Mapping):
+        table = {name: column for name, column in table.items() if column is not None}
+    elif not is_table(table):
+        raise TypeError(
+            "a log is a table, a dict of columns, a file, or arrays by name (reward=, propensity=), not a "
+            f"{type(data).__name__}"
+        )
+    else:
+        table = arrow_table(table)
+    names = list(table) if isinstance(table, dict) else table.column_names
+    found = {} if data is None else find_all(names, roles, "log", named, optional=roles)
+    for role, name in found.items():
+        if role in values:
+            raise ValueError(f"{role} is given and in the table, too; columns={{{role!r}: None}} leaves that out")
+        values[role] = table[name]
     if "reward" not in values:
         raise ValueError("there is no reward; give reward=, or name its column: columns={'reward': ...}")
-    alone = "list" not in values
-    if alone and "place" in values and "list" not in (columns or {}) and not _by_place(values):
+    by_place = any(np.ndim(values[role]) == 3 for role in ("target", "predicted") if role in values)
+    if "place" in values and "list" not in {*values, *named} and not by_place:
         raise ValueError(
             "rows have places, and no list says which of them were shown together: give list=, or "
             "columns={'list': None} where each row was shown by itself"
         )
     return Log(values, origin, items, zero)
-
-
-def _by_place(values: Mapping[str, Any]) -> bool:
-    return any(np.ndim(values[role]) == 3 for role in ("target", "predicted") if role in values)
-
-
-def _columns(table: Any, given: Given) -> dict[str, Any]:
-    """The columns of a table, or the entries of a dict, by their roles."""
-    roles = ROLES["log"]
-    if isinstance(table, Mapping):
-        table = {name: column for name, column in table.items() if column is not None}
-    names = list(table) if isinstance(table, dict) else table.column_names
-    return {role: table[name] for role, name in find_all(names, roles, "log", given, optional=roles).items()}
 
 
 class Log:
@@ -105,12 +95,11 @@ class Log:
             raise ValueError("the log has no rows")
         if not np.isfinite(float(reward.sum())):
             self._refuse(missing(reward), "reward is missing, or not finite", "missing")
-        for role in ("list", "place", "item"):
-            if role in values:
-                values[role] = as_column(role, values[role])
-                if len(values[role]) != self.rows:
-                    raise ValueError(f"there are {self.rows} rewards, but {len(values[role])} as {role}")
+        for role in (role for role in ("list", "place", "item") if role in values):
+            values[role] = self._whole_length(as_column(role, values[role]), f"as {role}")
         self._looked: Looked | None = None
+        self._ratios: dict[str, Floats] = {}
+        self._foretold: dict[str, tuple[Floats, Floats]] = {}
         self.order: Ints | None = None
         self.offsets: Ints | None = None
         self.place: Ints = np.broadcast_to(np.ones(1, dtype=np.int64), self.rows)
@@ -119,6 +108,11 @@ class Log:
         self.reward = self.ordered(reward)
 
     # -- rows ------------------------------------------------------------------------------------------------
+
+    def _whole_length(self, values: Any, what: str) -> Any:
+        if len(values) != self.rows:
+            raise ValueError(f"there are {self.rows} rewards, but {len(values)} {what}")
+        return values
 
     def ordered(self, values: Values) -> Values:
         """Values of the rows as given, by list and place."""
@@ -141,12 +135,8 @@ class Log:
         return plain_ids(self._values["list"], first)
 
     def _group(self, column: Any) -> None:
-        import pyarrow.compute as pc
-
-        coded = pc.dictionary_encode(plain(column))
-        if coded.indices.null_count:
-            self._refuse(coded.indices.is_null().to_numpy(zero_copy_only=False), "list is missing", "missing")
-        code = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        ids, code = encoded(column)
+        self._refuse(code < 0, "list is missing", "missing")
         sizes = np.bincount(code)
         self.offsets = np.concatenate(([0], np.cumsum(sizes)))
         within = np.arange(self.rows) - np.repeat(self.offsets[:-1], sizes) + 1
@@ -170,7 +160,7 @@ class Log:
             problem = "is there twice" if twice else f"comes where place {due} is due"
             self.origin.refuse(
                 f"place {ordered[at]} {problem}; the places of a list go from 0 or from 1, without holes",
-                "shape", row, f" (list {coded.dictionary[int(code[row])].as_py()!r})",
+                "shape", row, f" (list {ids[int(code[row])].as_py()!r})",
             )  # fmt: skip
         self.place = within
         if not np.array_equal(order, np.arange(self.rows)):
@@ -191,12 +181,16 @@ class Log:
 
     # -- items -----------------------------------------------------------------------------------------------
 
+    @property
+    def _item(self) -> Any:
+        if "item" not in self._values:
+            raise ValueError("which item was shown? Give item=, or name the column: columns={'item': ...}")
+        return self._values["item"]
+
     @cached_property
     def items(self) -> list[Any]:
         """The items' ids, by list and place."""
-        if "item" not in self._values:
-            raise ValueError("which item was shown? Give item=, or name the column: columns={'item': ...}")
-        return plain_ids(self._values["item"]) if self.order is None else plain_ids(self._values["item"], self.order)
+        return plain_ids(self._item, self.order)
 
     @cached_property
     def shown(self) -> list[tuple[Hashable, ...]]:
@@ -206,9 +200,7 @@ class Log:
 
     def _codes(self, count: int) -> Ints:
         """Which column of a matrix is that of the item that was shown; of the rows as given."""
-        if "item" not in self._values:
-            raise ValueError("which item was shown? Give item=, or name the column: columns={'item': ...}")
-        column = self._values["item"]
+        column = self._item
         if self._columns is not None:
             where = {item: at for at, item in enumerate(self._columns)}
             if len(where) != count or len(self._columns) != count:
@@ -300,7 +292,8 @@ class Log:
             of = f" for weight={form!r}" if self.places > 1 else ""
             raise ValueError(f"there are no {name}{of}: give {side}=, or name the column: columns={{{side!r}: ...}}")
         if _is_policy(given):
-            found = exact(np.array([one for rows in self._by_policy(side, form) for one in rows]))
+            pairs = zip(self._policies[side], self.shown, strict=True)
+            found = exact(np.array([one for policy, items in pairs for one in policy.rows(form, items)]))
             return self._checked(found, side, form)
         if np.ndim(given) > 1:
             if side == "target":
@@ -309,10 +302,7 @@ class Log:
                 matrix = self._matrix(side, given)
                 picked = look(matrix, None, self._codes(matrix.shape[1])).picked
             return self._joined(self._checked(self.ordered(picked), side, "item"), form)
-        found = number_array(side, given)
-        if len(found) != self.rows:
-            raise ValueError(f"there are {self.rows} rewards, but {len(found)} {name}")
-        return self._checked(self.ordered(found), side, form)
+        return self._checked(self.ordered(self._whole_length(number_array(side, given), name)), side, form)
 
     def _joined(self, steps: Floats, form: str) -> Floats:
         """Probabilities of each item after those above it, as those of the list so far, or of all of it."""
@@ -327,35 +317,32 @@ class Log:
 
     def _checked(self, found: Floats, side: str, form: str) -> Floats:
         name = "propensity" if side == "propensity" else "the target's probability"
-        lowest = found.min()
-        if not ((lowest > 0 if side == "propensity" else lowest >= 0) and found.max() <= 1 + 1e-9):
-            low = found > 0 if side == "propensity" else found >= 0
-            at = int(np.argmin(low & (found <= 1 + 1e-9)))
+        above = operator.gt if side == "propensity" else operator.ge
+        if not (above(found.min(), 0) and found.max() <= 1 + 1e-9):
+            sound = above(found, 0) & (found <= 1 + 1e-9)
             span = "above 0 and at most 1" if side == "propensity" else "from 0 to 1"
-            value = found[at] if found.dtype == object else float(found[at])
-            self._refuse_at(at, f"{name} is {value}; it must be {span}")
+            self._refuse_placed(~sound, f"{name} is {found[np.argmin(sound)]}; it must be {span}")
         if self.offsets is None or self.places == 1 or form == "item":
             return found
         before = np.roll(found, 1)
         inside = self.place > 1
         if form == "list":
-            bad = inside & ~(abs(found - before) <= 1e-9 * before)
-            if bad.any():
-                self._refuse_at(
-                    int(np.argmax(bad)),
-                    f"{name} differs from that of the place above; with weight='list' it is that of the whole list",
-                )
-        bad = inside & ~(found <= before * (1 + 1e-9))
-        if bad.any():
-            self._refuse_at(
-                int(np.argmax(bad)),
-                f"{name} is above that of the place above; with weight='cascade' it is that of the list so far, the "
-                "product of what each item had after those above it",
+            self._refuse_placed(
+                inside & ~(abs(found - before) <= 1e-9 * before),
+                f"{name} differs from that of the place above; with weight='list' it is that of the whole list",
             )
+        self._refuse_placed(
+            inside & ~(found <= before * (1 + 1e-9)),
+            f"{name} is above that of the place above; with weight='cascade' it is that of the list so far, the "
+            "product of what each item had after those above it",
+        )
         return found
 
-    def _refuse_at(self, at: int, problem: str) -> NoReturn:
-        """Stop at a row, by list and place."""
+    def _refuse_placed(self, bad: Bools, problem: str) -> None:
+        """Stop at the first bad row, by list and place."""
+        if not bad.any():
+            return
+        at = int(np.argmax(bad))
         row = at if self.order is None else int(self.order[at])
         where = ""
         if self.offsets is not None:
@@ -374,16 +361,15 @@ class Log:
             if not _is_policy(given):
                 continue
             by_list = any(isinstance(value, Mapping) for value in given.values())
-            if not by_list:
-                out[side] = [Policy(given, what)] * len(self)
-                continue
-            known: dict[int, Policy] = {}
+            policies: dict[int, Policy] = {}
             out[side] = []
             for name in self.lists:
-                if name not in given:
+                if by_list and name not in given:
                     raise DataError(f"{what}: there are none for list {name!r}", "missing", "log", query=name)
-                one = given[name]
-                out[side].append(known.setdefault(id(one), Policy(one, what)))
+                lists = given[name] if by_list else given
+                if id(lists) not in policies:
+                    policies[id(lists)] = Policy(lists, what)
+                out[side].append(policies[id(lists)])
         for several in out.values():
             for name, policy, items in zip(self.lists, several, self.shown, strict=True):
                 if len(items) != policy.places:
@@ -393,27 +379,19 @@ class Log:
                     )  # fmt: skip
         return out
 
-    def _by_policy(self, side: str, form: str) -> list[list[Any]]:
-        return [policy.rows(form, items) for policy, items in zip(self._policies[side], self.shown, strict=True)]
-
     @cached_property
     def _pseudo_inverse(self) -> Floats:
-        known: dict[tuple[int, int], PseudoInverse] = {}
-        out = []
-        for logging, target, items in zip(*self._policies.values(), self.shown, strict=True):
-            both = id(logging), id(target)
-            if both not in known:
-                known[both] = PseudoInverse(logging, target)
-            out.append(known[both].rows(items))
-        return np.concatenate(out)
+        made = cache(PseudoInverse)
+        return np.concatenate(
+            [made(*pair).rows(items) for *pair, items in zip(*self._policies.values(), self.shown, strict=True)]
+        )
 
     @cached_property
     def unseen(self) -> float:
         """The share of the target's lists that the log can never have; 0 where that is not known."""
         if len(self._policies) < 2:
             return 0.0
-        pairs = {(id(a), id(b)): (a, b) for a, b in zip(*self._policies.values(), strict=True)}
-        return max(unseen(*pair) for pair in pairs.values())
+        return max(unseen(*pair) for pair in set(zip(*self._policies.values(), strict=True)))
 
     # -- weights and predictions -----------------------------------------------------------------------------
 
@@ -431,19 +409,11 @@ class Log:
                 self._ratios[form] = self.probabilities("target", form) / self.probabilities("propensity", form)
         return self._ratios[form]
 
-    @cached_property
-    def _ratios(self) -> dict[str, Floats]:
-        return {}
-
     def foretold(self, form: str) -> tuple[Floats, Floats]:
         """What is predicted of the item that was shown, and of what the target shows at the place."""
         if form not in self._foretold:
             self._foretold[form] = self._foretell(form)
         return self._foretold[form]
-
-    @cached_property
-    def _foretold(self) -> dict[str, tuple[Floats, Floats]]:
-        return {}
 
     def _foretell(self, form: str) -> tuple[Floats, Floats]:
         given = self._values.get("predicted")
@@ -457,12 +427,10 @@ class Log:
                     "predicted= has one number a row; give expected=, what the predictions make of the target, too, or "
                     "predicted= and target= with a column for each item"
                 )
-            both = [number_array(role, self._values[role]) for role in ("predicted", "expected")]
-            for role, found in zip(("predicted", "expected"), both, strict=True):
-                if len(found) != self.rows:
-                    raise ValueError(f"there are {self.rows} rewards, but {len(found)} as {role}")
-                self._refuse(missing(found), f"{role} is missing, or not finite")
-            return self.ordered(both[0]), self.ordered(both[1])
+            both = {role: number_array(role, self._values[role]) for role in ("predicted", "expected")}
+            for role, found in both.items():
+                self._refuse(missing(self._whole_length(found, f"as {role}")), f"{role} is missing, or not finite")
+            return self.ordered(both["predicted"]), self.ordered(both["expected"])
         predicted = self._matrix("predicted", given)
         if "target" in self._policies:
             looked = look(self._shares(form, predicted.shape[1]), predicted, self._codes(predicted.shape[1]))

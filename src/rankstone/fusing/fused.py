@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.answers.definition import Definition, summarize
 from rankstone.answers.table import DataPage, queries
 from rankstone.answers.write import write_side
-from rankstone.fusing.unite import United, best_first, settle
+from rankstone.fusing.unite import United
 from rankstone.inputs.columns import Columns, columns
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.tables import Made, Side
@@ -61,10 +61,7 @@ class Fused(Made, DataPage):
             list_run=np.zeros(len(there), dtype=np.int64),
             list_query=there,
         )
-        if not len(rows):
-            return whole
-        best = whole.take(settle(best_first(whole.score, whole.offsets), whole, self._chosen["ties"]))
-        return best.first(self._chosen["keep"])
+        return whole.best_first(self._chosen["ties"]).first(self._chosen["keep"])
 
     @property
     def queries(self) -> list[Any]:

@@ -90,12 +90,11 @@ class Pool(DataPage):
         self, united: United, items: Ints, runs: tuple[str, ...], depth: int, ties: str, judged: int | None
     ) -> None:
         self._united, self.runs, self.depth, self.ties, self.judged = united, runs, depth, ties, judged
-        names, query = united.names, united.query[items]
+        query = united.query[items]
         try:
-            places = names.order(items)
+            order = np.lexsort((united.names.order(items), query))
         except TypeError:  # ids that have no order stay as they came
-            places = np.arange(len(items))
-        order = np.lexsort((places, query))
+            order = np.argsort(query, kind="stable")
         self._items, self._query = items[order], query[order]
 
     @cached_property

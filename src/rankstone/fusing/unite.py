@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, combinations
 from numbers import Real
 from operator import lt
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankstone import _core
+from rankstone.align.ties import TIES
 from rankstone.errors import DataError, DataTypeError
-from rankstone.inputs.arrow import (
-    Column,
-    as_text,
-    is_number,
-    is_table,
-    is_text,
-    is_whole,
-    movable,
-    plain,
-    plain_ids,
-    take,
-)
+from rankstone.inputs.arrow import Column, as_column, encoded, is_number, is_table, is_whole, plain, plain_ids, take
 from rankstone.inputs.columns import Columns
 from rankstone.inputs.dicts import plain_dict, refuse_mixed
 from rankstone.inputs.files import is_path
 from rankstone.inputs.lists import Lists
 from rankstone.inputs.loaders import is_file, opened
 from rankstone.inputs.matrices import is_matrix
-from rankstone.inputs.tables import Made, Side, as_columns, empty_queries, has_empty, queried
+from rankstone.inputs.tables import Made, Side, as_batch, queried
 
 if TYPE_CHECKING:
     import pyarrow
@@ -96,97 +87,62 @@ def _named(runs: Any) -> dict[str, Any]:
 # -- names ---------------------------------------------------------------------------------------------------
 
 
-class Names(Protocol):
-    """The ids of queries and items, by number."""
+@dataclass(frozen=True, eq=False)
+class Names:
+    """The ids of queries and items, by number: columns, or Python objects of any kind."""
 
-    columnar: bool  # are they columns, or Python objects of any kind
+    query_ids: Column | list[Any]
+    item_ids: Column | list[Any]
+    query: Ints  # an item of a query: the number of its query
+    rows: Ints | None = None  # an item of a query: its row in `item_ids`; None: they have one each
 
-    def queries(self, numbers: Ints) -> list[Any]: ...
+    @property
+    def columnar(self) -> bool:
+        """Are they columns."""
+        return not isinstance(self.item_ids, list)
 
-    def items(self, numbers: Ints) -> list[Any]: ...
+    def query_column(self, numbers: Ints) -> Any:
+        return _taken(self.query_ids, numbers)
 
-    def order(self, numbers: Ints) -> Ints:
-        """For each of these items, its place among them by id."""
+    def item_column(self, numbers: Ints) -> Any:
+        return _taken(self.item_ids, numbers if self.rows is None else self.rows[numbers])
+
+    def queries(self, numbers: Ints) -> list[Any]:
+        ids = self.query_column(numbers)
+        return plain_ids(ids) if self.columnar else ids
+
+    def items(self, numbers: Ints) -> list[Any]:
+        ids = self.item_column(numbers)
+        return plain_ids(ids) if self.columnar else ids
+
+    def order(self, numbers: Ints) -> NDArray[Any]:
+        """Of each item a number that, in its query, goes up with its id; or its id, if only Python can compare them."""
+        try:
+            ids = plain(as_column("item", self.item_column(numbers)))
+            _, _, place, ends, rows, *_ = _core.item_columns(self.query[numbers], ids, np.arange(len(numbers)))
+        except (TypeError, ValueError, OverflowError):
+            return np.fromiter(self.items(numbers), object, len(numbers))
+        out = np.empty(len(numbers), dtype=np.int64)
+        out[rows] = np.repeat(-place, np.diff(ends, prepend=0))  # the highest id has the first place
+        return out
 
     def less(self, numbers: Ints, others: Ints) -> Bools:
         """Is the id of each the lower one of the two."""
-
-    def item_column(self, numbers: Ints) -> Any: ...
-
-    def query_column(self, numbers: Ints) -> Any: ...
-
-
-class PlainNames:
-    """Python objects, as dicts have them."""
-
-    columnar = False
-
-    def __init__(self, queries: list[Any], items: list[Any]) -> None:
-        self._queries, self._items = queries, items
-
-    def queries(self, numbers: Ints) -> list[Any]:
-        return [self._queries[number] for number in numbers.tolist()]
-
-    def items(self, numbers: Ints) -> list[Any]:
-        items = self._items
-        return [items[number] for number in numbers.tolist()]
-
-    query_column, item_column = queries, items
-
-    def less(self, numbers: Ints, others: Ints) -> Bools:
-        return np.fromiter(map(lt, self.items(numbers), self.items(others)), np.bool_, len(numbers))
-
-    def order(self, numbers: Ints) -> Ints:
-        ids = self.items(numbers)
-        if set(map(type, ids)) == {str}:
-            return _places(ids)
-        by_id = sorted(range(len(ids)), key=ids.__getitem__)
-        places = np.empty(len(ids), dtype=np.int64)
-        places[by_id] = np.arange(len(ids))
-        return places
-
-
-class ColumnNames:
-    """Columns: the distinct ids of queries, and of items, with which of those each item of a query is."""
-
-    columnar = True
-
-    def __init__(self, queries: Column, items: Column, which: Ints) -> None:
-        self._queries, self._items, self._which = queries, items, which
-
-    def query_column(self, numbers: Ints) -> Any:
-        return take(self._queries, numbers)
-
-    def item_column(self, numbers: Ints) -> Any:
-        return take(self._items, self._which[numbers])
-
-    def queries(self, numbers: Ints) -> list[Any]:
-        return plain_ids(self._queries, numbers)
-
-    def items(self, numbers: Ints) -> list[Any]:
-        return plain_ids(self._items, self._which[numbers])
-
-    def less(self, numbers: Ints, others: Ints) -> Bools:
+        one, other = self.item_column(numbers), self.item_column(others)
+        if not self.columnar:
+            return np.fromiter(map(lt, one, other), np.bool_, len(one))
         import pyarrow.compute as pc
 
-        pairs = pc.less(_arrow(self.item_column(numbers)), _arrow(self.item_column(others)))
-        answers: Bools = pairs.to_numpy(zero_copy_only=False).astype(np.bool_)
-        return answers
+        return pc.less(one, other).to_numpy(zero_copy_only=False)
 
-    def order(self, numbers: Ints) -> Ints:
-        distinct, inverse = np.unique(self._which[numbers], return_inverse=True)
-        return _places(take(self._items, distinct))[inverse]
+    def part(self, keep: Bools) -> Names:
+        """The names of some of the items."""
+        rows = np.arange(len(self.query)) if self.rows is None else self.rows
+        return replace(self, query=self.query[keep], rows=rows[keep])
 
 
-def _places(ids: Any) -> Ints:
-    """Each id's place in their order, as strings or as numbers."""
-    import pyarrow
-    import pyarrow.compute as pc
-
-    by_id = pc.sort_indices(pyarrow.array(ids)).to_numpy()
-    places = np.empty(len(by_id), dtype=np.int64)
-    places[by_id] = np.arange(len(by_id))
-    return places
+def _taken(ids: Column | list[Any], rows: Ints) -> Any:
+    return [ids[row] for row in rows.tolist()] if isinstance(ids, list) else take(ids, rows)
 
 
 # -- the runs together ---------------------------------------------------------------------------------------
@@ -198,7 +154,6 @@ class United:
 
     runs: tuple[str, ...]
     names: Names
-    query: Ints  # an item: its query
     item: Ints  # a row: the number of the query's item
     score: Floats  # a row; where the run has none, from its length down to 1
     offsets: Ints  # where each list starts; none is empty
@@ -208,12 +163,17 @@ class United:
     scored: tuple[bool, ...]  # a run: does it have scores
 
     @property
+    def query(self) -> Ints:
+        """An item: its query."""
+        return self.names.query
+
+    @property
     def sizes(self) -> Ints:
         return np.diff(self.offsets)
 
     def above(self) -> Ints:
         """A row: how many items stand above it."""
-        return np.arange(len(self.item)) - np.repeat(self.offsets[:-1], self.sizes)
+        return np.arange(len(self.item)) - self.by_row(self.offsets[:-1])
 
     def by_row(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """What each row's list has."""
@@ -222,10 +182,6 @@ class United:
     def candidates(self) -> Ints:
         """A query: its different items."""
         return np.bincount(self.query, minlength=self.present.shape[1])
-
-    def take(self, order: Ints) -> United:
-        """The rows in another order within their lists."""
-        return replace(self, item=self.item[order], score=self.score[order])
 
     def where(self, row: int) -> tuple[str, Any, Any]:
         """The run, the query and the item of a row."""
@@ -254,51 +210,35 @@ class United:
         there = np.bincount(self.item, minlength=len(self.query)) > 0
         if there.all():
             return self
-        number = np.cumsum(there) - 1
-        return replace(
-            self, names=_Some(self.names, np.flatnonzero(there)), query=self.query[there], item=number[self.item]
-        )
+        return replace(self, names=self.names.part(there), item=(np.cumsum(there) - 1)[self.item])
 
-
-class _Some:
-    """The names of some of the items."""
-
-    def __init__(self, names: Names, which: Ints) -> None:
-        self._names, self._which, self.columnar = names, which, names.columnar
-        self.queries, self.query_column = names.queries, names.query_column
-
-    def items(self, numbers: Ints) -> list[Any]:
-        return self._names.items(self._which[numbers])
-
-    def item_column(self, numbers: Ints) -> Any:
-        return self._names.item_column(self._which[numbers])
-
-    def order(self, numbers: Ints) -> Ints:
-        return self._names.order(self._which[numbers])
-
-    def less(self, numbers: Ints, others: Ints) -> Bools:
-        return self._names.less(self._which[numbers], self._which[others])
+    def best_first(self, ties: str, lower_first: bool = False) -> United:
+        """The same with the best item of each list first. ties: who goes first among equal scores."""
+        score = -self.score if lower_first else self.score
+        falling = score[1:] < score[:-1]
+        falling[self.offsets[1:-1] - 1] = True
+        if falling.all():
+            return self
+        order = _settled(_falling(score, self.offsets), self, ties)
+        return replace(self, item=self.item[order], score=self.score[order])
 
 
 def unite(runs: Opened, ties: str, lower_first: bool = False) -> United:
     """The runs together. ties: who goes first among equal scores. lower_first: scores are distances."""
-    sides, dicts = runs.sides, {}
-    if all(isinstance(side, Mapping) for side in sides.values()):
-        dicts = {name: plain_dict(side, "run") for name, side in sides.items()}  # type: ignore[arg-type]
-        parts = _of_dicts(dicts)
+    dicts = {name: plain_dict(side, "run") for name, side in runs.sides.items() if isinstance(side, Mapping)}
+    scored = {name: all(isinstance(c, dict) or not c for c in run.values()) for name, run in dicts.items()}
+    if len(dicts) == len(runs.sides):
+        parts = _of_dicts(dicts, scored)
         _refuse_mixed(dicts, parts)
     else:
-        parts = _of_columns(runs)
+        parts = _of_columns(runs, scored)
     bad = np.isnan(parts.score)
     if bad.any():
         run, query, item = parts.where(int(np.argmax(bad)))
         raise DataError(f"{run}: query {query!r}, item {item!r}: score is nan", "number", "run", query, item)
-    if not dicts or not all(parts.scored):  # a dict has no item twice
+    if len(dicts) < len(runs.sides) or not all(parts.scored):  # a dict has no item twice
         _refuse_twice(parts)
-    score = -parts.score if lower_first else parts.score
-    if in_order(score, parts.offsets):
-        return parts
-    return parts.take(settle(best_first(score, parts.offsets), parts, ties))
+    return parts.best_first(ties, lower_first)
 
 
 def _refuse_mixed(dicts: Mapping[str, dict[Id, Any]], parts: United) -> None:
@@ -322,17 +262,14 @@ def _refuse_twice(parts: United) -> None:
         raise DataError(f"{run}: query {query!r}: item {item!r} appears twice", "twice", "run", query, item)
 
 
+def _offsets(sizes: Any) -> Ints:
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+
+
 # -- order ---------------------------------------------------------------------------------------------------
 
 
-def in_order(score: Floats, offsets: Ints) -> bool:
-    """Is the highest score the first in each list, and are no two equal."""
-    falling = score[1:] < score[:-1]
-    falling[offsets[1:-1] - 1] = True
-    return bool(falling.all())
-
-
-def best_first(score: Floats, offsets: Ints) -> Ints:
+def _falling(score: Floats, offsets: Ints) -> Ints:
     """The rows, the highest score first in each list; equal ones in no order."""
     sizes = np.diff(offsets)
     width = int(sizes.max())
@@ -344,64 +281,50 @@ def best_first(score: Floats, offsets: Ints) -> Ints:
     return np.argsort(table, axis=1)[inside] + np.repeat(offsets[:-1], sizes)
 
 
-def settle(order: Ints, parts: United, ties: str) -> Ints:
-    """The same with equal scores in the order that `ties` says."""
+def _settled(order: Ints, parts: United, ties: str) -> Ints:
+    """The same, changed in place, with equal scores in the order of a tie rule."""
     score, lists = parts.score[order], parts.by_row(np.arange(len(parts.sizes)))
     equal = (score[1:] == score[:-1]) & (lists[1:] == lists[:-1])
     if not equal.any():
         return order
-    first = np.flatnonzero(equal & ~np.insert(equal[:-1], 0, False))
-    last = np.flatnonzero(equal & ~np.append(equal[1:], False)) + 1
-    order = order.copy()
-    if ties in ("item_desc", "item_asc"):
+    rule = TIES[ties]
+    if rule.by == "item":  # most often two are equal
+        with suppress(TypeError):
+            two = np.flatnonzero(equal & ~np.append(False, equal[:-1]) & ~np.append(equal[1:], False))
+            one, other = order[two], order[two + 1]
+            swap = parts.names.less(parts.item[one], parts.item[other]) == rule.descending
+            order[two], order[two + 1] = np.where(swap, other, one), np.where(swap, one, other)
+            equal[two] = False
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    if not len(tied):
+        return order
+    group = np.cumsum(~np.append(False, equal))[tied]
+    rows = order[tied]
+    keys = parts.names.order(parts.item[rows]) if rule.by == "item" else rows
+    if keys.dtype == object:
+        order[tied] = _by_id(rows, group, parts, rule.descending)
+    else:
+        span = int(keys.max()) - int(keys.min()) + 1
+        order[tied] = rows[np.argsort(group * span + (-keys if rule.descending else keys))]
+    return order
+
+
+def _by_id(rows: Ints, group: Ints, parts: United, descending: bool) -> Ints:
+    """Groups of rows, each by the ids of its items, which are any Python objects."""
+    out = []
+    for some in np.split(rows, np.flatnonzero(np.diff(group)) + 1):
+        ids = parts.names.items(parts.item[some])
         try:
-            return _by_id(order, first, last, parts, ties == "item_desc")
+            out.append(some[sorted(range(len(ids)), key=ids.__getitem__, reverse=descending)])
         except TypeError:
-            raise _incomparable(order, first, last, parts) from None
-    places = _spans(first, last)
-    group = np.repeat(np.arange(len(first)), last - first + 1)
-    rows = order[places]
-    order[places] = rows[np.lexsort((rows if ties == "input" else -rows, group))]
-    return order
-
-
-def _by_id(order: Ints, first: Ints, last: Ints, parts: United, highest_first: bool) -> Ints:
-    """Rows of equal scores, from `first` to `last`, by the ids of their items. Most often two are equal."""
-    two = last == first + 1
-    one, other = order[first[two]], order[last[two]]
-    earlier = parts.names.less(parts.item[one], parts.item[other])
-    swap = earlier if highest_first else ~earlier
-    order[first[two]], order[last[two]] = np.where(swap, other, one), np.where(swap, one, other)
-    first, last = first[~two], last[~two]
-    if len(first):
-        places = _spans(first, last)
-        rows = order[places]
-        by_id = parts.names.order(parts.item[rows])
-        group = np.repeat(np.arange(len(first)), last - first + 1)
-        order[places] = rows[np.lexsort((-by_id if highest_first else by_id, group))]
-    return order
-
-
-def _spans(first: Ints, last: Ints) -> Ints:
-    """All places from each first to its last."""
-    sizes = last - first + 1
-    return np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-
-
-def _incomparable(order: Ints, first: Ints, last: Ints, parts: United) -> DataTypeError:
-    """What to say of items with the same score that cannot be compared."""
-    for start, end in zip(first.tolist(), last.tolist(), strict=True):
-        rows = order[start : end + 1]
-        items = parts.names.items(parts.item[rows])
-        for one, other in pairwise(items):
-            if not _comparable(one, other):
-                run, query, _ = parts.where(int(rows[0]))
-                return DataTypeError(
-                    f"{run}: query {query!r}: items {one!r} and {other!r} have the same score and cannot be compared; "
-                    'ties="input" needs no comparison',
-                    "id", "run", query, one,
-                )  # fmt: skip
-    return DataTypeError('items with the same score cannot be compared; ties="input" needs no comparison', "id", "run")
+            run, query, _ = parts.where(int(some[0]))
+            one, other = next(pair for pair in combinations(ids, 2) if not _comparable(*pair))
+            raise DataTypeError(
+                f"{run}: query {query!r}: items {one!r} and {other!r} have the same score and cannot be compared; "
+                'ties="input" needs no comparison',
+                "id", "run", query, one,
+            ) from None  # fmt: skip
+    return np.concatenate(out)
 
 
 def _comparable(one: Any, other: Any) -> bool:
@@ -411,97 +334,62 @@ def _comparable(one: Any, other: Any) -> bool:
         return False
 
 
-def _offsets(sizes: Any) -> Ints:
-    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+# -- shapes --------------------------------------------------------------------------------------------------
 
 
-# -- dicts ---------------------------------------------------------------------------------------------------
-
-
-def _has_scores(side: Side) -> bool:
-    """Has every list of a dict scores; those of other shapes have them all or not at all."""
-    if not isinstance(side, Mapping):
-        return True
-    return all(isinstance(content, dict) or not content for content in plain_dict(side, "run").values())
-
-
-def _of_dicts(runs: Mapping[str, dict[Id, Any]]) -> United:
+def _of_dicts(runs: Mapping[str, dict[Id, Any]], scored: Mapping[str, bool]) -> United:
     queries = list(dict.fromkeys(chain.from_iterable(runs.values())))
-    every = list(runs.values())
-    contents = [[run.get(query) for query in queries] for run in every]
+    contents = [[run.get(query) for query in queries] for run in runs.values()]
     items, counts, item, score = _core.unite_dicts(list(runs), queries, contents)
-    sizes = np.array([[0 if content is None else len(content) for content in of_run] for of_run in contents])
-    sizes = sizes.reshape(len(every), len(queries))
+    shape = len(runs), len(queries)
+    sizes = np.array([[len(content or ()) for content in of_run] for of_run in contents], int).reshape(shape)
     list_query, list_run = np.nonzero(sizes.T)
     return United(
         runs=tuple(runs),
-        names=PlainNames(queries, items),
-        query=np.repeat(np.arange(len(queries)), counts),
+        names=Names(queries, items, np.repeat(np.arange(len(queries)), counts)),
         item=item,
         score=score,
         offsets=_offsets(sizes[list_run, list_query]),
         list_run=list_run,
         list_query=list_query,
-        present=np.array([[content is not None for content in of_run] for of_run in contents], bool).reshape(
-            sizes.shape
-        ),
-        scored=tuple(map(_has_scores, every)),
+        present=np.array([[content is not None for content in of_run] for of_run in contents], bool).reshape(shape),
+        scored=tuple(scored.values()),
     )
 
 
-# -- columns -------------------------------------------------------------------------------------------------
-
-
-def _of_columns(runs: Opened) -> United:
-    import pyarrow.compute as pc
-
-    sides = dict(zip(runs.sides, _with_queries(list(runs.sides.values())), strict=True))
-    rows = {name: as_columns(side, "run") for name, side in sides.items()}
-    empty = {name: _empty(side) for name, side in sides.items()}
-    asked = {name: [found.query, *([] if empty[name] is None else [empty[name]])] for name, found in rows.items()}
-    queries = pc.dictionary_encode(_joined(asked, "query", runs.of_files))
-    items = pc.dictionary_encode(_joined({name: [found.item] for name, found in rows.items()}, "item", runs.of_files))
-    counts = [(len(found.query), 0 if empty[name] is None else len(empty[name])) for name, found in rows.items()]
-    query_codes = np.split(_codes(queries), np.cumsum([size for pair in counts for size in pair])[:-1])
-    present = np.zeros((len(rows), len(queries.dictionary)), dtype=bool)
-    for at, pair in enumerate(zip(query_codes[::2], query_codes[1::2], strict=True)):
-        for codes in pair:
-            present[at, codes] = True
-    query, item = np.concatenate(query_codes[::2]), _codes(items)
-    run = np.repeat(np.arange(len(rows)), [size for size, _ in counts])
-    both = pc.dictionary_encode(_arrow(query * max(len(items.dictionary), 1) + item))
-    keys = both.dictionary.to_numpy()
-    score, order = np.concatenate([_scores(name, found) for name, found in rows.items()]), None
-    lists = run * present.shape[1] + query
-    starts = np.flatnonzero(np.diff(lists, prepend=-1))
-    if len(starts) > len(np.unique(lists[starts])):  # a query's rows are not all in one place
-        order = np.argsort(lists, kind="stable")
-        lists = lists[order]
-        starts = np.flatnonzero(np.diff(lists, prepend=-1))
-    united = _codes(both)
-    offsets = np.append(starts, len(lists))
-    ordered = [found.score is None for found in rows.values()]
-    scored = tuple(
-        found.score is not None and not found.ranks and _has_scores(sides[name]) for name, found in rows.items()
-    )
-    if order is not None:
-        united, score = united[order], score[order]
-    if any(ordered):  # best first
-        sizes = np.diff(offsets)
-        down = np.repeat(sizes, sizes) - (np.arange(len(lists)) - np.repeat(starts, sizes))
-        score = np.where(np.repeat(np.array(ordered)[lists[starts] // present.shape[1]], sizes), down, score)
-    return United(
+def _of_columns(runs: Opened, scored: Mapping[str, bool]) -> United:
+    rows = {name: as_batch(side) for name, side in _with_queries(runs.sides).items()}
+    asked = [(name, part, ids) for name, part in rows.items() for ids in (part.query, part.empty) if ids is not None]
+    query_ids, query = encoded(_joined([(name, ids) for name, _, ids in asked], "query", runs.of_files))
+    item_ids, codes = encoded(_joined([(name, part.item) for name, part in rows.items()], "item", runs.of_files))
+    sizes, numbers = [len(ids) for *_, ids in asked], {name: at for at, name in enumerate(rows)}
+    run = np.repeat([numbers[name] for name, *_ in asked], sizes)
+    present = np.zeros((len(rows), len(query_ids)), dtype=bool)
+    present[run, query] = True
+    shown = np.repeat([ids is part.query for _, part, ids in asked], sizes)
+    run, query = run[shown], query[shown]
+    keys, item = encoded(query * len(item_ids) + codes)
+    lists = run * len(query_ids) + query
+    order: Any = slice(None) if (lists[1:] >= lists[:-1]).all() else np.argsort(lists, kind="stable")
+    starts = np.flatnonzero(np.diff(lists[order], prepend=-1))
+    parts = United(
         runs=tuple(rows),
-        names=ColumnNames(queries.dictionary, items.dictionary, keys % max(len(items.dictionary), 1)),
-        query=keys // max(len(items.dictionary), 1),
-        item=united,
-        score=score,
-        offsets=offsets,
-        list_run=lists[starts] // max(present.shape[1], 1),
-        list_query=lists[starts] % max(present.shape[1], 1),
+        names=Names(query_ids, item_ids, *np.divmod(keys.to_numpy(), max(len(item_ids), 1))),
+        item=item[order],
+        score=np.concatenate([_scores(name, part) for name, part in rows.items()])[order],
+        offsets=np.append(starts, len(lists)),
+        list_run=run[order][starts],
+        list_query=query[order][starts],
         present=present,
-        scored=scored,
+        scored=tuple(
+            part.score is not None and not part.ranks and scored.get(name, True) for name, part in rows.items()
+        ),
     )
+    ordered = np.array([part.score is None for part in rows.values()])  # best first
+    if not ordered.any():
+        return parts
+    down = parts.by_row(parts.sizes) - parts.above()
+    return replace(parts, score=np.where(parts.by_row(ordered[parts.list_run]), down, parts.score))
 
 
 def by_place(sides: Iterable[Side]) -> bool:
@@ -509,57 +397,32 @@ def by_place(sides: Iterable[Side]) -> bool:
     return all(isinstance(side, Lists) and side.query is None for side in sides)
 
 
-def _with_queries(sides: list[Side]) -> list[Side]:
-    if not by_place(sides):
+def _with_queries(sides: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not by_place(sides.values()):
         return sides
-    lists = [side for side in sides if isinstance(side, Lists)]
-    sizes = sorted({len(side) for side in lists})
+    sizes = sorted({len(side) for side in sides.values()})
     if len(sizes) > 1:
         raise ValueError(f"one run has {sizes[0]} lists and another {sizes[1]}, and no queries to match them by")
-    return [replace(side, query=np.arange(len(side))) for side in lists]
+    return {name: replace(side, query=np.arange(len(side))) for name, side in sides.items()}
 
 
-def _empty(side: Side) -> Any:
-    """The queries that a run has an empty list for."""
-    if isinstance(side, Mapping):
-        without = [query for query, content in plain_dict(side, "run").items() if not content]
-        return None if not without else _arrow(without)
-    return empty_queries(side) if isinstance(side, Lists) and has_empty(side) else None
-
-
-def _arrow(values: Any) -> pyarrow.Array:
-    import pyarrow
-
-    return pyarrow.array(values)
-
-
-def _codes(encoded: Any) -> Ints:
-    codes: Ints = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
-
-
-def _joined(columns: Mapping[str, list[Column]], role: str, of_files: bool) -> pyarrow.Array:
+def _joined(columns: list[tuple[str, Column]], role: str, of_files: bool) -> pyarrow.Array:
     """Ids of all runs one after the other, of one kind."""
     import pyarrow
 
-    flat = [(name, plain(movable(column))) for name, several in columns.items() for column in several]
+    flat = [(name, plain(column)) for name, column in columns]
     flat = [(name, column) for name, column in flat if len(column)] or flat[:1]
-    kinds = {name: is_whole(column) for name, column in flat}
     for name, column in flat:
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise DataError(f"{name}: {role} of row {row} is null", "missing", "run", row=row)
-        if not (is_whole(column) or is_text(column.type) or pyarrow.types.is_large_binary(column.type)):
+        _refuse_null(name, role, column)
+        if not (is_whole(column) or column.type in (pyarrow.large_string(), pyarrow.large_binary())):
             raise DataTypeError(f"{name}: {role} ids are {column.type}; they are strings or whole numbers", "id", "run")
-    if len(set(kinds.values())) > 1 and not of_files:
-        whole, text = (next(name for name in kinds if kinds[name] == kind) for kind in (True, False))
+    kinds = {is_whole(column): name for name, column in reversed(flat)}  # the first run of each kind
+    if len(kinds) > 1 and not of_files:
         plural = {"query": "queries", "item": "items"}[role]
-        raise TypeError(f"{whole}: {plural} are integers but {text}: {plural} are strings")
-    texts = not all(kinds.values())
+        raise TypeError(f"{kinds[True]}: {plural} are integers but {kinds[False]}: {plural} are strings")
+    kind = next((column.type for _, column in flat if not is_whole(column)), pyarrow.int64())
     try:
-        alike = [as_text(column) if texts and is_whole(column) else column for _, column in flat]
-        alike = alike if texts else [column.cast(pyarrow.int64()) for column in alike]
-        return pyarrow.concat_arrays(alike)
+        return pyarrow.concat_arrays([column.cast(kind) for _, column in flat])
     except pyarrow.ArrowInvalid as error:
         raise DataError(f"{role} ids: {error}", "id", "run") from None
 
@@ -572,7 +435,11 @@ def _scores(name: str, rows: Columns) -> Floats:
     column = plain(rows.score)
     if not (is_number(column.type) or pyarrow.types.is_boolean(column.type)):
         raise DataTypeError(f"{name}: scores are {column.type}, not numbers", "number", "run")
+    _refuse_null(name, "score", column)
+    return column.to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def _refuse_null(name: str, role: str, column: pyarrow.Array) -> None:
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DataError(f"{name}: score of row {row} is null", "missing", "run", row=row)
-    return column.to_numpy(zero_copy_only=False).astype(np.float64)
+        raise DataError(f"{name}: {role} of row {row} is null", "missing", "run", row=row)

@@ -231,6 +231,13 @@ def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
     return ids.tolist()
 
 
+def encoded(column: Column) -> tuple[pyarrow.Array, NDArray[np.int64]]:
+    """The different values in the order of their first rows, and the number of each row's; -1: null."""
+    found = plain(column).dictionary_encode()
+    codes = found.indices.fill_null(-1) if found.indices.null_count else found.indices
+    return found.dictionary, codes.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
 def distinct(column: Column) -> Sequence[Any]:
     """The ids that occur, as Python values."""
     return plain(column).unique().to_pylist()

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import Column, Places, as_column, distinct, numbers, plain, plain_ids, take
+from rankstone.inputs.arrow import Column, Places, as_column, distinct, encoded, numbers, plain, plain_ids, take
 from rankstone.inputs.id_encoder import all_in_order
 from rankstone.inputs.notes import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.inputs.roles import NOTES
@@ -186,13 +186,11 @@ UNWEIGHED = "the weights (or propensities) of the truth do not count: that is cr
 
 def _codes(subtopic: Column) -> Ints:
     """A number for each subtopic, in the order in which they come."""
-    import pyarrow.compute as pc
-
-    codes = pc.dictionary_encode(plain(subtopic)).indices
-    if codes.null_count:
-        row = int(np.argmax(codes.is_null().to_numpy(zero_copy_only=False)))
+    _, codes = encoded(subtopic)
+    if len(codes) and codes.min() < 0:
+        row = int(np.argmin(codes))
         raise DataError(f"truth subtopics: row {row} is null", "missing", "truth", row=row)
-    return codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
 
 
 def _floats(column: Column) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.inputs.arrow import Column, Places, is_whole, plain, plain_ids, take
+from rankstone.inputs.arrow import Column, Places, encoded, is_whole, plain, plain_ids, take
 
 Keys = NDArray[np.int64]
 _PIECE = 1 << 15
@@ -150,12 +150,8 @@ def _unique(column: Column) -> tuple[Column, NDArray[Any]]:
                 return column, np.arange(len(column), dtype=np.int32)
             table[column[rows] - low] = np.arange(len(rows), dtype=np.int32)
             return column[rows], table[column - low]
-    coded = plain(column).dictionary_encode()
-    words = coded.dictionary
-    return (
-        words.to_numpy() if isinstance(column, np.ndarray) else words,
-        coded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
-    )
+    words, codes = encoded(column)
+    return words.to_numpy() if isinstance(column, np.ndarray) else words, codes.astype(np.int32)
 
 
 class _Lookup:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, is_list, one_piece, plain, take
+from rankstone.inputs.arrow import Column, Frame, Places, arrow_table, as_column, encoded, is_list, one_piece, take
 from rankstone.inputs.columns import Columns, as_scores, by_role, columns
 from rankstone.inputs.dicts import by_item, listed, names_subtopics, ordered_lists
 from rankstone.inputs.lists import Lists, labelled, lists, rows_of
@@ -151,24 +151,20 @@ def as_lists(side: Mapping[Id, Any] | Columns | Lists, what: str) -> Lists:
         return side
     if isinstance(side, Mapping):
         return listed(side, what)
-    import pyarrow.compute as pc
-
     side = as_columns(side, what)
-    codes = pc.dictionary_encode(plain(side.query))
-    if codes.indices.null_count:
-        row = int(np.argmax(codes.indices.is_null().to_numpy(zero_copy_only=False)))
+    queries, rows = encoded(side.query)
+    if len(rows) and rows.min() < 0:
+        row = int(np.argmin(rows))
         raise DataError(f"{what} queries: row {row} is null", "missing", what, row=row)
-    rows = codes.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(rows, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(codes.dictionary)))))
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(queries)))))
     value = side.grade if what == "truth" else side.score
-    return Lists(
-        offsets, take(side.item, order), take(value, order), codes.dictionary, ordered=False, remarks=side.remarks
-    )
+    return Lists(offsets, take(side.item, order), take(value, order), queries, ordered=False, remarks=side.remarks)
 
 
-def as_batch(side: Columns | Lists) -> Columns:
+def as_batch(side: Mapping[Id, Any] | Columns | Lists) -> Columns:
     """A piece of a run as rows, and which queries had an empty list."""
+    side = listed(side, "run") if isinstance(side, Mapping) else side
     rows = as_columns(side, "run")
     if not isinstance(side, Lists) or not has_empty(side):
         return rows
