@@ -102,7 +102,9 @@ def _batch(
     plan: Plan, scores: Array, labels: Array, mask: Array, lengths: Array, by_rank: Array, truth: Array, check: bool
 ) -> Batch:
     """The batch as a plan sees it."""
-    choices = plan.choices
+    choices, ratings = plan.choices, plan.metric.declaration.kind == "ratings"
+    if ratings and scores is None:
+        raise TypeError(f"{plan.label}: a prediction error needs scores; labels_by_rank is only an order of items")
     return Batch(
         scores, labels, mask, lengths, by_rank, truth,
         ties=TIES[choices["ties"]],
@@ -110,7 +112,7 @@ def _batch(
         float32=choices["score_precision"] == "float32",
         listed=choices["known"] == "returned",
         misses=choices["nonpositive_score"] == "miss",
-        ranked=plan.metric.declaration.kind != "ratings",
+        ranked=not ratings,
     )  # fmt: skip
 
 

@@ -243,8 +243,9 @@ class Column(NamedTuple):
         space = cast("Space", self.space)
         if self.params or space.view is not None or space.order is not None or space.nonzero:
             return None
-        base = "placed" if space.of is not None and space.of.what == "placed" else space.what
-        return _FIELDS.get((self.what, base, self.name))
+        if space.of is not None and space.of.what != "truth":  # the best order of others than the truth's
+            return None
+        return _FIELDS.get((self.what, space.what, self.name))
 
 
 _FIELDS = {

@@ -414,9 +414,9 @@ class Rectangular:
             grade = xp.where(inside, grade, 0.0)
         if not space.nonzero:
             return Rows(grade, places, inside, True)
-        zero = grade == 0 if inside is None else (grade == 0) & inside
-        places = places - xp.where(grade < 0, xp.sum(xp.astype(zero, batch.whole), axis=-1, keepdims=True), 0)
-        return Rows(grade, xp.clip(places, 1, None), ~zero if inside is None else inside & ~zero, False)
+        nonzero = grade != 0 if inside is None else (grade != 0) & inside
+        places = xp.cumulative_sum(xp.astype(nonzero, batch.whole), axis=-1)
+        return Rows(grade, xp.clip(places, 1, None), nonzero, False)
 
     def take(self, table: Array, at: Array) -> Array:
         """Entries of a table of numbers, by whole numbers of any shape."""
