@@ -460,7 +460,7 @@ class Ranking(Functions):
     def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Ranking:
         """The best list of the items judged, judged other than 0, or retrieved: by grade, or by the gain of each.
 
-        "given": the judged items in the order of the truth as given. k: ignored; the graph says how far down it is read.
+        "given": the judged items in the order of the truth as given. k: ignored; the graph says how far it is read.
         """
         return self.remember(("ideal", items, worth), lambda: self._ideal(items, worth))
 
