@@ -899,13 +899,16 @@ struct Swift {
     Output output;
     Plain truth;
     nb::list sums;
-    std::vector<Array<double>> answers;
+    std::vector<double> answers;  // of the program, one after the other
 
     // Each answer of the program, one value per query.
-    nb::list values() {
+    nb::list values() const {
         nb::list values;
-        for (Array<double>& each : answers) values.append(to_numpy(each, output.queries));
-        answers.clear();
+        for (size_t first = 0; first < answers.size(); first += static_cast<size_t>(output.queries)) {
+            Array<double> each(output.queries);
+            std::copy_n(answers.data() + first, output.queries, each.data());
+            values.append(to_numpy(each, output.queries));
+        }
         return values;
     }
 
@@ -953,7 +956,8 @@ public:
             const std::optional<Plain> judged = plain_side(truth.ptr());
             if (!judged || !plain_side(run.ptr())) return nb::none();
             DictResult aligned = align_dicts(truth.ptr(), run.ptr(), options_);
-            Swift swift{nb::steal(aligned.queries), nb::steal(aligned.extra), std::move(aligned.output), *judged, {}, {}};
+            Swift swift{
+                nb::steal(aligned.queries), nb::steal(aligned.extra), std::move(aligned.output), *judged, {}, {}};
             if (!(one_list || swift.output.placements) || !add_up(swift)) return nb::none();
             return nb::cast(std::move(swift));
         } catch (const PythonError&) {
@@ -1012,10 +1016,9 @@ private:
             const double below = sum[1] < 0 ? static_cast<double>(count) : total(values(sum[1]), keep, found.queries);
             totals.push_back({total(values(sum[0]), keep, found.queries), below, count});
         }
-        for (const Array<double>& values : found.values) {
-            Array<double>& copy = swift.answers.emplace_back(found.queries);
-            std::copy_n(values.data(), found.queries, copy.data());
-        }
+        swift.answers.reserve(found.values.size() * static_cast<size_t>(found.queries));
+        for (const Array<double>& values : found.values)
+            swift.answers.insert(swift.answers.end(), values.data(), values.data() + found.queries);
         for (const Total& each : totals) swift.sums.append(nb::make_tuple(each.above, each.below, each.count));
         return true;
     }

@@ -193,7 +193,7 @@ class Swift:
     ordered: bool  # is it all lists or tuples
     placed: int  # items that were judged and returned
     def values(self) -> list[NDArray[np.float64]]:
-        """Each answer of the program, one value per query; they are handed over once."""
+        """Each answer of the program, one value per query."""
 
     def alignment(self) -> Alignment:
         """As `align_dicts` would have answered; once."""

@@ -73,6 +73,7 @@ def _given(answer: Any) -> Any:
 class _Divided:
     ranked: Alignment
     ratio: Ratio
+    ranking: Ranking
 
 
 class Sweep:
@@ -97,7 +98,7 @@ class Sweep:
             warn_unjudged(self._source, plan.align, aligned)
             refuse(plan, aligned)
             with aligned.naming(plan.label):
-                return outcome_of(plan, measured(plan, divided.ranked, divided.ratio), None)
+                return outcome_of(plan, measured(plan, divided.ranked, divided.ratio, divided.ranking), None)
 
         return self._outcomes.get((divided,), plan, average)
 
@@ -123,7 +124,7 @@ class Sweep:
             ranked = view_for(plan, aligned.ranked)
             if ranked not in self._rankings:
                 self._rankings[ranked] = ranking_of(ranked)
-            return _Divided(ranked, ratio_of(plan, self._rankings[ranked]))
+            return _Divided(ranked, ratio_of(plan, self._rankings[ranked]), self._rankings[ranked])
 
         return self._ratios.get((aligned, plan.relevance, *plan.arguments.items()), plan, divide)
 

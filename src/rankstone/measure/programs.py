@@ -106,9 +106,10 @@ def _measured_eagerly(plan: Plan, view: Any) -> Measured | Exception:
         return error
 
 
-def measured(plan: Plan, aligned: Alignment | Shown, ratio: Ratio) -> Measured:
-    """The values of a ratio, by the choices that come after the metric."""
-    ranking, view = words(aligned), cast("Alignment", aligned)
+def measured(plan: Plan, aligned: Alignment | Shown, ratio: Ratio, ranking: Ranking | None = None) -> Measured:
+    """The values of a ratio, by the choices that come after the metric; ranking: the words over the alignment."""
+    view = cast("Alignment", aligned)
+    ranking = words(aligned) if ranking is None else ranking
     return Measured(view, ratio, *values_of(plan, ranking, ratio, counted_of(plan, ranking)))
 
 

@@ -366,7 +366,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "by_count": _by_count,
     "first_hit": _first_hit,
     "mean_rank": _over_rows(lambda rows, values: correlation.mean_ranks(values, rows.query, rows.offsets)),
-    "pairs": _over_rows(lambda rows, x, y, which: correlation.compared(x, y, rows.query, rows.offsets)[which]),
+    "pairs": _over_rows(lambda rows, x, y: correlation.compared(x, y, rows.query, rows.offsets)),
+    "nth_of": lambda flat, args, params, kind, space: args[0][params[0]],
     "right_above": _over_rows(lambda rows, merit: correlation.right_above(merit, rows.query, rows.offsets)),
     "overlap": _overlap,
     "nth_of_subtopic": lambda flat, args, params, kind, space: by_subtopic(flat.view(space)).nth_of_subtopic(args[0]),
@@ -395,12 +396,10 @@ class Eager:
         return self._spaces[key]
 
     def node(self, op: str, *args: Values, params: Params = (), kind: str, space: Space | None = None) -> Values:
-        with np.errstate(all="ignore"):
-            return self.flat.run(op, list(args), params, kind, space)
+        return self.flat.run(op, list(args), params, kind, space)
 
     def call(self, op: str, *operands: Values) -> Values:
-        with np.errstate(all="ignore"):
-            return ELEMENTWISE[op](*operands)
+        return ELEMENTWISE[op](*operands)
 
     def of(self, value: Values) -> Values:
         return value

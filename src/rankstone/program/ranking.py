@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from rankstone.align.alignment import Relevance
@@ -545,8 +546,9 @@ class Ranking(Functions):
 
     def compared(self, x: Values, y: Values) -> tuple[Values, ...]:
         """By query: concordant less discordant pairs; pairs untied in x, in y; tied pairs."""
+        pairs = self.graph.node("pairs", x, y, kind="query", space=self.space)
         return tuple(
-            self.graph.node("pairs", x, y, params=(which,), kind="query", space=self.space) for which in range(4)
+            self.graph.node("nth_of", pairs, params=(nth,), kind="query", space=self.space) for nth in range(4)
         )
 
     def right_above(self, merit: Values) -> Values:

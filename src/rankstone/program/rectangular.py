@@ -311,6 +311,7 @@ class Rectangular:
         self._deep = deep or {}
         self._values: dict[tuple[Expression, Layout], Array] = {}
         self._rows: dict[Space, Rows] = {}
+        self.grouped: dict[Expression, tuple[Array, Array]] = {}  # sums over sets of tied items
 
     def run(self, values: Sequence[Expression], faults: Sequence[Fault], label: str, check: bool) -> list[Array]:
         """Values of each row, (rows, 1): NaN for a row that has none, or an error that names the first one."""
@@ -349,10 +350,11 @@ class Rectangular:
             if (one, at) not in done:
                 if one.op in self.table:
                     parts: list[Any] = [(arg, at if arg.kind == "item" else "places") for arg in one.args]
-                    if missing := [part for part in parts if part not in done]:
+                    if missing := [part for part in parts if part not in done and part[0].op != "number"]:
                         waiting += missing
                         continue
-                    done[one, at] = self.table[one.op](*(done[part] for part in parts))
+                    values = [part[0].params[0] if part[0].op == "number" else done[part] for part in parts]
+                    done[one, at] = self.table[one.op](*values)
                 else:
                     done[one, at] = OPERATIONS[one.op](self, one, at)
             waiting.pop()
@@ -572,11 +574,13 @@ def _surviving(to: Rectangular, one: Expression, layout: Layout) -> Array:
 
 def _in_group(to: Rectangular, one: Expression) -> tuple[Array, Array]:
     """For each place: sums over the items with a higher score, and over the tied ones."""
-    above, end = to.batch.groups
-    values = to.real(to.value(one.args[0]), cast("Space", one.space))
-    sums = to.xp.cumulative_sum(values, axis=-1, include_initial=True)
-    before = to.xp.take_along_axis(sums, above, axis=-1)
-    return before, to.xp.take_along_axis(sums, end + 0 * above, axis=-1) - before
+    if one.args[0] not in to.grouped:
+        above, end = to.batch.groups
+        values = to.real(to.value(one.args[0]), cast("Space", one.space))
+        sums = to.xp.cumulative_sum(values, axis=-1, include_initial=True)
+        before = to.xp.take_along_axis(sums, above, axis=-1)
+        to.grouped[one.args[0]] = before, to.xp.take_along_axis(sums, end + 0 * above, axis=-1) - before
+    return to.grouped[one.args[0]]
 
 
 def _tied_nth(to: Rectangular, one: Expression, layout: Layout) -> Array:
