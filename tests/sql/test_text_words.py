@@ -244,3 +244,10 @@ def test_a_table_has_a_name(table):
         rs.sql.text(truth=table)
     with pytest.raises(TypeError, match="a column of a database has a name"):
         rs.sql.text(columns={"query": table if table != "  " else 3} if table is not None else {"query": 1})
+
+
+def test_a_term_that_is_used_twice_is_written_once():
+    """The rank of an item in the ideal list is compared with k and discounted; a denominator is tested and divided by."""
+    ideal = rs.sql.text("ndcg@10", known="returned")
+    assert ideal.count("case when grade < 0 then") == 1
+    assert rs.sql.text("f1@10", precision_divisor="min(k,retrieved)").count("least(10, retrieved)") == 1

@@ -145,3 +145,17 @@ def test_the_graph_sees_every_kind_of_import():
     assert found.knots(found.load) == []
     assert found.knots(found.all) == [["b", "c", "d.e"]]
     assert found.reached("c", found.load) == {"c", "d.e"}
+
+
+LARGE = 40  # methods
+ALLOWED = {"Ranking", "Comparison"}  # the vocabulary of metrics; and what the next step divides
+
+
+def test_few_classes_are_large():
+    large = {
+        node.name
+        for _, text in sources()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef) and sum(isinstance(one, ast.FunctionDef) for one in node.body) > LARGE
+    }
+    assert large == ALLOWED

@@ -266,9 +266,8 @@ class Alignment:
 
     def ranked_by(self, rank: Ints, **changes: object) -> Alignment:
         """The placed items at other ranks."""
-        order = np.argsort(
-            self.query * (int(rank.max(initial=0)) + 1) + rank, kind="stable"
-        )  # which are nearly in order
+        key = self.query * (int(rank.max(initial=0)) + 1) + rank
+        order = np.argsort(key, kind="stable")  # quick, as they are nearly in order
         return self.replace(**{**self._placed_of(order, self.placed_offsets), "rank": rank[order], **changes})
 
     def ties_reversed(self) -> Alignment:

@@ -223,7 +223,7 @@ class Statement(Sources):
     def parts(self) -> list[Step]:
         """The steps with the values per query that others share, each after those that it is made of."""
         steps: list[Step] = []
-        waiting = dict.fromkeys(value for value in self._shared if value.kind == "query" and not self.is_pooled(value))
+        waiting = dict.fromkeys(value for value in self._shared if value.kind == "query" and not _is_pooled(value))
         while waiting:
             ready = [value for value in waiting if not any(part in waiting for part in _all_of(value.parts))]
             source = steps[-1].name if steps else self.step("query_sums")
@@ -237,10 +237,6 @@ class Statement(Sources):
             waiting = dict.fromkeys(value for value in waiting if value not in self.named_parts)
         self.per_query = steps[-1].name if steps else self.step("query_sums")
         return steps
-
-    def is_pooled(self, value: Term) -> bool:
-        """Is a value made of all queries as one list."""
-        return any(part.items is not None and part.items.whole for part in _all_of([value]))
 
     def visit(self, value: Term) -> None:
         """Ask for all that an expression is made of."""
@@ -325,12 +321,9 @@ class Statement(Sources):
                 out.append(Step(self.highest(items), "the highest grade of all", body))
         ranked = {items.suffix for items in self._used if items.what == "ranked"}
         out += [step for suffix in self.hows if suffix not in ranked for step in self._returned(suffix)]
-        for suffix in self._suffixes():
+        for suffix in dict.fromkeys(["", *self._lists]):
             out += self._list_lengths(suffix)
         return [*self.user_steps(), *out]
-
-    def _suffixes(self) -> list[str]:
-        return list(dict.fromkeys(["", *self._lists]))
 
     def _layers(self, items: Items) -> Iterator[Step]:
         windows: dict[int, list[Term]] = {}
@@ -741,6 +734,11 @@ def _is_compound(value: Term) -> bool:
     if value.items is not None and value.items.what == "ranked":
         return False
     return any(part.op in _COMPOUND or value.op == "where" for part in value.parts)
+
+
+def _is_pooled(value: Term) -> bool:
+    """Is a value made of all queries as one list."""
+    return any(part.items is not None and part.items.whole for part in _all_of([value]))
 
 
 def _all_of(values: Iterable[Term]) -> dict[Term, None]:
