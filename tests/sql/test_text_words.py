@@ -247,7 +247,7 @@ def test_a_table_has_a_name(table):
 
 
 def test_a_term_that_is_used_twice_is_written_once():
-    """The rank of an item in the ideal list is compared with k and discounted; a denominator is tested and divided by."""
+    """The rank in the ideal list is compared with k and discounted; a denominator is tested and divided by."""
     ideal = rs.sql.text("ndcg@10", known="returned")
     assert ideal.count("case when grade < 0 then") == 1
     assert rs.sql.text("f1@10", precision_divisor="min(k,retrieved)").count("least(10, retrieved)") == 1
