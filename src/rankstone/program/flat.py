@@ -6,7 +6,7 @@ A value per item is an array of all placed (or judged) items, a value per query 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -22,8 +22,6 @@ from rankstone.program.graph import Expression, Params, Space, View, walk
 from rankstone.program.ranking import Facts, Ranking
 
 NO_WEIGHTS = "the truth has no weight or propensity column, and credit='weight' counts items by it"
-
-
 Column: TypeAlias = Callable[[], Any]  # gives an array, or None: lambda: alignment.grade
 
 
@@ -32,10 +30,18 @@ class Rows:
 
     def __init__(self, alignment: Alignment, space: Space, offsets: Ints, columns: Mapping[str, Column]):
         self.alignment, self.space, self.offsets, self._columns = alignment, space, offsets, columns
-        self.starts = starts_of(offsets)
-        self.sizes = lengths(offsets)
 
-    @property
+    @cached_property
+    def starts(self) -> tuple[Bools, Ints] | None:
+        """Which queries have items, and where these start; None if all have."""
+        return starts_of(self.offsets)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many items each query has."""
+        return lengths(self.offsets)
+
+    @cached_property
     def query(self) -> Ints:
         """Index of each item's query."""
         if self.space.what == "placed":
