@@ -10,10 +10,10 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Floats, lengths
-from rankstone.align.functions import ELEMENTWISE, Discount, Functions
+from rankstone.align.functions import ELEMENTWISE, Discount
 from rankstone.program.discounts import discount_table
 from rankstone.program.flat import Flat
-from rankstone.program.graph import CONDITIONS, Expression, Fault, Graph, Space, walk
+from rankstone.program.graph import CONDITIONS, Expression, Fault, FunctionsOf, Space, walk
 
 _ALL = 1 << 60  # more items than there are
 _FEW = 32  # entries of a gain table that are compared one by one
@@ -77,19 +77,6 @@ def _in_order(rank: Expression) -> bool:
 # -- operations that the core has no step for, in terms of those that it has -----------------------------------
 
 
-class _GraphFunctions(Functions):
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-
-    def call(self, op: str, *operands: Any) -> Expression:
-        return self.graph.call(op, *operands)
-
-
-def expanded(one: Expression, args: Sequence[Expression]) -> Expression:
-    """A function of counts, written out."""
-    return one.graph.of(one.params[0](_GraphFunctions(one.graph), args[0]))
-
-
 def _sum_to(one: Expression, args: Sequence[Expression], need: float) -> Expression:
     graph, space = one.graph, cast("Space", one.space)
     values, rank, k = args
@@ -134,11 +121,8 @@ def _discount_total(one: Expression, args: Sequence[Expression], need: float) ->
 
 
 def _lookup(one: Expression, args: Sequence[Expression], need: float) -> Expression | None:
-    return None if len(one.params[0]) > _FEW else looked_up(one, args)
-
-
-def looked_up(one: Expression, args: Sequence[Expression]) -> Expression:
-    """An entry of a table, compared one by one."""
+    if len(one.params[0]) > _FEW:
+        return None
     gains = one.graph.of(math.nan)
     for grade, gain in one.params[0]:
         gains = one.graph.call("where", args[0] == grade, gain, gains)
@@ -165,7 +149,7 @@ LOWERED: Mapping[str, Callable[[Expression, Sequence[Expression], float], Expres
     "lookup": _lookup,
     "round": _rounded,
     "where": _where,
-    "by_count": lambda one, args, need: expanded(one, args),
+    "by_count": lambda one, args, need: one.graph.of(one.params[0](FunctionsOf(one.graph), args[0])),
     "same": lambda one, args, need: args[0],
 }
 # Steps by the core's names.

@@ -338,16 +338,6 @@ def _truth_ranks(alignment: Alignment, query: int, rows: slice) -> tuple[Ints, I
     return above, last
 
 
-def _at(flat: Flat, args: list[Any], params: Params, kind: str, space: Space) -> Floats:
-    """The value of another space's nth item; of its last where it is not as long, or 0."""
-    values, nth = args
-    other = flat.rows(params[0])
-    query = np.arange(len(flat.alignment)) if kind == "query" else flat.rows(space).query
-    nth = np.minimum(np.broadcast_to(nth, len(query)), other.sizes[query]).astype(np.int64)
-    values = np.append(flat._of_items(values, other), 0.0)
-    return np.where(nth >= 1, values[np.where(nth >= 1, other.offsets[:-1][query] + nth - 1, -1)], 0.0)
-
-
 OPERATIONS: Mapping[str, Operation] = {
     "column": _column,
     "highest_grade": _highest_grade,
@@ -377,7 +367,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "right_above": _over_rows(lambda rows, merit: correlation.right_above(merit, rows.query, rows.offsets)),
     "overlap": _overlap,
     "nth_of_subtopic": lambda flat, args, params, kind, space: by_subtopic(flat.view(space)).nth_of_subtopic(args[0]),
-    "at": _at,
 }
 
 

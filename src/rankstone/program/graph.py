@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from rankstone.align.functions import ELEMENTWISE, Values
+from rankstone.align.functions import ELEMENTWISE, Functions, Values
 from rankstone.errors import QueryError
 
 Kind = Literal["number", "query", "item"]  # the same for all, one per query, one per item
@@ -17,6 +17,16 @@ Operand: TypeAlias = "Expression | float | bool | str"  # a text names a paramet
 Params: TypeAlias = tuple[Any, ...]  # what an operation needs besides values: (discount,), ("grade",)
 
 _KINDS: tuple[Kind, ...] = ("number", "query", "item")
+
+
+class FunctionsOf(Functions):
+    """The plain functions by the operations of a graph, or of SQL."""
+
+    def __init__(self, operations: Any) -> None:
+        self._operations = operations
+
+    def call(self, op: str, *operands: Values) -> Values:
+        return self._operations.call(op, *operands)
 
 
 class NotTraceable(TypeError):  # noqa: N818  no error for a user: the metric runs over arrays

@@ -17,7 +17,7 @@ from rankstone.align.functions import ELEMENTWISE, Discount, Functions, Values
 from rankstone.align.ties import TieRule
 from rankstone.errors import NoExpectedValue
 from rankstone.program.discounts import sums_of_discounts
-from rankstone.program.graph import Expression, Graph, Operators, Space, walk
+from rankstone.program.graph import Expression, FunctionsOf, Graph, Operators, Space, walk
 from rankstone.program.ranking import Facts, Ranking
 
 Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one per item, per query, of all queries
@@ -365,14 +365,6 @@ def _of_all(value: Term) -> bool:
     )
 
 
-class _TreeFunctions(Functions):
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-
-    def call(self, op: str, *operands: Any) -> Term:
-        return self.tree.call(op, *operands)
-
-
 class Tables:
     """A truth and a run in tables of a database, as a metric looks at them, and their terms.
 
@@ -482,7 +474,7 @@ class Tables:
 
     @property
     def functions(self) -> Functions:
-        return _TreeFunctions(self.tree)
+        return FunctionsOf(self.tree)
 
     def rows(self, what: str) -> Items:
         """Rows of the alignment: judged, ranked or placed ones."""

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints
+from rankstone.conventions.averaging import LOWEST_GEOMETRIC
 from rankstone.errors import FileError
 from rankstone.program.core import Program
 from rankstone.program.graph import Expression, Graph
 from rankstone.trec_eval import files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import (
-    LOWEST_GEOMETRIC,
     MEASURES,
     NICKNAMES,
     BadParameters,

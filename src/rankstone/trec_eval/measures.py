@@ -11,6 +11,7 @@ import numpy as np
 
 from rankstone.align.alignment import Alignment, Floats
 from rankstone.align.functions import Discount, Functions
+from rankstone.conventions.averaging import LOWEST_GEOMETRIC
 from rankstone.metrics.gains import dcg, ndcg
 from rankstone.metrics.pairs import INFAP_EPSILON, bpref
 from rankstone.metrics.precision import ap, iprec, rr
@@ -22,7 +23,6 @@ from rankstone.trec_eval.gains import Pairs
 from rankstone.trec_eval.preferences import Preferences
 from rankstone.trec_eval.symbolic import SymbolicLists
 
-LOWEST_GEOMETRIC = 0.00001  # a query's value counts as at least this in a geometric mean
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
