@@ -17,7 +17,7 @@ from data import Data, Side, integers
 from race import Lap, Numbers, Row, row, say, seconds, within
 
 import rankstone as rs
-from rankstone.pictures.plot import Axis, Dots, Line, Plot
+from rankstone.plots.plot import Axis, Dots, Line, Plot
 
 PICTURE = Path(__file__).with_name("scaling.svg")
 MOST = 100_000_000  # rows

@@ -49,7 +49,7 @@ int read_threads(nb::handle given) {
     return static_cast<int>(std::min<Py_ssize_t>(threads, std::numeric_limits<int>::max()));
 }
 
-// How to bring a truth and a run together: the fields of rankstone.inputs.source.Align.
+// How to bring a truth and a run together: the fields of rankstone.data.source.Align.
 Options read_options(nb::handle how) {
     const auto choice = [&](const char* name, const auto& choices) {
         const nb::object given = how.attr(name);

@@ -21,18 +21,18 @@ from urllib.parse import urlencode
 
 import rankstone as rs
 from rankstone import statistics
-from rankstone.answers.check import GateOutcome
-from rankstone.answers.closer import Changes, Leaderboard, Slices
-from rankstone.answers.comparison import Comparison
-from rankstone.answers.definition import Definition
-from rankstone.answers.difference import Difference
-from rankstone.answers.explain import Explanation
-from rankstone.answers.identify import Identified
-from rankstone.answers.plots import KINDS
-from rankstone.answers.result import Account, Saved, TieRange, UnjudgedRange
+from rankstone.compare.check import GateOutcome
+from rankstone.compare.closer import Changes, Leaderboard, Slices
+from rankstone.compare.comparison import Comparison
+from rankstone.compare.difference import Difference
+from rankstone.compare.plot_kinds import KINDS
 from rankstone.conventions.choices import Choice
-from rankstone.measure.online import Window
+from rankstone.evaluate.online import Window
+from rankstone.explain.explain import Explanation
+from rankstone.explain.identify import Identified
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
+from rankstone.results.definition import Definition
+from rankstone.results.result import Account, Saved, TieRange, UnjudgedRange
 
 sys.path.append(str(Path(__file__).parent))
 import play

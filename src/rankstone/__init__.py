@@ -1,9 +1,11 @@
 """rankstone measures ranked lists, and says which definition of the number it used."""
 
+import sys as _sys
+import types as _types
 import typing as _typing
 
 from rankstone import errors
-from rankstone.align.shown import Shown
+from rankstone.align.recommendations import Shown
 from rankstone.conventions.choices import CHOICES as _CHOICES
 from rankstone.conventions.convention import Convention, conventions
 from rankstone.metrics.cascade import err, rbp
@@ -22,98 +24,111 @@ if _typing.TYPE_CHECKING:
     from rankstone import arrays as arrays
     from rankstone import integrations as integrations
     from rankstone import spark as spark
-    from rankstone import split as split
+    from rankstone import splits as split  # noqa: F401
     from rankstone import sql as sql
     from rankstone import statistics as statistics
     from rankstone import testing as testing
-    from rankstone.answers.check import Checks, check
-    from rankstone.answers.compare import compare, needed
-    from rankstone.answers.comparison import Comparison
-    from rankstone.answers.confusion import Confusion, confusion
-    from rankstone.answers.curve import roc_curve
-    from rankstone.answers.definition import Definition, define
-    from rankstone.answers.explain import explain
-    from rankstone.answers.identify import identify
-    from rankstone.answers.result import Result
-    from rankstone.answers.sampled import Sampled, sampled
-    from rankstone.answers.write import read_result
-    from rankstone.feedback.estimators import Estimator, estimator, estimators
-    from rankstone.feedback.form import Logged
-    from rankstone.feedback.logged import Estimates, logged
-    from rankstone.fusing.found import Found
-    from rankstone.fusing.fuse import fuse
-    from rankstone.fusing.fused import Fused
-    from rankstone.fusing.methods import fusions
-    from rankstone.fusing.pool import Pool, pool
-    from rankstone.fusing.registry import fusion
-    from rankstone.inputs.catalogue import catalogue
-    from rankstone.inputs.columns import columns
-    from rankstone.inputs.files import read_run, read_truth
-    from rankstone.inputs.lists import lists
-    from rankstone.measure.accumulate import Accumulator
-    from rankstone.measure.evaluate import Evaluator, evaluate
-    from rankstone.measure.online import Online
-    from rankstone.measure.stream import Stream
+    from rankstone.compare.check import Checks, check
+    from rankstone.compare.compare import compare, needed
+    from rankstone.compare.comparison import Comparison
+    from rankstone.data.catalogue import catalogue
+    from rankstone.data.columns import columns
+    from rankstone.data.files import read_run, read_truth
+    from rankstone.data.lists import lists
+    from rankstone.evaluate.accumulate import Accumulator
+    from rankstone.evaluate.evaluate import Evaluator, evaluate
+    from rankstone.evaluate.online import Online
+    from rankstone.evaluate.stream import Stream
+    from rankstone.explain.explain import explain
+    from rankstone.explain.identify import identify
+    from rankstone.fusion.found import Found
+    from rankstone.fusion.fuse import fuse
+    from rankstone.fusion.fused import Fused
+    from rankstone.fusion.methods import fusions
+    from rankstone.fusion.pool import Pool, pool
+    from rankstone.fusion.registry import fusion
+    from rankstone.offpolicy.estimators import Estimator, estimator, estimators
+    from rankstone.offpolicy.form import Logged
+    from rankstone.offpolicy.logged import Estimates, logged
+    from rankstone.results.confusion import Confusion, confusion
+    from rankstone.results.curves import roc_curve
+    from rankstone.results.definition import Definition, define
+    from rankstone.results.export import read_result
+    from rankstone.results.result import Result
+    from rankstone.results.sampled import Sampled, sampled
 
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
-    "Accumulator": "measure.accumulate",
-    "Checks": "answers.check",
-    "Comparison": "answers.comparison",
-    "Confusion": "answers.confusion",
-    "Definition": "answers.definition",
-    "Estimates": "feedback.logged",
-    "Estimator": "feedback.estimators",
-    "Logged": "feedback.form",
-    "Evaluator": "measure.evaluate",
-    "Found": "fusing.found",
-    "Fused": "fusing.fused",
-    "Online": "measure.online",
-    "Pool": "fusing.pool",
-    "Result": "answers.result",
-    "Sampled": "answers.sampled",
-    "Stream": "measure.stream",
-    "catalogue": "inputs.catalogue",
-    "check": "answers.check",
-    "columns": "inputs.columns",
-    "compare": "answers.compare",
-    "confusion": "answers.confusion",
-    "define": "answers.definition",
-    "estimator": "feedback.estimators",
-    "estimators": "feedback.estimators",
-    "evaluate": "measure.evaluate",
-    "explain": "answers.explain",
-    "fuse": "fusing.fuse",
-    "fusion": "fusing.methods",
-    "fusions": "fusing.methods",
-    "identify": "answers.identify",
-    "lists": "inputs.lists",
-    "logged": "feedback.logged",
-    "needed": "answers.compare",
-    "pool": "fusing.pool",
-    "read_result": "answers.write",
-    "read_run": "inputs.files",
-    "read_truth": "inputs.files",
-    "roc_curve": "answers.curve",
-    "sampled": "answers.sampled",
+    "Accumulator": "evaluate.accumulate",
+    "Checks": "compare.check",
+    "Comparison": "compare.comparison",
+    "Confusion": "results.confusion",
+    "Definition": "results.definition",
+    "Estimates": "offpolicy.logged",
+    "Estimator": "offpolicy.estimators",
+    "Logged": "offpolicy.form",
+    "Evaluator": "evaluate.evaluate",
+    "Found": "fusion.found",
+    "Fused": "fusion.fused",
+    "Online": "evaluate.online",
+    "Pool": "fusion.pool",
+    "Result": "results.result",
+    "Sampled": "results.sampled",
+    "Stream": "evaluate.stream",
+    "catalogue": "data.catalogue",
+    "check": "compare.check",
+    "columns": "data.columns",
+    "compare": "compare.compare",
+    "confusion": "results.confusion",
+    "define": "results.definition",
+    "estimator": "offpolicy.estimators",
+    "estimators": "offpolicy.estimators",
+    "evaluate": "evaluate.evaluate",
+    "explain": "explain.explain",
+    "fuse": "fusion.fuse",
+    "fusion": "fusion.methods",
+    "fusions": "fusion.methods",
+    "identify": "explain.identify",
+    "lists": "data.lists",
+    "logged": "offpolicy.logged",
+    "needed": "compare.compare",
+    "pool": "fusion.pool",
+    "read_result": "results.export",
+    "read_run": "data.files",
+    "read_truth": "data.files",
+    "roc_curve": "results.curves",
+    "sampled": "results.sampled",
 }
-# Some need a library of their own.
-_DOORS = ("arrays", "integrations", "spark", "split", "sql", "statistics", "testing")
+# Modules; some need a library of their own.
+_MODULES = {
+    **{name: name for name in ("arrays", "integrations", "spark", "sql", "statistics", "testing")},
+    "split": "splits",
+}
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name not in _LATER and name not in _DOORS:
+    if name not in _LATER and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    if name in _DOORS:
-        return import_module(f"{__name__}.{name}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    return found
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
+    public = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return public
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_DOORS})
+    return sorted({*__all__, *_MODULES})
+
+
+class _Package(_types.ModuleType):
+    def __setattr__(self, name: str, value: object) -> None:
+        """The import system sets each loaded subpackage; `rs.evaluate` stays the function of that name."""
+        if name not in _LATER or not isinstance(value, _types.ModuleType):
+            super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package
 
 
 __all__ = [

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
-from rankstone.inputs.source import Align
+from rankstone.data.source import Align
 
 Column: TypeAlias = Any
 """A NumPy array of one dimension, or anything with `__arrow_c_array__`."""

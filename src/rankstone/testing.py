@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankstone.answers.check import FAILED, NOT_DECIDED, PASSED, ends_of, needed_for, one_sided, verdict_of
-from rankstone.answers.compare import compare
-from rankstone.answers.comparison import Comparison
-from rankstone.answers.difference import Difference
-from rankstone.answers.gates import UNDECIDED, margin_of
-from rankstone.answers.result import Means, label_of
-from rankstone.answers.table import number, signed
+from rankstone.compare.check import FAILED, NOT_DECIDED, PASSED, ends_of, needed_for, one_sided, verdict_of
+from rankstone.compare.compare import compare
+from rankstone.compare.comparison import Comparison
+from rankstone.compare.difference import Difference
+from rankstone.compare.gates import UNDECIDED, margin_of
+from rankstone.results.result import Means, label_of
+from rankstone.results.table import number, signed
 
 if TYPE_CHECKING:
     from rankstone.typing import Metrics, Run, Truth

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import rankstone as rs
-from rankstone.answers.write import is_result
 from rankstone.cli.commands import main
+from rankstone.results.export import is_result
 
 QUERIES = range(1, 31)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rankstone import _core
 from rankstone._core import Alignment
-from rankstone.inputs.source import Align
+from rankstone.data.source import Align
 
 
 def align_dicts(truth: Any, run: Any, **options: Any) -> Alignment:

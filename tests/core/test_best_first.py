@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankstone import _core
-from rankstone.inputs.source import Align
+from rankstone.data.source import Align
 
 FIELDS = ("retrieved", "rank", "grade", "score", "place", "above", "tied")
 

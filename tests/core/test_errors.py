@@ -16,8 +16,8 @@ import pytest
 import rankstone as rs
 from rankstone import _core
 from rankstone._core import Alignment
+from rankstone.data.source import Align
 from rankstone.errors import DataError
-from rankstone.inputs.source import Align
 
 from .doors import align_columns, align_dense, align_dicts, align_lists
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankstone import _core
+from rankstone.data.arrow import as_column
+from rankstone.data.source import Align
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import as_column
-from rankstone.inputs.source import Align
 
 ORDERS = ("item_desc", "item_asc", "input", "reverse_input")
 rows_of = st.lists(

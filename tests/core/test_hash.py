@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rankstone import _core
-from rankstone.inputs.source import Align
+from rankstone.data.source import Align
 from tests.effort import cpu_limit
 
 from .doors import align_columns
@@ -72,7 +72,7 @@ def test_the_answer_is_the_same_in_every_process() -> None:
         import hashlib
         import numpy as np, pyarrow as pa
         from rankstone import _core
-        from rankstone.inputs.source import Align
+        from rankstone.data.source import Align
 
         chance = np.random.default_rng(1)
         query = pa.array([f"q{n}" for n in chance.integers(0, 30, 3000)])

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from rankstone import _core
+from rankstone.data.source import Align
 from rankstone.errors import DataError
-from rankstone.inputs.source import Align
 
 from .doors import align_columns, align_dicts
 

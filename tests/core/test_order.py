@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankstone import _core
+from rankstone.data.source import Align
 from rankstone.errors import DataError
-from rankstone.inputs.source import Align
 from tests.effort import examples
 
 from .doors import align_columns

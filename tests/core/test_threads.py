@@ -13,7 +13,7 @@ import pytest
 
 import rankstone as rs
 from rankstone import _core
-from rankstone.inputs.source import Align
+from rankstone.data.source import Align
 
 ROWS = 100_000  # enough for the core to share them out
 CHANCE = np.random.default_rng(7)

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import rankstone as rs
-from rankstone.answers.plots import KINDS
-from rankstone.fusing import methods as _methods  # noqa: F401  all of them are declared before one is copied
-from rankstone.fusing import registry as fusions
+from rankstone.compare.plot_kinds import KINDS
+from rankstone.fusion import methods as _methods  # noqa: F401  all of them are declared before one is copied
+from rankstone.fusion import registry as fusions
 from rankstone.metrics import registry
 
 ROOT = Path(__file__).parents[2]

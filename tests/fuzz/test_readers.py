@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rankstone.data import delimited, json_files, trec
+from rankstone.data.columns import Columns
+from rankstone.data.files import FORMATS, read_run, read_truth
+from rankstone.data.lines import IrregularError
 from rankstone.errors import FileError
-from rankstone.inputs import delimited, json_files, trec
-from rankstone.inputs.columns import Columns
-from rankstone.inputs.files import FORMATS, read_run, read_truth
-from rankstone.inputs.lines import IrregularError
 from tests.effort import cpu_limit, examples
 
 SECONDS = float(os.environ.get("RANKSTONE_FUZZ_SECONDS", "0"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.measure.stream import evaluate_file
+from rankstone.evaluate.stream import evaluate_file
 
 LOG3 = math.log2(3)
 TRUTH = {"q": {"a": ["s1", "s2"], "b": {"s1": 1}, "c": ["s3"], "x": {"s3": 0}}}

@@ -24,13 +24,13 @@ GUIDE = {
         {"group_start": 7},
     ),
     "Add a statistical test": (
-        ("src/rankstone/statistics/paired.py", "tests/answers/test_compare.py"),
-        ("tests/table/test_rows.py", "tests/examples/test_pages.py", "tests/answers/test_compare.py"),
+        ("src/rankstone/statistics/paired.py", "tests/compare/test_compare.py"),
+        ("tests/table/test_rows.py", "tests/examples/test_pages.py", "tests/compare/test_compare.py"),
         {"trimmed_t": 5, "name_every_row": 1, "the_reference": 1},
     ),
     "Add a plot kind": (
-        ("src/rankstone/answers/plots.py", "tests/pictures/test_plots.py"),
-        ("tests/table/test_rows.py", "tests/pictures/test_plots.py"),
+        ("src/rankstone/compare/plot_kinds.py", "tests/plots/test_plots.py"),
+        ("tests/table/test_rows.py", "tests/plots/test_plots.py"),
         {"superiority": 4, "name_every_plot": 1},
     ),
 }

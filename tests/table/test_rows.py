@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import rankstone as rs
-from rankstone.answers.curve import CURVES
-from rankstone.answers.plots import KINDS
 from rankstone.cli.commands import parser
+from rankstone.compare.plot_kinds import KINDS
 from rankstone.conventions.averaging import AVERAGING
+from rankstone.results.curves import CURVES
 
 TESTS, CORRECTIONS, INTERVALS = rs.statistics.TESTS, rs.statistics.CORRECTIONS, rs.statistics.INTERVALS
 QUERIES = 24

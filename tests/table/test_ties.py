@@ -9,8 +9,8 @@ import pytest
 import rankstone as rs
 from rankstone.align.ties import ORDERS, TIES, TieName
 from rankstone.conventions.plan import make_plans
-from rankstone.measure.programs import measure
-from rankstone.measure.sources import open_source
+from rankstone.evaluate.pipeline import open_source
+from rankstone.evaluate.programs import measure
 
 from .test_programs import measure_over_arrays
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rankstone.align.functions import Functions, Values
 from rankstone.align.ties import TIES, TieRule
-from rankstone.inputs.id_encoder import all_in_order
-from rankstone.inputs.notes import Notes, ranges
+from rankstone.data.annotations import Notes, ranges
+from rankstone.data.id_encoder import all_in_order
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

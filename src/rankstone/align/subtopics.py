@@ -7,8 +7,8 @@ import numpy as np
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_sums, starts_of
 from rankstone.align.functions import NUMPY, Discount
+from rankstone.data.annotations import Subtopics, ranges
 from rankstone.errors import QueryError
-from rankstone.inputs.notes import Subtopics, ranges
 
 NO_SUBTOPICS = (
     "the truth names no subtopics; give a column 'subtopic', or {query: {item: {subtopic: grade}}}, or qrels whose "

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rankstone.answers.check import Checks, check
-from rankstone.answers.write import as_json
-from rankstone.cli.reading import UsageError, columns_of, pairs
-from rankstone.cli.showing import put, screen
+from rankstone.cli.input import UsageError, columns_of, pairs
+from rankstone.cli.output import put, screen
+from rankstone.compare.check import Checks, check
 from rankstone.errors import GatesError
 from rankstone.metrics.registry import parse_all
+from rankstone.results.export import as_json
 
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 

@@ -11,8 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankstone.answers.table import render
-from rankstone.cli.reading import (
+from rankstone.cli.input import (
     UsageError,
     check_words,
     format_of,
@@ -24,14 +23,15 @@ from rankstone.cli.reading import (
     roles_for,
     sides,
 )
-from rankstone.cli.showing import form_of, put, screen
+from rankstone.cli.output import form_of, put, screen
 from rankstone.errors import Advice, Hint
+from rankstone.results.table import render
 
 if TYPE_CHECKING:
-    from rankstone.answers.explain import Difference, Explanation, Moves
-    from rankstone.answers.identify import Identified
-    from rankstone.answers.result import Result
-    from rankstone.answers.runs import Runs
+    from rankstone.compare.runs import Runs
+    from rankstone.explain.explain import Difference, Explanation, Moves
+    from rankstone.explain.identify import Identified
+    from rankstone.results.result import Result
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 # Those of rs.compare, which takes long to load.
@@ -100,7 +100,7 @@ def _report(text: str, command: argparse.ArgumentParser) -> int:
 def _option(hint: Hint, options: Mapping[str, str]) -> str:
     """An argument as an option: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
     from rankstone.conventions.choices import CHOICES
-    from rankstone.fusing.choices import FUSING
+    from rankstone.fusion.choices import FUSING
 
     name, value = hint
     plain = "" if value is ... else str(value)
@@ -168,9 +168,9 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
 
 
 def _describe_evaluate(command: argparse.ArgumentParser) -> None:
-    from rankstone.answers.write import RESULT_FORMATS
-    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
-    from rankstone.inputs.formats import listed
+    from rankstone.data.formats import FORMATS as FILE_FORMATS
+    from rankstone.data.formats import listed
+    from rankstone.results.export import RESULT_FORMATS
 
     titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
     command.add_argument("truth", metavar="TRUTH", help=f"a file: {titles}; - for stdin")
@@ -189,7 +189,7 @@ def _describe_evaluate(command: argparse.ArgumentParser) -> None:
 
 
 def _describe_compare(command: argparse.ArgumentParser) -> None:
-    from rankstone.answers.write import RESULT_FORMATS
+    from rankstone.results.export import RESULT_FORMATS
     from rankstone.statistics import CORRECTIONS, TESTS
 
     command.add_argument("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
@@ -280,9 +280,9 @@ def _describe_identify(command: argparse.ArgumentParser) -> None:
 
 
 def _describe_fuse(command: argparse.ArgumentParser) -> None:
-    from rankstone.fusing.choices import PRESETS
-    from rankstone.fusing.methods import fusions
-    from rankstone.fusing.norms import NORMS
+    from rankstone.fusion.choices import PRESETS
+    from rankstone.fusion.methods import fusions
+    from rankstone.fusion.norms import NORMS
 
     command.add_argument("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
     command.add_argument("--method", default="rrf", metavar="M", choices=list(fusions), help=", ".join(fusions))
@@ -310,8 +310,8 @@ def _describe_pool(command: argparse.ArgumentParser) -> None:
 
 
 def _describe_convert(command: argparse.ArgumentParser) -> None:
-    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
-    from rankstone.inputs.formats import listed
+    from rankstone.data.formats import FORMATS as FILE_FORMATS
+    from rankstone.data.formats import listed
 
     command.add_argument("source", metavar="FROM")
     command.add_argument("target", metavar="TO", help="the name's ending tells the format")
@@ -407,8 +407,8 @@ def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:
 
 
 def _pooling(command: argparse.ArgumentParser) -> None:
-    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
-    from rankstone.inputs.formats import listed
+    from rankstone.data.formats import FORMATS as FILE_FORMATS
+    from rankstone.data.formats import listed
 
     _reading(command)
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
@@ -426,8 +426,8 @@ def _setting(command: argparse.ArgumentParser) -> None:
 
 
 def _reading(command: argparse.ArgumentParser) -> None:
-    from rankstone.inputs.formats import FORMATS as FILE_FORMATS
-    from rankstone.inputs.formats import listed
+    from rankstone.data.formats import FORMATS as FILE_FORMATS
+    from rankstone.data.formats import listed
 
     command.add_argument(
         "--columns", metavar="ROLE=NAME", action="append", default=[], help="query=user_id; truth.item=x for one side"
@@ -448,10 +448,10 @@ def _more(command: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.runs import Groups, Runs, Values
-    from rankstone.answers.write import PAGES, RESULT_FORMATS, write_answer
+    from rankstone.compare.runs import Groups, Runs, Values
     from rankstone.conventions.plan import DEFAULT_METRICS
-    from rankstone.inputs.formats import listed
+    from rankstone.data.formats import listed
+    from rankstone.results.export import PAGES, RESULT_FORMATS, write_answer
 
     metrics = arguments.metric or list(DEFAULT_METRICS)
     choices = pairs(arguments.set, "--set")
@@ -515,8 +515,8 @@ def _margin(word: str) -> float | str:
 
 
 def _metrics(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import define, manual
     from rankstone.metrics.registry import Metric, declared, parse
+    from rankstone.results.definition import define, manual
 
     if not arguments.names:
         table = [["metric", "formula"]]
@@ -534,9 +534,9 @@ def _metrics(arguments: argparse.Namespace) -> None:
 
 
 def _define(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.definition import definition_of
     from rankstone.conventions.convention import find_convention
     from rankstone.conventions.plan import make_plans
+    from rankstone.results.definition import definition_of
 
     choices = pairs(arguments.set, "--set")
     check_words(arguments.metrics, arguments.convention, choices)
@@ -546,7 +546,7 @@ def _define(arguments: argparse.Namespace) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.explain import explain
+    from rankstone.explain.explain import explain
 
     conventions, choices = arguments.convention or ["rankstone"], pairs(arguments.set, "--set")
     if len(conventions) > 2 or len(arguments.runs) > 2 or len(conventions) + len(arguments.runs) > 3:
@@ -566,7 +566,7 @@ def _explain(arguments: argparse.Namespace) -> None:
 
 
 def _identify(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.identify import asked, identify
+    from rankstone.explain.identify import asked, identify
 
     reported, choices = " ".join(arguments.reported), pairs(arguments.set, "--set")
     try:
@@ -580,7 +580,7 @@ def _identify(arguments: argparse.Namespace) -> None:
 
 
 def _shown(answer: Explanation | Difference | Moves | Identified, rows: Iterable[Sequence[str]], form: str) -> str:
-    from rankstone.answers.write import as_json
+    from rankstone.results.export import as_json
 
     if form == "json":
         return as_json(answer.to_dict())
@@ -607,7 +607,7 @@ def _conventions(arguments: argparse.Namespace) -> None:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.write import convert
+    from rankstone.results.export import convert
 
     read = convert(
         arguments.source,
@@ -622,8 +622,8 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _sql(arguments: argparse.Namespace) -> None:
-    from rankstone.answers.write import as_json
     from rankstone.conventions.convention import find_convention
+    from rankstone.results.export import as_json
     from rankstone.sql.folder import answer
 
     form = form_of(arguments.output, arguments.format, FORMATS)

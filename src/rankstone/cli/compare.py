@@ -7,14 +7,14 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 
-from rankstone.answers.compare import Origin, compare, judged_beside
-from rankstone.answers.result import Means
-from rankstone.answers.write import RESULT_FORMATS, is_result, read_result, write_answer
-from rankstone.cli.reading import UsageError, check_words, groups_by, named, pairs, results_of, sides
-from rankstone.cli.showing import form_of, screen
+from rankstone.cli.input import UsageError, check_words, groups_by, named, pairs, results_of, sides
+from rankstone.cli.output import form_of, screen
+from rankstone.compare.compare import Origin, compare, judged_beside
 from rankstone.conventions.plan import DEFAULT_METRICS
-from rankstone.inputs.files import is_large
+from rankstone.data.files import is_large
 from rankstone.metrics.registry import Metric, parse_all
+from rankstone.results.export import RESULT_FORMATS, is_result, read_result, write_answer
+from rankstone.results.result import Means
 
 FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no place for differences
 

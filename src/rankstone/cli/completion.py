@@ -55,7 +55,7 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, Completed]:
 def _words() -> dict[str, list[str]]:
     from rankstone.conventions.choices import CHOICES
     from rankstone.conventions.convention import conventions
-    from rankstone.fusing.choices import Fusing
+    from rankstone.fusion.choices import Fusing
     from rankstone.metrics.registry import declared
 
     rows = declared().values()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rankstone.cli.reading import UsageError, format_of, named, pairs, report_skipped, roles_for, truth_of
-from rankstone.cli.showing import screen
+from rankstone.cli.input import UsageError, format_of, named, pairs, report_skipped, roles_for, truth_of
+from rankstone.cli.output import screen
 
 
 def fuse_runs(arguments: argparse.Namespace) -> None:
     """Fuse files into one: to a file, or to standard output as a TREC run."""
-    from rankstone.fusing.choices import decide, find_preset
-    from rankstone.fusing.fuse import fuse
-    from rankstone.fusing.registry import find_fusion
+    from rankstone.fusion.choices import decide, find_preset
+    from rankstone.fusion.fuse import fuse
+    from rankstone.fusion.registry import find_fusion
 
     choices = pairs(arguments.set, "--set")
     choices |= {name: getattr(arguments, name) for name in ("norm", "depth") if getattr(arguments, name) is not None}
@@ -36,8 +36,8 @@ def fuse_runs(arguments: argparse.Namespace) -> None:
 
 def pool_runs(arguments: argparse.Namespace) -> None:
     """Pool files: to a file, and how many items there are on the screen."""
-    from rankstone.fusing.pool import pool
-    from rankstone.inputs.files import all_same_ids
+    from rankstone.data.files import all_same_ids
+    from rankstone.fusion.pool import pool
 
     runs, truth = _runs(arguments), None
     if arguments.truth:
@@ -52,7 +52,7 @@ def pool_runs(arguments: argparse.Namespace) -> None:
 
 def _runs(arguments: argparse.Namespace) -> dict[str, Any]:
     """The runs by name, with ids of one kind."""
-    from rankstone.inputs.files import all_same_ids, read_run
+    from rankstone.data.files import all_same_ids, read_run
 
     if [*arguments.runs, getattr(arguments, "truth", None)].count("-") > 1:
         raise UsageError("only one file can be read from standard input")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rankstone.align.functions import NUMPY
 from rankstone.align.ties import TIES
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.measure.values import ratio_of
+from rankstone.evaluate.values import ratio_of
 from rankstone.metrics.gains import exponential
 from rankstone.program.graph import Graph
 from rankstone.program.ranking import Ranking

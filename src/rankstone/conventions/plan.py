@@ -12,8 +12,8 @@ from rankstone.align.ties import TIES, names
 from rankstone.conventions.averaging import AVERAGING, Averaging
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, takes
+from rankstone.data.source import Align
 from rankstone.errors import Advice, Hint, NoExpectedValue
-from rankstone.inputs.source import Align
 from rankstone.metrics.registry import ByName, Metric, Value, declared, on_declare, parse
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.answers.result import Result
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
-from rankstone.inputs.lists import ListPair, labelled
-from rankstone.measure.sources import evaluate_source
+from rankstone.data.lists import ListPair, labelled
+from rankstone.evaluate.pipeline import evaluate_source
 from rankstone.metrics.registry import Metric
+from rankstone.results.result import Result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -9,8 +9,8 @@ import numpy as np
 
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
-from rankstone.inputs.columns import columns
-from rankstone.measure.evaluate import evaluate
+from rankstone.data.columns import columns
+from rankstone.evaluate.evaluate import evaluate
 from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from torchmetrics.utilities.data import dim_zero_cat
 
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Feeding, make_plans, refuse_unknown
-from rankstone.inputs.columns import columns
-from rankstone.measure.accumulate import Accumulator
-from rankstone.measure.saved import settings_of
-from rankstone.measure.sums import Sums
+from rankstone.data.columns import columns
+from rankstone.evaluate.accumulate import Accumulator
+from rankstone.evaluate.means import Sums
+from rankstone.evaluate.saved import settings_of
 from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.align.shown import Cutoff, Shown, lists_of
+from rankstone.align.recommendations import Cutoff, Shown, lists_of
 from rankstone.errors import NotGiven
 from rankstone.metrics.registry import ByName, Parameter
 from rankstone.metrics.shown import ABOVE_ZERO, EXPOSURES, GEOMETRIC, Exposure, Patience, per_list, relative, weights

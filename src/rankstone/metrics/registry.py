@@ -326,7 +326,7 @@ class _Doc:
     def __get__(self, metric: Metric | None, owner: type) -> str:
         if metric is None:
             return self.text
-        from rankstone.answers.definition import manual  # upward: it is written from the definition
+        from rankstone.results.definition import manual  # upward: it is written from the definition
 
         return manual(metric)
 
@@ -433,7 +433,7 @@ class Metric:
         if len(ranked) > 1:
             raise TypeError(f"give the truth by name, as either side is a list: rs.{self.name}(items, truth=relevant)")
         if ranked or {"labels", "scores", "truth"} & options.keys():
-            from rankstone.measure.single import measure_list  # upward: one list goes through the whole house
+            from rankstone.evaluate.single import measure_list  # upward: one list goes through the whole house
 
             return measure_list(self if k is None else self @ k, *ranked, **options)
         given = self.given(**options)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankstone.align.alignment import Floats, Ints
 from rankstone.align.functions import Values
-from rankstone.align.shown import Base, Cutoff, Outside, Popularity, Shown
-from rankstone.inputs.id_encoder import order_of
+from rankstone.align.recommendations import Base, Cutoff, Outside, Popularity, Shown
+from rankstone.data.id_encoder import order_of
 from rankstone.metrics.registry import Parameter, metric
 from rankstone.program.ranking import Ratio
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.align.shown import Cutoff, Shown
-from rankstone.inputs.id_encoder import among, distinct, pair
+from rankstone.align.recommendations import Cutoff, Shown
+from rankstone.data.id_encoder import among, distinct, pair
 from rankstone.metrics.registry import Parameter
 from rankstone.metrics.shown import (
     ABOVE_ZERO,

@@ -14,19 +14,19 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.alignment import Ints
-from rankstone.align.first import deepest
-from rankstone.answers.result import Result
+from rankstone.align.topk import deepest
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.inputs.arrow import is_spark
-from rankstone.inputs.files import is_path
-from rankstone.inputs.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
-from rankstone.measure import parts
-from rankstone.measure.accumulate import Accumulator, Piece
-from rankstone.measure.beside import given_beside
-from rankstone.measure.match import refuse, refuse_strangers
-from rankstone.measure.sources import depths_of, refuse_truthless
+from rankstone.data.arrow import is_spark
+from rankstone.data.files import is_path
+from rankstone.data.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
+from rankstone.evaluate import partial as parts
+from rankstone.evaluate.accumulate import Accumulator, Piece
+from rankstone.evaluate.beside import given_beside
+from rankstone.evaluate.checks import refuse, refuse_strangers
+from rankstone.evaluate.pipeline import depths_of, refuse_truthless
 from rankstone.progress import Progress, watched
+from rankstone.results.result import Result
 from rankstone.spark import work
 from rankstone.spark.functions import Session, Table, is_classic
 from rankstone.spark.local import sent

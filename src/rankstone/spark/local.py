@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from rankstone.inputs.arrow import plain
-from rankstone.inputs.columns import Columns
-from rankstone.inputs.lists import Lists
-from rankstone.inputs.loaders import opened
-from rankstone.inputs.roles import Given
-from rankstone.inputs.tables import as_lists
+from rankstone.data.arrow import plain
+from rankstone.data.columns import Columns
+from rankstone.data.lists import Lists
+from rankstone.data.loaders import opened
+from rankstone.data.roles import Given
+from rankstone.data.tables import as_lists
 
 if TYPE_CHECKING:
     from rankstone.spark.functions import Table

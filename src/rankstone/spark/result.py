@@ -12,15 +12,15 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 
 from rankstone.align.alignment import Bools, Floats
 from rankstone.align.functions import Functions
-from rankstone.answers.result import Account, Result, TieRange
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
-from rankstone.measure.parts import Part
-from rankstone.measure.programs import Measured
-from rankstone.measure.sums import span
-from rankstone.measure.values import view_for
+from rankstone.evaluate.means import span
+from rankstone.evaluate.partial import Part
+from rankstone.evaluate.programs import Measured
+from rankstone.evaluate.values import view_for
 from rankstone.metrics.registry import Metric
 from rankstone.program.ranking import Ratio
+from rankstone.results.result import Account, Result, TieRange
 from rankstone.spark import work
 from rankstone.spark.functions import Table
 from rankstone.typing import Id, Metrics

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from pyspark import cloudpickle
 
 from rankstone.align.alignment import Ints
+from rankstone.data.arrow import is_list, one_piece
+from rankstone.data.lists import ListPair, lists
+from rankstone.data.source import Source
 from rankstone.errors import DataError
-from rankstone.inputs.arrow import is_list, one_piece
-from rankstone.inputs.lists import ListPair, lists
-from rankstone.inputs.source import Source
-from rankstone.measure import parts
-from rankstone.measure.accumulate import Piece
-from rankstone.measure.parts import Weights
-from rankstone.measure.sources import open_source
+from rankstone.evaluate import partial as parts
+from rankstone.evaluate.accumulate import Piece
+from rankstone.evaluate.partial import Weights
+from rankstone.evaluate.pipeline import open_source
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
 CHUNK_BYTES = 1 << 26

@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
+from rankstone.data.arrow import Pieces, is_list, is_text, one_piece
+from rankstone.data.dicts import Dicts
+from rankstone.data.lists import GradeLists, ListPair, Lists, lists
 from rankstone.errors import QueryError
-from rankstone.inputs.arrow import Pieces, is_list, is_text, one_piece
-from rankstone.inputs.dicts import Dicts
-from rankstone.inputs.lists import GradeLists, ListPair, Lists, lists
-from rankstone.measure.accumulate import by_query
-from rankstone.measure.match import refuse_ungraded
-from rankstone.measure.programs import Measured, measure
-from rankstone.measure.sums import Sums, mean_from, shares_of
+from rankstone.evaluate.accumulate import by_query
+from rankstone.evaluate.checks import refuse_ungraded
+from rankstone.evaluate.means import Sums, mean_from, shares_of
+from rankstone.evaluate.programs import Measured, measure
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.program.sql import Term as Value
 from rankstone.program.sql import Tree

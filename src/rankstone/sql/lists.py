@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from rankstone.align.ties import TieRule
 from rankstone.conventions.plan import Feeding, Plan, refuse_unknown
-from rankstone.measure.match import refuse_ungraded
+from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.program.sql import OPERATIONS, Tables, Term, Tree, at_rank
 from rankstone.sql.dialects import DIALECTS
 from rankstone.sql.expressions import Expressions

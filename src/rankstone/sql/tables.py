@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankstone.inputs.roles import Given, roles_of
+from rankstone.data.roles import Given, roles_of
 from rankstone.sql.dialects import Dialect
 
 # Words that no dialect takes for a column's name as they are.

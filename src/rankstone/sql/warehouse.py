@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from rankstone.align.ties import TIES
-from rankstone.answers.definition import definition_of
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
-from rankstone.measure.match import refuse_ungraded
-from rankstone.measure.programs import Measured
-from rankstone.measure.sums import Sums, as_one, mean_from, parts_of
-from rankstone.measure.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.evaluate.checks import refuse_ungraded
+from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
+from rankstone.evaluate.programs import Measured
+from rankstone.evaluate.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
 from rankstone.program.graph import Expression
 from rankstone.program.ranking import Ratio
 from rankstone.program.sql import HUGE, Fault, Tables, Term, Tree, outermost
+from rankstone.results.definition import definition_of
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement
 from rankstone.sql.tables import Side, column_of, side_of, source_of

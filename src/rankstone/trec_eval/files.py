@@ -9,9 +9,9 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.alignment import Floats
+from rankstone.data.lines import Data, IrregularError, RowError, open_text
+from rankstone.data.trec import Layout
 from rankstone.errors import FileError, NoRowsError
-from rankstone.inputs.lines import Data, IrregularError, RowError, open_text
-from rankstone.inputs.trec import Layout
 
 _QRELS, _PREFS = "qid iter docno rel", "qid jg jsg docno rel_level"
 _RESULTS = Layout("qid iter docno rank sim run_id", "q-i-n-", more=True, utf8=False)

@@ -11,8 +11,8 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Floats, Ints
+from rankstone.data.source import Align, ranked_from
 from rankstone.errors import DataError
-from rankstone.inputs.source import Align, ranked_from
 from rankstone.trec_eval.files import Judgments, Results
 
 

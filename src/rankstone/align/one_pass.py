@@ -1,0 +1,164 @@
+"""One pass over a run in batches, where each query's rows lie together: whole queries are aligned as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rankstone import _core
+from rankstone.align.alignment import Alignment, Ints
+from rankstone.align.concat import join
+from rankstone.align.topk import joined, shown_by, some
+from rankstone.align.unjudged_queries import Extra, aligned_with, more_extra
+from rankstone.data.annotations import ranges
+from rankstone.data.arrow import concatenated, plain_ids, take
+from rankstone.data.columns import ColumnPair, Columns, notes_of
+from rankstone.data.id_encoder import consecutive
+from rankstone.data.source import Align, Aligned, First
+
+CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
+
+
+class Grouped:
+    """Queries aligned a batch at a time, put together in the truth's order."""
+
+    repeatable = False
+
+    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int], threads: int) -> None:
+        self.core = _core.Queries(truth.query, threads)
+        self._offsets, self._first_rows, rows = self.core.offsets, self.core.first_rows, self.core.rows
+        self._query, self._whole = truth.query, truth
+        self.truth = self._truth = _taken(truth, slice(None) if rows is None else rows)
+        self._pieces: dict[Align, list[Alignment]] = {how: [] for how in alignments}
+        self._dropped = dict.fromkeys(self._pieces, 0)
+        self._depths = depths  # how many rows of each list to keep, by what changes what it shows
+        self._firsts: dict[Align, list[First]] = {how: [] for how in depths}
+        self._numbers: list[Ints] = []
+        self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
+        self._extra: Extra = set()
+
+    def add(self, rows: Columns, starts: Ints, queries: Ints) -> bool:
+        """Whole queries; False if one of them was here before."""
+        known = queries[queries >= 0]
+        if self._finished[known].any():
+            return False
+        self._finished[known] = True
+        self._extra = more_extra(self._extra, rows.query, starts[queries < 0])
+        self._align(rows, known)
+        return True
+
+    def _align(self, rows: Columns, known: Ints) -> None:
+        source = ColumnPair(self._judged(known), rows)
+        for how, pieces in self._pieces.items():
+            aligned = source.align(how)
+            pieces.append(aligned.ranked)
+            self._dropped[how] += aligned.dropped
+        for how, firsts in self._firsts.items():
+            firsts.append(source.first(how, self._depths[how]))
+        self._numbers.append(known)
+
+    def _judged(self, known: Ints) -> Columns:
+        """The truth of some queries."""
+        if len(known) and consecutive(known):  # most files have the queries in the truth's order
+            return _taken(self._truth, slice(int(self._offsets[known[0]]), int(self._offsets[known[-1] + 1])))
+        return _taken(self._truth, ranges(self._offsets, known)[0])
+
+    def finish(self, empty: Columns) -> None:
+        """Add the judged queries that the run does not have."""
+        self._align(empty, np.flatnonzero(~self._finished))
+
+    def align(self, how: Align) -> Aligned:
+        """Ranks of the judged items, as `evaluate` asks for them."""
+        graded = self._truth.grade is not None
+        whole = join(self._pieces[how]).only(self._order()).replace(notes=notes_of(self._whole, how))
+        return aligned_with(
+            whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra, graded
+        )
+
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists show: as deep as was asked for when it was made."""
+        return some(joined(self._firsts[shown_by(how)]), self._order())
+
+    def _order(self) -> Ints:
+        """Where each query is among those that came, in the truth's order."""
+        return np.argsort(np.concatenate(self._numbers), kind="stable")
+
+    def ids(self) -> tuple[tuple[()], tuple[()]]:
+        """A stream's items have gone by."""
+        return (), ()
+
+
+def one_pass(
+    truth: Columns, batches: Iterable[Columns], alignments: Iterable[Align], depths: Mapping[Align, int], threads: int
+) -> Grouped | None:
+    """None if some query's rows do not lie together."""
+    if len(truth.query) == 0:
+        raise ValueError("the truth has no rows")
+    grouped = Grouped(truth, alignments, depths, threads)
+    carry: Columns | None = None  # rows of the last query, which the next batch may go on with
+    rows: Columns | None = None
+    for rows in batches:
+        starts, queries = grouped.core.stretches(rows.query, threads)
+        if len(starts) == 0:
+            continue
+        known = queries[queries >= 0]
+        if not (known[1:] > known[:-1]).all() and len(np.unique(known)) < len(known):
+            return None
+        ends = np.append(starts[1:], len(rows.query))
+        first = 0
+        if carry is not None:
+            if _last(carry.query) == _first(rows.query):
+                carry = _join(carry, _slice(rows, 0, int(ends[0])))
+                first = 1
+                if len(carry.query) > CARRY_LIMIT:
+                    return None
+            if first < len(starts) and not _add(grouped, carry, threads):
+                return None
+        if first < len(starts):
+            last = len(starts) - 1
+            begin, end = int(starts[first]), int(starts[last])
+            if end > begin:
+                whole = slice(first, last)
+                if not grouped.add(_slice(rows, begin, end), starts[whole] - begin, queries[whole]):
+                    return None
+            carry = _copied(_slice(rows, end, len(rows.query)))
+    if carry is not None and not _add(grouped, carry, threads):
+        return None
+    if rows is None:
+        raise ValueError("the run has no rows")
+    grouped.finish(_slice(rows, 0, 0))
+    return grouped
+
+
+def _add(grouped: Grouped, rows: Columns, threads: int) -> bool:
+    return grouped.add(rows, *grouped.core.stretches(rows.query, threads))
+
+
+def _taken(truth: Columns, rows: Ints | slice) -> Columns:
+    return Columns(*(take(column, rows) for column in (truth.query, truth.item, truth.grade)))
+
+
+def _slice(rows: Columns, start: int, end: int) -> Columns:
+    score = None if rows.score is None else rows.score[start:end]
+    return Columns(rows.query[start:end], rows.item[start:end], score=score)
+
+
+def _join(first: Columns, second: Columns) -> Columns:
+    score = None if first.score is None or second.score is None else concatenated((first.score, second.score))
+    query, item = (concatenated((getattr(first, role), getattr(second, role))) for role in ("query", "item"))
+    return Columns(query, item, score=score)
+
+
+def _copied(rows: Columns) -> Columns:
+    """The same rows in memory of their own, so that a batch can go."""
+    return _join(rows, _slice(rows, 0, 0))
+
+
+def _first(column: Any) -> Any:
+    return plain_ids(column[:1])[0]
+
+
+def _last(column: Any) -> Any:
+    return plain_ids(column[len(column) - 1 :])[0]

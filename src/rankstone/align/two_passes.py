@@ -1,0 +1,405 @@
+"""Two passes over a run in batches, in any order: what was found, and what stands before it; or one, without a truth.
+
+No metrics in here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from rankstone import _core
+from rankstone.align import state as saved
+from rankstone.align.state import State, locked
+from rankstone.align.topk import Best, shown_by
+from rankstone.align.unjudged_queries import Extra, aligned_with, bounded, more_extra
+from rankstone.data.arrow import plain_ids
+from rankstone.data.columns import ColumnPair, Columns, notes_of
+from rankstone.data.source import Align, Aligned, Alone, First, ranked_from
+from rankstone.errors import DataError
+
+_FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them
+_COUNTS = ("levels", "before", "rows")
+
+
+class TwoPasses:
+    """Finds the judged items of a run, then counts what stands before each; both can be shared out and merged."""
+
+    repeatable = False
+
+    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int] | None = None) -> None:
+        if len(truth.query) == 0:
+            raise ValueError("the truth has no rows")
+        self.truth = self._truth = truth
+        self._depths = depths or {}  # how many rows of each list to keep, by what changes what it shows
+        self._ways = tuple(dict.fromkeys(map(_counted_by, alignments)))
+        self._lock = RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._resume(self._open(), self._open_firsts(), _Passed())
+        # Which shares of the work are in here. Each object's has its own mark, so that none is added twice.
+        self._mark = uuid.uuid4().hex
+
+    def _open(self) -> dict[Align, _core.Stream]:
+        truth = self._truth
+        return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways}
+
+    def _open_firsts(self) -> dict[Align, Best]:
+        return {how: Best(self._truth.query, how, depth) for how, depth in self._depths.items()}
+
+    @locked
+    def _resume(self, cores: dict[Align, _core.Stream], firsts: dict[Align, Best], passed: _Passed) -> None:
+        self._cores, self._firsts = cores, firsts
+        self._found, self._counted = set(passed.found), set(passed.counted)
+        self._counting, self._extra = passed.counting, passed.extra
+
+    # -- the two passes --------------------------------------------------------------------------------------
+
+    @locked
+    def find(self, rows: Columns, threads: int) -> None:
+        """First pass: remember the score of each judged item."""
+        if self._counting:
+            raise ValueError("find() after count(): the counts rest on all finds; find in every batch first")
+        self._found.add(self._mark)
+        for core in self._cores.values():
+            extra = core.find(rows.query, rows.item, rows.score, threads)
+        for best in self._firsts.values():
+            best.add(rows, threads)
+        self._extra = more_extra(self._extra, rows.query, extra)
+
+    @locked
+    def count(self, rows: Columns, threads: int) -> None:
+        """Second pass: count the rows that stand before each judged item."""
+        if not self._found and len(rows.query):
+            raise ValueError("count() before find(): find in every batch first, then go through them again to count")
+        self._counting = True
+        self._counted.add(self._mark)
+        for core in self._cores.values():
+            core.count(rows.query, rows.item, rows.score, threads)
+
+    def ids(self) -> tuple[tuple[()], tuple[()]]:
+        """A stream's items have gone by."""
+        return (), ()
+
+    def _refuse_half(self) -> None:
+        """Stop if a batch was not seen to its end: the core says so when it is given another."""
+        query, item = self._truth.query[:0], self._truth.item[:0]
+        for core in self._cores.values():
+            core.count(query, item, np.zeros(0), 1)
+
+    @locked
+    def seen(self) -> tuple[int, int]:
+        """How many rows were found, and counted."""
+        core = next(iter(self._cores.values()))
+        return core.finds[4], core.counts[2] if self._counted else 0
+
+    @locked
+    def align(self, how: Align) -> Aligned:
+        """Ranks of the judged items, as `evaluate` asks for them."""
+        self._refuse_half()
+        # Where the order is "input", only the counts of ties are read.
+        read = replace(how, order="item_desc") if how.order == "input" else how
+        found = self._cores[_counted_by(how)].result(read)
+        return aligned_with(
+            ranked_from(found, notes=notes_of(self._truth, how)),
+            found.dropped,
+            lambda: plain_ids(self._truth.query, found.queries),
+            self._extra,
+            self._truth.grade is not None,
+        )
+
+    @locked
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists of the judged queries show: as deep as was asked for when it was made."""
+        found = self._firsts[shown_by(how)].first()
+        queries = len(next(iter(self._cores.values())).truth()[1])
+        nothing = np.zeros(queries, dtype=np.int64)
+        return First(nothing, None, nothing[:0], None) if found is None else found
+
+    # -- sharing the work ------------------------------------------------------------------------------------
+
+    def merge(self, other: TwoPasses) -> None:
+        """Take in what another has found, or counted, of the same truth."""
+        self._take_in(other._passed(), other is self)  # one lock after the other, so that none waits for ever
+
+    @locked
+    def _take_in(self, more: _Passed, same: bool) -> None:
+        mine = self._passed()
+        if mine.counting or more.counting:
+            self._add_counts(mine, more)
+        elif mine.found & more.found:
+            if not same and mine.found == more.found and mine.digest() == more.digest():
+                return  # a copy without anything new
+            raise ValueError(SAME_FINDS)
+        else:
+            self._add_finds(mine, more)
+
+    def _add_finds(self, mine: _Passed, more: _Passed) -> None:
+        both = [self._united(how, *pair) for how, *pair in zip(self._ways, mine.finds, more.finds, strict=True)]
+        for core, finds in zip(self._cores.values(), both, strict=True):
+            core.finds = finds
+        for best, rows in zip(self._firsts.values(), more.firsts, strict=True):
+            if rows is not None:
+                best.add(rows, 1)
+        self._found |= more.found
+        self._extra = None if self._extra is None or more.extra is None else bounded(self._extra | more.extra)
+
+    def _united(self, how: Align, mine: _core.Finds, more: _core.Finds) -> _core.Finds:
+        scores, retrieved, again, again_scores, rows, unjudged = mine
+        both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
+        if len(both) and how.duplicates == "error":
+            row = self._cores[how].truth()[0][both[:1]]
+            query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
+            raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
+        return (
+            np.where(np.isnan(scores), more[0], scores),
+            retrieved + more[1],
+            np.concatenate((again, more[2], both)),
+            np.concatenate((again_scores, more[3], more[0][both])),
+            rows + more[4],
+            unjudged + more[5],
+        )
+
+    def _add_counts(self, mine: _Passed, more: _Passed) -> None:
+        if mine.digest() != more.digest():
+            raise ValueError(
+                "the streams have not found the same: merge all finds first, then give each worker a copy of the "
+                "merged stream to count with"
+            )
+        if mine.counted & more.counted:
+            raise ValueError(
+                "both streams hold the same counts, which would count twice: one was merged already, or copied after "
+                "count() had begun; give each worker a copy of a stream that has counted nothing"
+            )
+        for at, core in enumerate(self._cores.values()):
+            if not more.counted:
+                continue
+            levels, before, rows = more.counts[at]
+            if mine.counted:
+                ours = mine.counts[at]
+                levels, before, rows = ours[0] + levels, ours[1] + before, ours[2] + rows
+            core.counts = (levels, before, rows)
+        self._counting = True
+        self._counted |= more.counted
+
+    # -- state -----------------------------------------------------------------------------------------------
+
+    @locked
+    def _passed(self) -> _Passed:
+        self._refuse_half()
+        cores = self._cores.values()
+        counts = tuple(core.counts for core in cores) if self._counted else ()
+        marks = frozenset(self._found), frozenset(self._counted)
+        firsts = tuple(best.kept() for best in self._firsts.values())
+        return _Passed(tuple(core.finds for core in cores), counts, *marks, self._counting, self._extra, firsts)
+
+    def state(self) -> dict[str, Any]:
+        """All it knows of the run, as arrays, lists and numbers."""
+        passed = self._passed()
+        return {
+            "finds": [dict(zip(_FINDS, finds, strict=True)) for finds in passed.finds],
+            "counts": [dict(zip(_COUNTS, counts, strict=True)) for counts in passed.counts],
+            "found": sorted(passed.found),
+            "counted": sorted(passed.counted),
+            "counting": passed.counting,
+            "extra": None if passed.extra is None else sorted(passed.extra),
+            "firsts": [best.state() for best in self._firsts.values()],
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from what `state` gave. The core is told nothing that has not been checked."""
+        found, counted = (_marks(state, name) for name in ("found", "counted"))
+        counting = saved.flag(state, "counting")
+        if (counted and not counting) or bool(saved.items(state, "counts")) != bool(counted):
+            raise ValueError("counts, counted and counting do not go together")
+        cores = self._open()
+        finds = [
+            self._checked_finds(found, how, cores[how])
+            for how, found in zip(self._ways, saved.items(state, "finds"), strict=True)
+        ]
+        for core, checked in zip(cores.values(), finds, strict=True):
+            core.finds = checked
+        if counted:
+            counts = [
+                _checked_counts(counts, core.counts)
+                for counts, core in zip(saved.items(state, "counts"), cores.values(), strict=True)
+            ]
+            for core, some in zip(cores.values(), counts, strict=True):
+                core.counts = some
+        firsts = self._open_firsts()
+        for best, kept in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
+            best.load(kept)
+        self._resume(cores, firsts, _Passed((), (), found, counted, counting, self._checked_extra(state)))
+
+    def _checked_finds(self, state: State, how: Align, core: _core.Stream) -> _core.Finds:
+        offsets = core.truth()[1]
+        query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        scores = saved.floats(state, "scores", len(query), nan=True)
+        rows, unjudged = saved.whole(state, "rows"), saved.whole(state, "unjudged")
+        retrieved = saved.ints(state, "retrieved", len(offsets) - 1, high=rows + 1)
+        repeated = saved.ints(state, "repeated", high=len(query))
+        repeated_scores = saved.floats(state, "repeated_scores", len(repeated))
+        hits = np.bincount(query[~np.isnan(scores)], minlength=len(retrieved))
+        hits += np.bincount(query[repeated], minlength=len(retrieved))
+        if int(retrieved.sum()) + unjudged != rows or (hits > retrieved).any():
+            raise ValueError("scores, retrieved, unjudged and rows do not go together")
+        if len(repeated) and (how.duplicates == "error" or np.isnan(scores[repeated]).any()):
+            raise ValueError("items were returned again that cannot have been")
+        return scores, retrieved, repeated, repeated_scores, rows, unjudged
+
+    def _checked_extra(self, state: State) -> Extra:
+        if state["extra"] is None:
+            return None
+        extra, kind = set(saved.items(state, "extra")), type(plain_ids(self._truth.query[:1])[0])
+        if bounded(extra) is None or not all(type(query) is kind for query in extra):
+            raise ValueError("extra is not a list of queries")
+        return extra
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What both passes have seen so far."""
+
+    finds: tuple[_core.Finds, ...] = ()
+    counts: tuple[_core.Counts, ...] = ()
+    found: frozenset[str] = frozenset()
+    counted: frozenset[str] = frozenset()
+    counting: bool = False
+    extra: Extra = field(default_factory=set)  # queries that nobody judged
+    firsts: tuple[Columns | None, ...] = ()  # the first rows of lists, where a metric reads them
+
+    def digest(self) -> bytes:
+        """What the finds are, in a few bytes; the same whatever the order in which they came."""
+        digest = hashlib.blake2b(digest_size=16)
+        for scores, retrieved, again, again_scores, rows, unjudged in self.finds:
+            found = np.flatnonzero(~np.isnan(scores))
+            item, score = np.concatenate((found, again)), np.concatenate((scores[found], again_scores))
+            order = np.lexsort((score, item))
+            for part in (item[order], score[order], retrieved, np.array([rows, unjudged])):
+                digest.update(part.tobytes())
+        return digest.digest()
+
+
+class OnePass:
+    """Keeps the first rows of each list of a run that is not judged; can be shared out and merged."""
+
+    repeatable = False
+
+    def __init__(self, depths: Mapping[Align, int]) -> None:
+        self._depths = depths
+        self._lock = RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._resume({how: Best(None, how, depth) for how, depth in self._depths.items()}, 0, set())
+        self._mark = uuid.uuid4().hex  # as of `TwoPasses`
+
+    @locked
+    def _resume(self, firsts: dict[Align, Best], rows: int, found: set[str]) -> None:
+        self._firsts, self._rows, self._found = firsts, rows, found
+
+    @locked
+    def find(self, rows: Columns, threads: int) -> None:
+        """The only pass."""
+        for best in self._firsts.values():
+            best.add(rows, threads)
+        self._found.add(self._mark)
+        self._rows += len(rows.query)
+
+    def count(self, rows: Columns, threads: int) -> None:
+        """There is nothing to count."""
+        raise ValueError("nothing is judged, so one pass is enough: find() in every batch, then compute()")
+
+    @locked
+    def seen(self) -> tuple[int, int]:
+        """How many rows were found; there are none to count."""
+        return self._rows, self._rows
+
+    def ids(self) -> None:
+        """There is nothing to match the items with."""
+
+    def align(self, how: Align) -> Aligned:
+        """The queries, whose lists are as long as was kept of them."""
+        return Alone(self._pair(how)).align(how)
+
+    def first(self, how: Align, depth: int | None) -> First:
+        """What the lists show: as deep as was asked for when it was made."""
+        return Alone(self._pair(how)).first(how, depth)
+
+    @locked
+    def _pair(self, how: Align) -> ColumnPair:
+        kept = self._firsts[shown_by(how)].kept()
+        if kept is None:
+            raise ValueError("there are no rows: find() in every batch, then compute()")
+        return ColumnPair(Columns(kept.query[:0], kept.item[:0]), kept)
+
+    def merge(self, other: OnePass) -> None:
+        """Take in what another has found."""
+        self._take_in(*other._passed())  # one lock after the other, so that none waits for ever
+
+    @locked
+    def _passed(self) -> tuple[list[Columns | None], int, set[str]]:
+        return [best.kept() for best in self._firsts.values()], self._rows, set(self._found)
+
+    @locked
+    def _take_in(self, firsts: Sequence[Columns | None], rows: int, found: set[str]) -> None:
+        if self._found & found:
+            raise ValueError(SAME_FINDS)
+        for best, more in zip(self._firsts.values(), firsts, strict=True):
+            if more is not None:
+                best.add(more, 1)
+        self._found |= found
+        self._rows += rows
+
+    @locked
+    def state(self) -> dict[str, Any]:
+        """All it knows of the run, as arrays, lists and numbers."""
+        firsts = [best.state() for best in self._firsts.values()]
+        return {"rows": self._rows, "found": sorted(self._found), "firsts": firsts}
+
+    def load(self, state: State) -> None:
+        """Go on from what `state` gave."""
+        firsts = {how: Best(None, how, depth) for how, depth in self._depths.items()}
+        for best, kept in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
+            best.load(kept)
+        rows = saved.whole(state, "rows")
+        for best in firsts.values():
+            if (kept := best.kept()) is not None and len(kept.query) > rows:
+                raise ValueError(f"it keeps {len(kept.query)} rows of {rows}")
+        self._resume(firsts, rows, set(_marks(state, "found")))
+
+
+SAME_FINDS = (
+    "both streams hold the same finds, which would count twice: one was merged already, or copied after find() had "
+    "begun; give each worker a copy of a stream that has found nothing"
+)
+
+
+def _checked_counts(state: State, like: _core.Counts) -> _core.Counts:
+    rows = saved.whole(state, "rows")
+    levels = saved.ints(state, "levels", len(like[0]), high=rows + 1)
+    before = saved.ints(state, "before", len(like[1]), high=rows + 1)
+    if levels.sum() > rows or before.sum() > rows:
+        raise ValueError("levels, before and rows do not go together")
+    return levels, before, rows
+
+
+def _marks(state: State, name: str) -> frozenset[str]:
+    found = saved.items(state, name)
+    if not all(isinstance(mark, str) for mark in found):
+        raise ValueError(f"{name} is {found!r}")
+    return frozenset(found)
+
+
+def _counted_by(how: Align) -> Align:
+    """What of it changes what has to be counted; the rest only changes how counts are read."""
+    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)

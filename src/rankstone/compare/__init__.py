@@ -1,0 +1,1 @@
+"""Runs compared: differences, caveats, leaderboards, gates, reports."""

@@ -1,0 +1,238 @@
+"""Results of several systems on the same queries: each query's part in each mean, paired by the query's id."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.evaluate.means import LEFT_OUT, Shares
+from rankstone.results.result import Means, Result, groups_in_order, ids_alike
+from rankstone.statistics import Interval, without_groups
+from rankstone.statistics.intervals import interval_of
+
+PIECES = 100  # that are left out in turn where a mean is made of all rows at once
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One metric of several systems: a row a query that counts in all of them, a column a system."""
+
+    label: str
+    values: Floats  # each query's part in the mean: their mean is the mean
+    own: Floats  # each query's own value
+    means: Floats
+    kept: Bools  # which of all queries these are
+    clusters: Ints | None  # numbers from 0: which queries are not independent of each other
+    is_log: bool  # are the values logarithms, as of a geometric mean
+
+
+class Paired:
+    """Some systems' results on the same queries. A system is one result, or several: of seeds, or of folds."""
+
+    def __init__(
+        self, systems: Mapping[str, Sequence[Means]], clusters: Mapping[Any, Hashable] | Sequence[Hashable] | None
+    ) -> None:
+        self.systems = {name: tuple(results) for name, results in systems.items()}
+        every = [result for results in self.systems.values() for result in results]
+        self.first = every[0]
+        queries, *others = ids_alike([result.queries for result in every])
+        known = {}  # a result's places of the queries; None: in the same order
+        for result, ids in zip(every[1:], others, strict=True):
+            if ids != queries:
+                known[id(result)] = {query: place for place, query in enumerate(ids)}
+        if known:  # some have queries that nobody judged, or another order
+            known.setdefault(id(self.first), {query: place for place, query in enumerate(queries)})
+            queries = [query for query in queries if all(query in at for at in known.values())]
+        self.queries = queries
+        self.alone = max(len(result.queries) for result in every) - len(queries)  # queries that some do not have
+        self._places: dict[int, Ints] = {
+            at: np.array([places[query] for query in queries], dtype=np.int64) for at, places in known.items()
+        }
+        self.clusters = None if clusters is None else codes_of(groups_in_order(clusters, queries, "clusters"))
+
+    @cached_property
+    def order(self) -> Ints:
+        """The queries in an order of their own, so that chance does not depend on that of the rows."""
+        names = list(map(repr, self.queries))
+        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+
+    def sample(self, label: str, inside: Bools | None = None) -> Sample:
+        """One metric; inside: of some of the queries."""
+        plan = self.first.plan_of(label)
+        if inside is None:
+            if plan.averaging.plain and (plain := self._plain(label)) is not None:
+                return plain
+            inside = np.ones(len(self.queries), dtype=bool)
+        if plan.is_pooled:
+            return self._pooled(label, inside)
+        shares = {name: self._shares(name, label) for name in self.systems}
+        every = [found for several in shares.values() for found in several]
+        kept = inside.copy()
+        for found in every:
+            kept &= found.kept
+        self._refuse_nan(label, shares, kept)
+        count = int(np.count_nonzero(kept))
+        values, own, means = np.empty((count, len(shares))), np.empty((count, len(shares))), np.empty(len(shares))
+        for at, (name, several) in enumerate(shares.items()):
+            within = [found.only(kept) for found in several]
+            values[:, at] = _mean([found.influence() for found in within]) if count else 0.0
+            means[at] = _mean([found.mean() for found in within])
+            own[:, at] = self._own(name, label)[kept]
+        return Sample(label, values, own, means, kept, self._clusters(kept), plan.averaging.logarithms)
+
+    def _plain(self, label: str) -> Sample | None:
+        """The same where every query counts in every run, and a mean is that of the values; else None."""
+        if any(self._folds(name) is not None for name in self.systems):
+            return None
+        values = np.column_stack([self._own(name, label) for name in self.systems])
+        if np.isnan(values).any():
+            return None
+        means = np.array([_mean([result[label] for result in results]) for results in self.systems.values()])
+        if self.alone:
+            means = values.mean(axis=0)
+        return Sample(label, values, values, means, np.ones(len(values), dtype=bool), self.clusters, is_log=False)
+
+    def interval(
+        self,
+        name: str,
+        label: str,
+        confidence: float = 0.95,
+        method: str | None = None,
+        resamples: int = 9999,
+        seed: int = 0,
+    ) -> Interval:
+        """The interval of a system's own mean, by the method that suits its values or the one that is named."""
+        sample = self.sample(label)
+        if not len(sample.values):
+            raise ValueError(f"{label}: there is no query to average over")
+        values, clusters = sample.values[:, list(self.systems).index(name)], sample.clusters
+        found = interval_of(values, clusters, confidence, method, resamples, seed)
+        unit = np.exp if sample.is_log else float
+        low, high, mean = (float(unit(value)) for value in (found.low, found.high, found.mean))
+        plan = self.first.plan_of(label)
+        if plan.of_all_lists:  # whose spread knows no ends
+            lowest, highest = plan.metric.declaration.bounds
+            low, high = max(low, lowest), min(high, highest)
+        return found._replace(low=low, high=high, mean=mean, error=float(found.error))
+
+    def seeds(self, name: str, label: str) -> list[float]:
+        """The means of a system's several results; none if it has one only, or if they are folds."""
+        results = self.systems[name]
+        return [] if len(results) == 1 or self._folds(name) is not None else [result[label] for result in results]
+
+    def present(self, name: str) -> Bools | None:
+        """Which queries a system returned anything for; None where that is not known."""
+        masks = [self._of(result, result.present) for result in self.systems[name] if result.present is not None]
+        return None if len(masks) < len(self.systems[name]) else np.logical_or.reduce(masks)
+
+    # -- what a system's results make together ---------------------------------------------------------------
+
+    def _of(self, result: Means, values: Any) -> Any:
+        """Values of a result in the order of the queries."""
+        places = self._places.get(id(result))
+        return values if places is None else values[places]
+
+    def _shares(self, name: str, label: str) -> list[Shares]:
+        """What each query adds, for each seed; folds are one."""
+        found = []
+        for result in self.systems[name]:
+            shares, places = result.shares(label), self._places.get(id(result))
+            found.append(shares if places is None else shares.only(places))
+        folds = self._folds(name)
+        if folds is None:
+            return found
+        top, bottom, kept = (
+            np.choose(folds, [getattr(shares, part) for shares in found]) for part in ("top", "bottom", "kept")
+        )
+        return [Shares(found[0].plan, found[0].finish, top, bottom, kept)]
+
+    def _own(self, name: str, label: str) -> Floats:
+        values = [self._of(result, result.per_query[label]) for result in self.systems[name]]
+        folds = self._folds(name)
+        return _mean(values) if folds is None else np.choose(folds, values)
+
+    def _folds(self, name: str) -> Ints | None:
+        """Which of its results has each query, if no two of them have the same one."""
+        if name not in self._known_folds:
+            self._known_folds[name] = self._find_folds(name)
+        return self._known_folds[name]
+
+    @cached_property
+    def _known_folds(self) -> dict[str, Ints | None]:
+        return {}
+
+    def _find_folds(self, name: str) -> Ints | None:
+        results = self.systems[name]
+        if len(results) == 1 or not any(result.account.missing for result in results):
+            return None
+        masks = [result.present for result in results]
+        if any(mask is None for mask in masks):
+            raise ValueError(
+                f"{name}: some of its runs lack queries; whether they are folds, a saved result does not tell: compare "
+                "the runs themselves"
+            )
+        has = np.array([self._of(result, mask) for result, mask in zip(results, masks, strict=True)])
+        return None if (has.sum(axis=0) > 1).any() else has.argmax(axis=0)
+
+    def _refuse_nan(self, label: str, shares: Mapping[str, Sequence[Shares]], kept: Bools) -> None:
+        for name, several in shares.items():
+            for found in several:
+                bad = kept & ~(np.isfinite(found.top) & np.isfinite(found.bottom))
+                if bad.any():
+                    query = self.queries[int(np.argmax(bad))]
+                    raise ValueError(
+                        f"{label}: query {query!r} of {name} has no number (NaN), so the means cannot be compared; "
+                        "choose undefined='skip' or a number"
+                    )
+
+    def _clusters(self, kept: Bools) -> Ints | None:
+        return None if self.clusters is None else codes_of(self.clusters[kept].tolist())
+
+    # -- a mean of all rows at once --------------------------------------------------------------------------
+
+    def _pooled(self, label: str, inside: Bools) -> Sample:
+        """The same for a number that is no mean of the queries: what leaving out some of them changes (jackknife)."""
+        many = LEFT_OUT if self.first.plan_of(label).of_all_lists else PIECES
+        pieces = self.clusters[inside] if self.clusters is not None else self._pieces(inside, many)
+        codes = codes_of(pieces.tolist())
+        places, many = np.flatnonzero(inside), int(codes.max(initial=-1)) + 1
+        values, means = np.empty((len(places), len(self.systems))), np.empty(len(self.systems))
+        for at, (name, results) in enumerate(self.systems.items()):
+            if not all(isinstance(result, Result) for result in results) or self._folds(name) is not None:
+                raise ValueError(f"{label} is made of all rows at once: compare the runs, not saved results or folds")
+            whole = _mean([self._mean_within(result, label, places) for result in results])
+            without = [
+                _mean([self._mean_within(result, label, places[codes != piece]) for result in results])
+                for piece in range(many)
+            ]
+            means[at] = whole
+            values[:, at] = without_groups(whole, without, codes)
+        own = np.column_stack([self._own(name, label)[inside] for name in self.systems])
+        return Sample(label, values, own, means, inside, codes, is_log=False)
+
+    def _mean_within(self, result: Means, label: str, places: Ints) -> float:
+        here = self._places.get(id(result))
+        mask = np.zeros(len(result.queries), dtype=bool)
+        mask[places if here is None else here[places]] = True
+        return result._mean_of(label, mask)
+
+    def _pieces(self, inside: Bools, many: int) -> Ints:
+        rank = np.empty(len(self.queries), dtype=np.int64)
+        rank[self.order] = np.arange(len(self.queries))
+        within = np.argsort(np.argsort(rank[inside]))
+        return within * min(many, len(within)) // max(len(within), 1)
+
+
+def _mean(several: Sequence[Any]) -> Any:
+    return several[0] if len(several) == 1 else sum(several) / len(several)
+
+
+def codes_of(groups: Sequence[Hashable]) -> Ints:
+    """Numbers from 0 for groups, in the order in which they come."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)

@@ -1,0 +1,294 @@
+"""CSV, TSV and text with `::` between fields: read with a header line or without, and written.
+
+Without a header line, two or three columns are query, item, and grade or score; or rank, where a run's third column
+counts 1, 2, 3 in each query. More are told apart by the caller, who gives positions.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from rankstone.data.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
+from rankstone.data.columns import Columns, as_scores
+from rankstone.data.lines import (
+    WRITTEN_ROWS,
+    IrregularError,
+    Row,
+    RowError,
+    Rows,
+    Text,
+    as_read,
+    count_lines,
+    is_number,
+    to_id,
+    to_number,
+)
+from rankstone.data.roles import IDS, NOTES, Given, by_name, by_position, has_positions, value_role
+from rankstone.errors import Advice, FileError, Hint, NoRowsError
+
+if TYPE_CHECKING:
+    from rankstone.align.alignment import Bools, Floats
+
+# The number of its first line, where the next row starts, and its fields or what is wrong with it.
+Record = tuple[int, int, "list[str] | RowError"]
+
+_BLOCK = 16 << 20
+_RETURN = "has a carriage return in it that is neither quoted nor the end of the line"
+
+
+def read_delimited(text: Text, kind: str, separator: str, given: Given, skip: bool) -> Columns:
+    """A truth or a run, one row a line."""
+    rows = Delimited(kind, separator, given, skip)(text)
+    if rows is None:
+        raise FileError(text.name, "has a header line but no rows")
+    return rows
+
+
+class Delimited:
+    """Reads a file, whole or piece by piece; the first piece says which columns are which."""
+
+    def __init__(self, kind: str, separator: str, given: Given, skip: bool = False) -> None:
+        self.kind, self.given, self.skip = kind, given, skip
+        self.long = separator.encode() if len(separator) > 1 else b""  # to be a tab
+        self.separator = "\t" if self.long else separator
+        self.roles: dict[str, int] = {}  # where each column is
+        self.width = 0
+        self.counts: Counts | None = None  # of what could be scores or ranks
+
+    def __call__(self, text: Text) -> Columns | None:
+        """The rows; None if there is only a header line."""
+        if self.long:
+            text = Text(text.name, bytes(text.view()).replace(self.long, b"\t"))
+        rows = self._rows(text)
+        return rows if rows is None or self.counts is None else self.counts.ordered(rows)
+
+    def _rows(self, text: Text) -> Columns | None:
+        start, line = (text.start, 1) if self.roles else self._begin(text)
+        if start >= text.end:
+            return None
+        try:
+            return _quick(text, start, self.separator, self.width, self.roles)
+        except IrregularError:
+            records = _records(text, self.separator, start, line)
+            return _line_by_line(text, records, self.width, self.roles, self.skip)
+
+    def _begin(self, text: Text) -> tuple[int, int]:
+        """Where the first row starts, and the number of its line."""
+        records = _records(text, self.separator, text.start, 1)
+        record = next(records, None)
+        if record is None:
+            raise NoRowsError(text.name, line=1)
+        line, after, first = record
+        if isinstance(first, RowError):
+            raise FileError(text.name, str(first), line)
+        self.width = len(first)
+        named = [where for where in self.given.values() if where is not None]
+        if has_positions(self.given) or (not named and is_number(first[-1])):
+            self.roles = by_position(self.width, self.kind, self.given, text.name, line)
+            if not named and "score" in self.roles:
+                self.counts = Counts(text.name)
+            return text.start, 1
+        below = next(records, (0, 0, []))[2]
+        fields = [] if isinstance(below, RowError) else below
+        floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
+        otherwise = "" if named else _POSITIONS
+        names = by_name(
+            first, self.kind, self.given, text.name, line, is_float=floats.__contains__, otherwise=otherwise
+        )
+        self.roles = {role: first.index(name) for role, name in names.items()}
+        return after, 1 + text.data[text.start : after].count(b"\n")
+
+
+def _is_float(word: str) -> bool:
+    return "." in word and is_number(word)
+
+
+class Counts:
+    """Scores or ranks: a run's third column, in a file without a header line.
+
+    Where it counts 1, 2, 3 in each query (or from 0), it is a rank. The first query with several rows decides, and the
+    others must agree. Where no query has several, both are the same.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ranks: bool | None = None  # not known yet
+        self.first: float | None = None  # value of the file
+
+    def ordered(self, rows: Columns) -> Columns:
+        """The same rows, with a score by which the best has the highest."""
+        import pyarrow.compute as pc
+
+        if self.ranks is False:
+            return rows
+        value = np.asarray(rows.score, dtype=np.float64)
+        query = pc.dictionary_encode(rows.query).indices.to_numpy()
+        by_query = np.argsort(query, kind="stable")
+        goes_on = np.diff(query[by_query], prepend=-1) == 0
+        before = np.full(len(value), np.nan)
+        before[by_query[1:]] = np.where(goes_on[1:], value[by_query[:-1]], np.nan)
+        begins = np.isnan(before)
+        starts = np.isin(value, (0, 1)) if self.first is None else (value >= 0) & (np.floor(value) == value)
+        counts = np.where(begins, starts, value == before + 1)
+        if self.ranks is None:
+            self._decide(query, value, begins, counts)
+        if not self.ranks:
+            return rows
+        if not counts.all():
+            row = int(np.argmin(counts))
+            at, item = rows.query[row].as_py(), rows.item[row].as_py()
+            raise FileError(
+                self.name,
+                Advice(
+                    f"its third column counts 1, 2, 3 as ranks do, but is {value[row]:g} for query {at!r}, item ",
+                    f"{item!r}; ",
+                    _SAY_WHICH,
+                ),
+            )
+        remark = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
+        return replace(rows, score=as_scores(value), remarks=(remark,), ranks=True)
+
+    def _decide(self, query: Places, value: Floats, begins: Bools, counts: Bools) -> None:
+        """What the first rows say; nothing as long as each is the only one of its query, and 0 or 1 like the others."""
+        alike = begins.all() and np.isin(value, (0, 1)).all() and (value == value[0]).all()
+        if self.first is not None and not (alike and value[0] == self.first):
+            raise FileError(
+                self.name, Advice("cannot tell whether its third column is a score or a rank; ", _SAY_WHICH)
+            )
+        self.first = float(value[0])
+        if not alike:
+            decides = query == query[np.argmin(begins)]
+            self.ranks = not begins.all() and bool(counts[decides].all())
+
+
+_POSITIONS = Advice("; or positions, if this is no header line: ", Hint("columns", {"query": 0, "item": 1, ...: ...}))
+_SAY_WHICH = Advice("say which: ", Hint("columns", {"query": 0, "item": 1, "rank": 2}), ", or 'score': 2")
+
+
+def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
+    import pyarrow
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+
+    names = [str(at) for at in range(width)]
+    query, item, role = names[roles["query"]], names[roles["item"]], value_role(roles)
+    notes = {note: names[roles[note]] for note in NOTES if note in roles}
+    types = {names[roles[role]]: pyarrow.string() for role in IDS if role in roles}
+    value = None if role is None else names[roles[role]]
+    types |= {name: pyarrow.float64() for name in (value, *notes.values()) if name is not None and name not in types}
+    view = text.view(start)
+    if _returns_inside(view) or _open_at_end(text, separator, start):  # Arrow would take them for something else
+        raise IrregularError
+    try:
+        table = arrow_csv.read_csv(
+            pyarrow.BufferReader(view),
+            read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
+            parse_options=arrow_csv.ParseOptions(delimiter=separator),
+            convert_options=arrow_csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[]),
+        )
+    except pyarrow.ArrowInvalid:
+        raise IrregularError from None
+    if table.num_rows != count_lines(view):  # blank lines, or line ends inside quotes
+        raise IrregularError
+    for name, kind in types.items():
+        if kind == pyarrow.string():
+            if pc.min(pc.binary_length(table[name])).as_py() == 0:
+                raise IrregularError
+        elif not pc.all(pc.is_finite(table[name])).as_py():
+            raise IrregularError
+    said = {note: as_ids(table[name]) if note in IDS else one_piece(table[name]) for note, name in notes.items()}
+    values = None if value is None else one_piece(table[value])
+    return as_read(as_ids(table[query]), as_ids(table[item]), values, role, said)
+
+
+def _returns_inside(view: memoryview) -> bool:
+    """Is there a carriage return that does not end a line."""
+    for at in range(0, len(view), _BLOCK):
+        block = np.frombuffer(view[at : at + _BLOCK + 1], np.uint8)
+        found = np.flatnonzero(block[:_BLOCK] == 13)
+        if len(found) and (found[-1] + 1 == len(block) or (block[found + 1] != 10).any()):
+            return True
+    return False
+
+
+def _open_at_end(text: Text, separator: str, start: int) -> bool:
+    """Does the file end inside quotes, if each row is one line."""
+    last = max(start, text.data.rfind(b"\n", start, text.end) + 1)
+    if b'"' not in text.data[last : text.end]:
+        return False
+    return isinstance(next(_records(text, separator, last, 1))[2], RowError)
+
+
+def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Mapping[str, int], skip: bool) -> Columns:
+    role, notes = value_role(roles), [note for note in NOTES if note in roles]
+
+    def parse(fields: list[str] | RowError) -> Row:
+        if isinstance(fields, RowError):
+            raise fields
+        if len(fields) != width:
+            raise RowError(f"expected {width} fields, found {len(fields)}")
+        value = None if role is None else to_number(fields[roles[role]], role)
+        said = ((to_id if note in IDS else to_number)(fields[roles[note]], note) for note in notes)
+        return to_id(fields[roles["query"]], "query"), to_id(fields[roles["item"]], "item"), value, *said
+
+    lines = ((number, fields) for number, _, fields in records)
+    return Rows(text.name, role, skip, notes).read(lines, parse, lambda words: as_ids(text_array(words)))
+
+
+def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Record]:
+    """Rows, each a line; only a quoted field can make it longer."""
+    lines = text.lines(start, number)
+    given_back: list[tuple[int, int, bytes]] = []
+    while (got := given_back.pop() if given_back else next(lines, None)) is not None:
+        number, end, line = got
+        if line in (b"", b"\r"):
+            continue
+        if b'"' not in line:
+            line = line.removesuffix(b"\r")
+            yield number, end, _decoded(line).split(separator) if b"\r" not in line else RowError(_RETURN)
+            continue
+        taken = [got]
+
+        def more(taken: list[tuple[int, int, bytes]] = taken) -> Iterator[str]:
+            yield _decoded(taken[0][2]) + "\n"
+            while (got := given_back.pop() if given_back else next(lines, None)) is not None:
+                taken.append(got)
+                yield _decoded(got[2]) + "\n"
+            raise RowError("a quote is not closed")
+
+        try:
+            fields = next(csv.reader(more(), delimiter=separator))
+        except (RowError, csv.Error) as error:  # go on with the line after this one
+            given_back.extend(reversed(taken[1:]))
+            stray = isinstance(error, csv.Error) and b"\r" in taken[-1][2].removesuffix(b"\r")
+            yield number, end, RowError(_RETURN if stray else str(error))
+        else:
+            yield number, taken[-1][1], fields
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def write_delimited(table: Table, stream: BinaryIO, separator: str) -> None:
+    """Any table, with a header line."""
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+    from pyarrow import types
+
+    table = without_nan(table)
+    names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
+    stream.write((separator.join(names) + "\n").encode())
+    texts = [
+        column for column in table.columns if not (types.is_integer(column.type) or types.is_floating(column.type))
+    ]
+    quoted = any(pc.any(pc.match_substring_regex(text, f'["\r\n{separator}]')).as_py() for text in texts)
+    options = arrow_csv.WriteOptions(
+        include_header=False, delimiter=separator, quoting_style="needed" if quoted else "none", batch_size=WRITTEN_ROWS
+    )
+    arrow_csv.write_csv(table, stream, options)

@@ -1,0 +1,246 @@
+"""Truths and runs in files: TREC, CSV, TSV, JSON, Parquet, and LETOR with scores; plain or compressed."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, TypeGuard
+
+from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable
+from rankstone.data.batches import Batches, Files, head_of
+from rankstone.data.columns import Columns
+from rankstone.data.formats import FORMATS, Ask, Format, detect_format, listed, named_format
+from rankstone.data.lines import Text, ending_of, open_text
+from rankstone.data.lists import Lists
+from rankstone.data.parquet import MAGIC, count_rows
+from rankstone.data.roles import Given, check_given, roles_of
+from rankstone.errors import Advice, FileError, Hint
+from rankstone.progress import watched
+
+Path = str | os.PathLike[str]
+OnError = Literal["stop", "skip"]
+Named: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
+
+_FOLDERS = next(form for form in FORMATS.values() if form.several)  # what a folder's files are
+LARGE_BYTES = 256 << 20  # on disk
+LARGE_ROWS = 20_000_000  # of Parquet
+
+
+def read_truth(
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Named | None = None,
+    on_error: OnError = "stop",
+) -> Columns | Lists:
+    """A truth from a file: TREC qrels, CSV, TSV, JSON, Parquet or LETOR; plain, .gz, .bz2, .xz or .zst.
+
+    path: a file, `-` for standard input, or for Parquet a folder or a pattern such as `part-*.parquet`. format: one of
+    "trec", "csv", "tsv", "dat" (`::` between fields), "jsonl", "json", "parquet", "letor"; told from the name and the
+    first lines if not given. columns: names by role, `{"query": "user_id", "item": "movie", "grade": "stars"}`, or
+    positions from 0 where there is no header line; usual names are found without, and None stands for no such column.
+    A row has an item, or a list of them: then the answer is `Lists`. on_error: "stop" at the first bad line, or "skip"
+    bad lines, count them in `skipped` and keep the first hundred in `bad_lines`.
+    """
+    return _with_arrays(read_side(path, "truth", format, columns, on_error))
+
+
+def read_run(
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Named | None = None,
+    on_error: OnError = "stop",
+    beside: Path | None = None,
+) -> Columns | Lists:
+    """A run from a file, as `read_truth` reads a truth: TREC, CSV, TSV, JSON, Parquet, or scores.
+
+    A column `rank` serves where there is no score; with neither, the rows are in ranked order. Without a header line, a
+    third column that counts 1, 2, 3 in each query is a rank, and `remarks` says so. A file of scores, one a
+    line, belongs to the LETOR file `beside`; without it, `x.scores` belongs to `x`.
+    """
+    return _with_arrays(read_side(path, "run", format, columns, on_error, beside))
+
+
+def _with_arrays(side: Columns | Lists) -> Columns | Lists:
+    """The same, with ids that anybody can read."""
+    if isinstance(side, Lists):
+        return side
+    return replace(side, query=movable(side.query), item=movable(side.item))
+
+
+def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Lists, Columns | Lists]:
+    """The same, with ids as strings where one side has strings and the other whole numbers."""
+    for role in ("query", "item"):
+        ours, theirs = _field(truth, role), _field(run, role)
+        judged, returned = getattr(truth, ours), getattr(run, theirs)
+        if judged is None or returned is None:  # lists that are matched by their rows
+            continue
+        if is_whole(judged) and not is_whole(returned):
+            truth = replace(truth, **{ours: as_text(judged)})
+        elif is_whole(returned) and not is_whole(judged):
+            run = replace(run, **{theirs: as_text(returned)})
+    return truth, run
+
+
+def all_same_ids(truth: Columns | Lists, runs: Sequence[Columns | Lists]) -> list[Columns | Lists]:
+    """A truth and several runs, with ids of one kind."""
+    read = list(runs)
+    for at in [*range(len(read))] * 2:  # again, as a later one may have made the truth's ids text
+        truth, read[at] = same_ids(truth, read[at])
+    return [truth, *read]
+
+
+def _field(side: Columns | Lists, role: str) -> str:
+    return "items" if role == "item" and isinstance(side, Lists) else role
+
+
+def is_path(side: object) -> TypeGuard[Path]:
+    """Is it a file's name."""
+    return isinstance(side, (str, os.PathLike))
+
+
+def read_side(
+    path: Path,
+    kind: str,
+    named: str | None = None,
+    columns: Named | None = None,
+    on_error: str = "stop",
+    beside: Path | None = None,
+) -> Columns | Lists:
+    """A truth or a run from a file, with ids as the core has read them; `named`: its format."""
+    name, form = os.fspath(path), named_format(named)
+    if on_error not in ("stop", "skip"):
+        raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")
+    given = check_given(columns, kind)
+    ask = Ask(kind, given, on_error == "skip", name, None if beside is None else os.fspath(beside))
+    with watched(f"reading {name}"):
+        return _read_any(name, form, ask)
+
+
+def _read_any(name: str, form: Format | None, ask: Ask) -> Columns | Lists:
+    kind, given = ask.kind, ask.given
+    several = _several(name, form)
+    if several is not None and _FOLDERS.several is not None:
+        return _FOLDERS.several(several, ask)
+    text = open_text(name)
+    if len(text.data) == 0:
+        raise FileError(text.name, "is empty")
+    form = form or detect_format(text, kind, given)
+    _refuse_columns(given, form, text.name)
+    if kind not in form.kinds:
+        raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
+    return form.read(text, ask)
+
+
+def read_table(path: Path) -> tuple[Table, int]:
+    """A file of named columns, whatever they are: CSV, TSV, JSON lines or Parquet; and the line of its first row."""
+    import pyarrow
+    from pyarrow import csv, json, parquet
+
+    text = open_text(os.fspath(path))
+    if len(text.data) == 0:
+        raise FileError(text.name, "is empty")
+    ending = ending_of(text.name)
+
+    def by_tabs(data: Any) -> Table:
+        return csv.read_csv(data, parse_options=csv.ParseOptions(delimiter="\t"))
+
+    read: dict[str, Callable[[Any], Table]] = {
+        **dict.fromkeys(("tsv", "txt"), by_tabs),
+        **dict.fromkeys(("jsonl", "ndjson", "json"), json.read_json),
+        "csv": csv.read_csv,
+    }
+    if text.data[: len(MAGIC)] == MAGIC:
+        ending, read = "parquet", {"parquet": parquet.read_table}
+    if ending not in read:
+        raise FileError(text.name, "this is read from files that end in csv, tsv, jsonl, ndjson or parquet")
+    try:
+        return read[ending](pyarrow.BufferReader(text.view())), 2 if ending in ("csv", "tsv", "txt") else 1
+    except pyarrow.ArrowInvalid as error:
+        raise FileError(text.name, str(error)) from None
+
+
+def open_batches(
+    path: Path,
+    *,
+    columns: Named | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Batches:
+    """A run's file, a folder of Parquet files or a pattern such as `part-*.parquet`; options as for `rs.read_run`."""
+    name, given, form = os.fspath(path), check_given(columns, "run"), named_format(format)
+    source = _several(name, form)
+    if source is not None:
+        form = _FOLDERS
+    else:
+        form, source = form or _detect(name, "run", given), [name]
+    if form.batches is None:
+        fit = ", ".join(fit.name for fit in FORMATS.values() if fit.batches)
+        raise FileError(name, f"a run in {form.name} format cannot be read in batches; choose from {fit}")
+    _refuse_columns(given, form, name)
+    return form.batches(name, source, given)
+
+
+def is_large(path: Path, format: str | None = None) -> bool:  # noqa: A002
+    """Is a run's file so large that it is better read in batches, and can it be."""
+    name, form = os.fspath(path), named_format(format)
+    try:
+        source = [name] if os.path.isfile(name) else _several(name, form)
+        paths = source if isinstance(source, list) else [] if source is None else _inside(source)
+        if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(count_rows, paths)) < LARGE_ROWS:
+            return False
+        return not os.path.isfile(name) or (form or _detect(name, "run", {})).batches is not None
+    except FileError:  # whoever reads it will say so
+        return False
+
+
+def _detect(name: str, kind: str, given: Given) -> Format:
+    head = head_of(name)
+    if not head:
+        raise FileError(name, "is empty")
+    return detect_format(Text(name, head), kind, given)
+
+
+def side_columns(given: Given | None, kind: str, side: object, others: Iterable[object]) -> Given | None:
+    """What the caller said of a side's columns. Roles for both sides are not for one that has no columns."""
+    roles = roles_of(given, kind) or None
+    if roles is None or given is None or given.keys() & {"truth", "run"} or _has_columns(side, kind):
+        return roles
+    other = "run" if kind == "truth" else "truth"
+    usable = roles.keys() <= roles_of(given, other).keys()
+    return None if usable and any(_has_columns(one, other) for one in others) else roles
+
+
+def _has_columns(side: object, kind: str) -> bool:
+    """Could its columns be named. A file that cannot be read is told of when it is."""
+    if not is_path(side) or side == "-":
+        return is_path(side) or is_table(side)
+    name = os.fspath(side)
+    return not os.path.isfile(name) or os.path.getsize(name) == 0 or _detect(name, kind, {}).columns
+
+
+def _refuse_columns(given: Given, form: Format, name: str) -> None:
+    if given and not form.columns:
+        fit = listed((fit.name for fit in FORMATS.values() if fit.columns), "and")
+        raise ValueError(Advice(Hint("columns"), f" goes with {fit}; {name} is {form.name}"))
+
+
+def _inside(folder: str) -> list[str]:
+    return [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
+
+
+def _several(name: str, form: Format | None) -> Files | None:
+    """A folder, or the files that a pattern names; None if it is neither."""
+    if os.path.isdir(name):
+        found: Files = name
+    elif glob.has_magic(name) and not os.path.exists(name):
+        found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+        if not found:
+            raise FileError(name, "no file has such a name")
+    else:
+        return None
+    if form is not None and form is not _FOLDERS:
+        raise FileError(name, f"a folder or a pattern can only be read as {_FOLDERS.name}, not as {form.name}")
+    return found

@@ -1,0 +1,521 @@
+"""JSON: one object a line, an array of objects, or one object with an entry for each query.
+
+A row has an item, or a list of them. A document that is not in lines is read an entry at a time, so it may be large.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from rankstone.data import batches
+from rankstone.data.arrow import Column, Table, one_piece, text_array, without_nan
+from rankstone.data.batches import Batch, Batches, Files, Parser, in_pieces
+from rankstone.data.columns import Columns
+from rankstone.data.lines import (
+    WRITTEN_ROWS,
+    Decompressed,
+    IrregularError,
+    Row,
+    RowError,
+    Rows,
+    Text,
+    as_read,
+    check_number,
+    count_lines,
+    show,
+    valid,
+)
+from rankstone.data.lists import Lists
+from rankstone.data.roles import IDS, NOTES, ROLES, Given, by_name, find, find_inside, value_role
+from rankstone.data.tables import as_batch, side_of
+from rankstone.errors import FileError, NoRowsError
+
+_BLOCK = 16 << 20
+_ENTRIES = 100  # that tell what a document is
+_BLANKS = " \t\n\r\ufeff"
+_LONGEST = 1 << 20  # a text or a number; a document that is cut off inside of one is not broken
+
+Contents = tuple[list[Any], "list[float] | None"]  # items, and their grades or scores
+Numbered = tuple[int, Any]  # of a line or an entry: its number, and what is in it
+
+
+# -- a document of any size, an entry at a time --------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """One value, its key in an object, and the number of the line it begins in."""
+
+    line: int
+    key: str | None
+    value: Any
+
+
+class Document:
+    """Goes through a document whose bytes come in pieces."""
+
+    def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
+        self.name, self._pieces = name, pieces
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        self._scan = json.JSONDecoder().raw_decode
+        self._text, self._at = "", 0
+        self._line, self._counted = 1, 0  # the number of a line, and up to where lines were counted
+
+    def peek(self) -> str:
+        """The next letter that is not blank; nothing at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in _BLANKS:
+                self._at += 1
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def entries(self) -> Iterator[Entry]:
+        """What is in the object or the array that begins here."""
+        opened = self._take("{[", "expected an object or an array")
+        close = "}" if opened == "{" else "]"
+        if self.peek() == close:
+            self._at += 1
+            return
+        while True:
+            key = None
+            self.peek()
+            line = self.line()
+            if opened == "{":
+                key = self._value()
+                if not isinstance(key, str):
+                    self._refuse(f"is not JSON: expected a key, found {key!r}")
+                self._take(":", "expected ':'")
+                self.peek()
+            yield Entry(line, key, self._value())
+            if self._take(f",{close}", f"expected ',' or '{close}'") == close:
+                return
+
+    def end(self) -> None:
+        """Stop if there is more."""
+        if self.peek():
+            self._refuse("is not JSON: there is more after its end")
+
+    def _take(self, letters: str, problem: str) -> str:
+        found = self.peek()
+        if not found or found not in letters:
+            self._refuse(f"is not JSON: {problem}, found {found!r}" if found else "is not JSON: it ends too early")
+        self._at += 1
+        return found
+
+    def _value(self) -> Any:
+        while True:
+            try:
+                found, end = self._scan(self._text, self._at)
+            except json.JSONDecodeError as error:  # noqa: PERF203
+                # What ends in the middle of it may only need more of the text, twice as much each time.
+                good = error.pos - self._at
+                if error.pos < len(self._text) - _LONGEST or not self._more(2 * (len(self._text) - self._at)):
+                    self._at += good
+                    self._refuse(f"is not JSON: {error.msg}")
+            except (RecursionError, ValueError) as error:
+                self._refuse(f"is not JSON: {error}")
+            else:
+                if end == len(self._text) and self._more():  # a number may go on
+                    continue
+                self._at = end
+                return found
+
+    def _more(self, size: int = 1) -> bool:
+        """Read on, up to so many letters; False at the end."""
+        self.line()
+        text = [self._text[self._at :]]
+        length = len(text[0])
+        before = length
+        while length < max(size, before + 1):
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            text.append(self._decode(piece))
+            length += len(text[-1])
+        self._text, self._at, self._counted = "".join(text), 0, 0
+        return length > before
+
+    def line(self) -> int:
+        """The number of the line where we are."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def _refuse(self, problem: str) -> None:
+        raise FileError(self.name, problem, self.line())
+
+
+def which_json(head: bytes) -> str:
+    """What a file that begins so holds: "jsonl" for objects that are rows, or "json" for an entry for each query."""
+    document = Document("", iter((head,)))
+    if document.peek() != "{":
+        return "jsonl"
+    line, count = document.line(), 0
+    try:
+        for count, entry in enumerate(document.entries(), 1):
+            if entry.line > line or count == _ENTRIES:
+                return "json"
+            if not isinstance(entry.value, (dict, list)):  # a row has at least an id
+                return "jsonl"
+        return "jsonl" if document.peek() == "{" else "json"
+    except FileError:  # broken, or longer than this
+        return "json" if count or len(head) >= batches.HEAD or document.line() > line else "jsonl"
+
+
+# -- a query's items: ids, {item: score}, pairs [item, score], or objects with an id and a score -------------
+
+
+def contents_of(value: object, kind: str) -> Contents:
+    """Items, and grades or scores if there are any. A rank becomes the score -rank."""
+    role = ROLES[kind][2]
+    if isinstance(value, dict):
+        return _ids(list(value)), to_numbers(list(value.values()), role)
+    if not isinstance(value, list):
+        raise RowError(f"expected a list of items or {{item: {role}}}, found {show(value)}")
+    if not value or not isinstance(value[0], (dict, list)):
+        return _ids(value), None
+    return _objects(value, kind) if isinstance(value[0], dict) else _pairs(value, role)
+
+
+def _pairs(value: list[Any], role: str) -> Contents:
+    for pair in value:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise RowError(f"expected [item, {role}], found {show(pair)}")
+    return _ids([item for item, _ in value]), to_numbers([number for _, number in value], role)
+
+
+def _objects(value: list[Any], kind: str) -> Contents:
+    try:
+        names = find_inside(list(value[0]), kind)
+    except ValueError as error:
+        raise RowError(str(error)) from None
+    for one in value:
+        for name in names.values():
+            if not (isinstance(one, dict) and name in one):
+                raise RowError(f"{show(one)} has no {name!r}")
+    items, role = _ids([one[names["item"]] for one in value]), value_role(names)
+    if role is None:
+        return items, None
+    numbers = to_numbers([one[names[role]] for one in value], role)
+    return items, [-rank for rank in numbers] if role == "rank" else numbers
+
+
+def _ids(values: list[Any]) -> list[Any]:
+    kinds = set(map(type, values))
+    if kinds == {int} or (kinds == {str} and "".join(values).isascii()):  # as most are
+        return values
+    return [to_id(value, "item") for value in values]
+
+
+def to_numbers(values: list[Any], role: str) -> list[float]:
+    """Each of them as `to_number` has it."""
+    if set(map(type, values)) == {float} and all(map(math.isfinite, values)):  # as most are
+        return values
+    return [to_number(value, role) for value in values]
+
+
+def to_id(value: object, role: str) -> int | str:
+    """An id: a whole number or valid text."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, str):
+        raise RowError(f"{role} {show(value)} is neither a whole number nor a string")
+    return valid(value, role)
+
+
+def to_number(value: object, role: str) -> float:
+    """A grade or rank that is finite, or a score that is not NaN."""
+    if not isinstance(value, (int, float)):
+        raise RowError(f"{role} {show(value)} is not a number")
+    try:
+        return check_number(float(value), role, str(value))
+    except OverflowError:
+        raise RowError(f"{role} {show(value)} is too large") from None
+
+
+def id_column(ids: Sequence[int | str]) -> Column:
+    """Whole numbers if all of them are, else strings."""
+    import pyarrow
+
+    if all(type(name) is int and -(2**63) <= name < 2**63 for name in ids):
+        return pyarrow.array(ids, pyarrow.int64())
+    return text_array(list(map(str, ids)))
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns | Lists:
+    """A truth or a run, one object a row."""
+    return _Records(text.name, kind, given, skip)(text)
+
+
+class _Records:
+    """Reads objects as rows, of a whole file or a piece at a time; the first one says what is in which column."""
+
+    def __init__(self, name: str, kind: str, given: Given, skip: bool = False) -> None:
+        self.name, self.kind, self.given, self.skip = name, kind, given, skip
+        self.names: dict[str, str] = {}
+        self.first: dict[str, Any] = {}
+
+    def __call__(self, text: Text) -> Columns | Lists:
+        """The rows of a text."""
+        if not self.names and _is_array(text):
+            return self.read(_array(text.name, _pieces(text)))
+        lines: Iterator[Numbered] = ((number, line) for number, _, line in text.lines() if line.strip())
+        lines = lines if self.names else self.begin(lines)
+        try:
+            return _quick(text, self.names, self.first)
+        except IrregularError:
+            return self.read(lines)
+
+    def begin(self, found: Iterator[Numbered]) -> Iterator[Numbered]:
+        """Look at the first object; the same iterator as before."""
+        top = next(found, None)
+        if top is None:
+            raise NoRowsError(self.name)
+        number, row = top
+        try:
+            self.first = first = _object(row)
+        except RowError as error:
+            raise FileError(self.name, str(error), number) from None
+        self.names = by_name(
+            list(first), self.kind, self.given, self.name, number,
+            is_list=lambda name: isinstance(first[name], (dict, list)),
+            is_float=lambda name: isinstance(first[name], float),
+        )  # fmt: skip
+        return itertools.chain((top,), found)
+
+    @property
+    def lists(self) -> bool:
+        """Does a row have a list of items."""
+        return isinstance(self.first[self.names["item"]], (dict, list))
+
+    def read(self, found: Iterator[Numbered]) -> Columns | Lists:
+        """Rows, one at a time."""
+        if not self.names:
+            found = self.begin(found)
+        rows = Rows(self.name, value_role(self.names), self.skip, self.notes)
+        if self.lists:
+            return rows.read_lists(found, self._list, id_column)
+        return rows.read(found, self._row, id_column)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a truth says besides grades."""
+        return [note for note in NOTES if note in self.names]
+
+    def _row(self, row: Any) -> Row:
+        found = self._found(row)
+        role = value_role(self.names)
+        value = None if role is None else to_number(found[role], role)
+        said = ((to_id if note in IDS else to_number)(found[note], note) for note in self.notes)
+        return to_id(found["query"], "query"), to_id(found["item"], "item"), value, *said
+
+    def _list(self, row: Any) -> tuple[Any, list[Any], list[float] | None]:
+        found = self._found(row)
+        query, (items, values) = to_id(found["query"], "query"), contents_of(found["item"], self.kind)
+        role = value_role(self.names)
+        if role is None or values is not None:
+            return query, items, values
+        if not isinstance(found[role], list) or len(found[role]) != len(items):
+            raise RowError(f"has {len(items)} items, but as {role} {show(found[role])}")
+        values = to_numbers(found[role], role)
+        return query, items, [-rank for rank in values] if role == "rank" else values
+
+    def _found(self, row: Any) -> dict[str, Any]:
+        row = _object(row)
+        for name in self.names.values():
+            if name not in row:
+                raise RowError(f"has no {name!r}")
+        return {role: row[name] for role, name in self.names.items()}
+
+
+def _object(row: Any) -> dict[str, Any]:
+    """An object, of a line or as it is."""
+    if isinstance(row, bytes):
+        try:
+            row = json.loads(row.decode("utf-8", "surrogateescape"))
+        except (ValueError, RecursionError) as error:
+            raise RowError(f"is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise RowError(f"expected an object, found {show(row)}")
+    return row
+
+
+def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
+    import pyarrow
+    import pyarrow.compute as pc
+    from pyarrow import json as arrow_json
+
+    types = []
+    for role, name in names.items():
+        value = first[name]
+        several = isinstance(value, list)
+        if isinstance(value, dict) or (several and isinstance((value or [0])[0], (dict, list))):
+            raise IrregularError
+        if role in IDS:
+            one = (value or [""])[0] if several else value
+            kind = pyarrow.int64() if type(one) is int else pyarrow.string()
+        else:
+            kind = pyarrow.float64()
+        types.append((name, pyarrow.list_(kind) if several else kind))
+    view = text.view()
+    try:
+        table = arrow_json.read_json(
+            pyarrow.BufferReader(view),
+            read_options=arrow_json.ReadOptions(block_size=_BLOCK),
+            parse_options=arrow_json.ParseOptions(
+                explicit_schema=pyarrow.schema(types), unexpected_field_behavior="ignore"
+            ),
+        )
+        table.validate(full=True)  # strings come unchecked
+    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # the latter of a name
+        raise IrregularError from None
+    if table.num_rows != count_lines(view) or any(table[name].null_count for name in names.values()):
+        raise IrregularError
+    found = {role: one_piece(table[name]) for role, name in names.items()}
+    flat = {role: pc.list_flatten(column) if isinstance(first[names[role]], list) else column
+            for role, column in found.items()}  # fmt: skip
+    valued = value_role(names)
+    if any(column.null_count for column in flat.values()):
+        raise IrregularError
+    if any(not pc.all(pc.is_finite(flat[role]), min_count=0).as_py() for role in names if role not in IDS):
+        raise IrregularError
+    if found["item"] is flat["item"]:
+        notes = {role: found[role] for role in NOTES if role in found}
+        return as_read(found["query"], found["item"], None if valued is None else found[valued], valued, notes)
+    try:
+        return side_of(found)
+    except (ValueError, TypeError):
+        raise IrregularError from None
+
+
+# -- documents -----------------------------------------------------------------------------------------------
+
+
+def read_json(text: Text, kind: str, skip: bool) -> Lists:
+    """A truth or a run as `{query: {item: score}}`, or with a list of items, best first."""
+    return _nested(text.name, _queries(text.name, _pieces(text), kind), kind, skip)
+
+
+def _nested(name: str, found: Iterator[Numbered], kind: str, skip: bool) -> Lists:
+    def parse(entry: Entry) -> tuple[Any, list[Any], list[float] | None]:
+        query = to_id(entry.key, "query")
+        try:
+            items, values = contents_of(entry.value, kind)
+        except RowError as problem:
+            raise RowError(f"query {show(query)}: {problem}") from None
+        return query, items, values
+
+    return Rows(name, "grade" if kind == "truth" else "score", skip).read_lists(found, parse, id_column)
+
+
+def _queries(name: str, pieces: Iterator[bytes], kind: str) -> Iterator[Numbered]:
+    document = Document(name, pieces)
+    entries = document.entries()
+    first = list(itertools.islice(entries, _ENTRIES))
+    _refuse_columns(name, [str(entry.key) for entry in first], kind)
+    for entry in itertools.chain(first, entries):
+        yield entry.line, entry
+    document.end()
+
+
+def _refuse_columns(name: str, keys: list[str], kind: str) -> None:
+    """Columns by their names are not queries: `{"query": {"0": "q1"}, "item": {"0": "d1"}}`."""
+    try:
+        columns = find(keys, "query", kind, {}) is not None and find(keys, "item", kind, {}) is not None
+    except ValueError:  # two names of one kind
+        columns = True
+    if columns:
+        shown = ", ".join(map(repr, keys[:5]))
+        raise FileError(
+            name,
+            f"has an entry for each column ({shown}); write an object for each row, "
+            "as pandas does with to_json(path, orient='records', lines=True)",
+        )
+
+
+def _array(name: str, pieces: Iterator[bytes]) -> Iterator[Numbered]:
+    document = Document(name, pieces)
+    for entry in document.entries():
+        yield entry.line, entry.value
+    document.end()
+
+
+def _is_array(text: Text) -> bool:
+    return bytes(text.view()[: batches.HEAD]).lstrip()[:1] == b"["
+
+
+def _pieces(text: Text) -> Iterator[bytes]:
+    size = batches.BYTES
+    yield from (text.data[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
+
+
+# -- batches -------------------------------------------------------------------------------------------------
+
+
+def open_jsonl(name: str, files: Files, given: Given) -> Batches:
+    """A run in batches: an object a line, or an array of them."""
+    with open(name, "rb") as file:
+        array = _is_array(Text(name, Decompressed(name, file).read(batches.HEAD)))
+    if not array:
+        return in_pieces(_lines)(name, files, given)
+
+    def begin(pieces: Iterator[bytes]) -> tuple[Iterator[Numbered], _Reader]:
+        records = _Records(name, "run", given)
+        return records.begin(_array(name, pieces)), records.read
+
+    return _in_entries(name, begin)
+
+
+def _lines(name: str, given: Given) -> Parser:
+    records = _Records(name, "run", given)
+    return lambda text: as_batch(records(text))
+
+
+def open_json(name: str, files: Files, given: Given) -> Batches:
+    """A run in batches: an entry for each query."""
+    return _in_entries(
+        name, lambda pieces: (_queries(name, pieces, "run"), lambda some: _nested(name, some, "run", False))
+    )
+
+
+_Reader = Callable[[Iterator[Numbered]], "Columns | Lists"]
+
+
+def _in_entries(name: str, begin: Callable[[Iterator[bytes]], tuple[Iterator[Numbered], _Reader]]) -> Batches:
+    """Batches of the entries that a piece of the file brings."""
+
+    def read() -> Iterator[Batch]:
+        count = 0
+
+        def pieces() -> Iterator[bytes]:
+            nonlocal count
+            while piece := source.read(batches.BYTES):
+                count += 1
+                yield piece
+
+        with open(name, "rb") as file:
+            source = Decompressed(name, file)
+            entries, reader = begin(pieces())
+            part: Iterator[Numbered] | None = None
+            for _, part in itertools.groupby(entries, lambda _: count):
+                yield as_batch(reader(part)), file.tell()
+        if part is None:
+            raise NoRowsError(name)
+
+    return Batches(name, os.path.getsize(name), read)
+
+
+def write_jsonl(table: Table, stream: BinaryIO) -> None:
+    """Any table, one object a row."""
+    for batch in without_nan(table).to_batches(max_chunksize=WRITTEN_ROWS):
+        stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode())

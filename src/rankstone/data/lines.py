@@ -1,0 +1,313 @@
+"""Text files: opening them, going through their lines, and saying what is wrong with one."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+
+from rankstone.data.arrow import Column
+from rankstone.data.columns import BadLine, Columns, as_scores, with_notes
+from rankstone.data.lists import Lists
+from rankstone.data.roles import IDS
+from rankstone.errors import FileError, NoRowsError
+
+Data = bytes | mmap.mmap
+
+# Each character can be read in one way only, so that a long number that is none takes no longer than one that is.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
+_BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20
+WRITTEN_ROWS = 1 << 16  # at a time
+_KEPT = 100  # bad lines to remember; the others are only counted
+
+CODECS = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd"}  # by the ending of a file's name
+_MAGIC = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bz2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
+
+
+class RowError(Exception):
+    """What is wrong with one row; whoever goes through the lines knows which."""
+
+
+class IrregularError(Exception):
+    """The quick way does not suit this file; go line by line."""
+
+
+def ending_of(path: str) -> str:
+    """How a file's name ends, what tells of its compression apart."""
+    endings = os.path.basename(path).lower().split(".")[1:]
+    while endings and endings[-1] in CODECS:
+        endings.pop()
+    return endings[-1] if endings else ""
+
+
+class Text:
+    """A file's bytes: decompressed, without a byte order mark, without blank lines at the end."""
+
+    def __init__(self, name: str, data: Data) -> None:
+        self.name, self.data = name, data
+        self.start = len(_BOM) if data[: len(_BOM)] == _BOM else 0
+        self.end = _end(data)
+
+    def view(self, start: int | None = None) -> memoryview:
+        """The bytes, not copied."""
+        return memoryview(self.data)[self.start if start is None else start : self.end]
+
+    def lines(self, start: int | None = None, number: int = 1) -> Iterator[tuple[int, int, bytes]]:
+        """Of each line: its number, where the next one starts, and its bytes without the newline."""
+        at = self.start if start is None else start
+        while at < self.end:
+            stop = self.end
+            if at + _BLOCK < self.end:  # a block that ends with a line
+                found = self.data.find(b"\n", at + _BLOCK, self.end)
+                stop = found if found >= 0 else self.end
+            for line in self.data[at:stop].split(b"\n"):
+                at += len(line) + 1
+                yield number, at, line
+                number += 1
+
+
+def open_text(path: str) -> Text:
+    """A file, or standard input for `-`."""
+    if path == "-":
+        return Text("standard input", _decompressed("standard input", sys.stdin.buffer.read()))
+    with open(path, "rb") as file:
+        return Text(path, _decompressed(path, _contents(file)))
+
+
+def _contents(file: BinaryIO) -> Data:
+    about = os.fstat(file.fileno())
+    if stat.S_ISREG(about.st_mode) and about.st_size:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return file.read()
+
+
+def _decompressed(name: str, data: Data) -> Data:
+    if codec_of(data[:16]) is None:
+        return data
+    from pyarrow import BufferReader
+
+    return Decompressed(name, BufferReader(data)).read()
+
+
+def codec_of(head: bytes) -> str | None:
+    """How a file that starts like this is compressed."""
+    return next((codec for codec, magic in _MAGIC.items() if magic.match(head)), None)
+
+
+class Decompressed:
+    """Reads a file's bytes, decompressed if need be."""
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        self.name, self.codec = name, codec_of(file.read(16))
+        file.seek(0)
+        self._failures: tuple[type[Exception], ...] = (OSError, EOFError, ValueError)  # Arrow's errors are among them
+        if self.codec == "xz":
+            import lzma
+
+            self._source: Any = lzma.LZMAFile(file)  # noqa: SIM115  the file is whoever's who opened it
+            self._failures += (lzma.LZMAError,)
+        elif self.codec is not None:
+            from pyarrow import CompressedInputStream
+
+            self._source = CompressedInputStream(file, self.codec)
+        else:
+            self._source = file
+
+    def read(self, size: int | None = None) -> bytes:
+        try:
+            return bytes(self._source.read(size))
+        except self._failures as error:
+            raise FileError(self.name, f"cannot be decompressed as {self.codec}: {error}") from None
+
+
+def _end(data: Data) -> int:
+    end = len(data)
+    while end:
+        start = max(0, end - _BLOCK)
+        block = data[start:end].rstrip(b"\r\n")
+        if block:
+            return start + len(block)
+        end = start
+    return 0
+
+
+def count_lines(view: memoryview) -> int:
+    """How many lines, blank ones too."""
+    blocks = (np.frombuffer(view[at : at + _BLOCK], np.uint8) for at in range(0, len(view), _BLOCK))
+    return sum(int(np.count_nonzero(block == 10)) for block in blocks) + (len(view) > 0)
+
+
+_NONE: Mapping[str, Column] = MappingProxyType({})
+Row = tuple[Any, ...]  # query, item and value, and what else a truth says
+ListRow = tuple[Any, list[Any], "list[float] | None"]  # query, items and values
+Ids = Callable[[list[Any]], Column]  # makes a column of ids
+T = TypeVar("T")
+Side = TypeVar("Side", bound=Columns | Lists)
+
+
+class Rows:
+    """Rows read one at a time, and the bad ones among them."""
+
+    def __init__(self, name: str, role: str | None, skip: bool, notes: Sequence[str] = ()) -> None:
+        self.name, self.role, self.skip, self.notes = name, role, skip, notes
+        self.skipped = 0
+        self.bad: list[BadLine] = []
+
+    def read(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], Row], ids: Ids) -> Columns:
+        """Columns of the rows that `parse` makes of lines, their ids put together by `ids`."""
+        found: list[Row] = []
+        for number, line in lines:
+            try:
+                found.append(parse(line))
+            except RowError as problem:  # noqa: PERF203
+                self.refuse(number, str(problem))
+        query, item, value, *more = ([row[at] for row in found] for at in range(3 + len(self.notes)))
+        notes = {
+            role: ids(values) if role in IDS else np.array(values, dtype=np.float64)
+            for role, values in zip(self.notes, more, strict=True)
+        }
+        return self.columns(ids(query), ids(item), np.array(value), notes)
+
+    def read_lists(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids) -> Lists:
+        """Lists of the rows that `parse` makes of lines; all of them have values, or none has."""
+        queries: list[Any] = []
+        items: list[Any] = []
+        values: list[float] = []
+        sizes = [0]
+        valued: bool | None = None  # not known yet
+        for number, line in lines:
+            try:
+                query, some, numbers = parse(line)
+                if some and valued not in (None, numbers is not None):
+                    beside = "no numbers beside its items" if valued else "numbers beside its items"
+                    raise RowError(f"query {show(query)} has {beside}, unlike the queries before it")
+            except RowError as problem:
+                self.refuse(number, str(problem))
+                continue
+            valued = numbers is not None if some else valued
+            queries.append(query)
+            sizes.append(len(some))
+            items += some
+            values += numbers or ()
+        found = np.array(values) if valued else None
+        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries), ranks=self.role == "rank"))
+
+    def refuse(self, line: int, problem: str) -> None:
+        """Stop at a bad line, or remember it."""
+        if not self.skip:
+            raise FileError(self.name, problem, line) from None  # the quick way that failed before is no one's business
+        self.skipped += 1
+        if len(self.bad) < _KEPT:
+            self.bad.append(BadLine(line, problem))
+
+    def columns(
+        self, query: Column, item: Column, value: Column | None, notes: Mapping[str, Column] = _NONE
+    ) -> Columns:
+        """The rows as columns."""
+        return self.side(as_read(query, item, value, self.role, notes))
+
+    def side(self, found: Side) -> Side:
+        """The same rows, with what is known of the bad ones."""
+        if found.query is not None and len(found.query) == 0:
+            if self.bad:
+                raise FileError(
+                    self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
+                )
+            raise NoRowsError(self.name)
+        return replace(found, skipped=self.skipped, bad_lines=tuple(self.bad)) if self.bad else found
+
+
+def as_read(
+    query: Column,
+    item: Column,
+    value: Column | None,
+    role: str | None,
+    notes: Mapping[str, Column] = _NONE,
+) -> Columns:
+    """Columns of a truth or a run; a rank becomes the score -rank."""
+    if role == "rank" and value is not None:
+        return with_notes(Columns(query, item, score=as_scores(value), ranks=True), notes)
+    made = Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
+    return with_notes(made, notes)
+
+
+def to_number(text: str | bytes, role: str) -> float:
+    """A grade or rank that is finite, or a score that is not NaN."""
+    word = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value) and word.isascii() and "_" not in word:  # Python reads 1_000 and other alphabets' digits
+        return value
+    return _odd_number(word.strip(" \t"), role)
+
+
+def _odd_number(word: str, role: str) -> float:
+    if not word:
+        raise RowError(f"{role} is missing")
+    if not _NUMBER.fullmatch(word):
+        raise RowError(f"{role} {show(word)} is not a number")
+    return check_number(float(word), role, word)
+
+
+def check_number(value: float, role: str, word: str) -> float:
+    """The same number, if the role can take it."""
+    if math.isnan(value):
+        raise RowError(f"{role} {show(word)} is not a number")
+    if math.isinf(value) and "inf" not in word.lower():
+        raise RowError(f"{role} {show(word)} is too large")
+    if math.isinf(value) and role != "score":
+        raise RowError(f"{role} {show(word)} is not finite")
+    return value
+
+
+def is_number(text: str | bytes) -> bool:
+    """Could it be a score."""
+    try:
+        to_number(text, "score")
+    except RowError:
+        return False
+    return True
+
+
+def to_id(text: str | bytes, role: str) -> str:
+    """An id: valid text, and not empty."""
+    if isinstance(text, bytes):
+        try:
+            word = text.decode()
+        except UnicodeDecodeError:
+            raise RowError(f"{role} {show(text.decode('utf-8', 'replace'))} is not valid UTF-8") from None
+    else:
+        word = valid(text, role)
+    if not word:
+        raise RowError(f"{role} is missing")
+    return word
+
+
+def valid(word: str, role: str) -> str:
+    """The same text, if all of it could be decoded."""
+    if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+        raise RowError(f"{role} {show(word.encode('utf-8', 'replace').decode())} is not valid UTF-8")
+    return word
+
+
+def show(word: object) -> str:
+    """A value in an error, cut if it is long."""
+    text = repr(word)
+    return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"

@@ -1,0 +1,233 @@
+"""List columns: one row a query, each with its list of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankstone import _core
+from rankstone.data.arrow import (
+    Column,
+    Places,
+    as_array,
+    as_column,
+    distinct,
+    is_list,
+    one_piece,
+    plain,
+    plain_ids,
+    take,
+)
+from rankstone.data.columns import BadLine, first_rows
+from rankstone.data.source import Align, Aligned, First, ranked_from
+from rankstone.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from rankstone import typing
+    from rankstone.align.alignment import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Lists of items in one flat array, and where each of them starts."""
+
+    offsets: Places
+    items: Column
+    values: Column | None = None  # grades of a truth, scores of a run
+    query: Column | None = None  # the queries' ids
+    ordered: bool = True  # is the order of the grades the caller's
+    skipped: int = 0  # bad rows of a file that were left out
+    ranks: bool = False  # are its scores made of ranks, which tell an order and nothing more
+    bad_lines: tuple[BadLine, ...] = ()  # the first hundred of them
+    remarks: tuple[str, ...] = ()  # on how a file was read, for whoever reads the result
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"{len(self):,} lists of {int(self.offsets[-1] - self.offsets[0]):,} items"
+
+
+def lists(
+    items: typing.Column,
+    *,
+    grades: typing.Column | None = None,
+    scores: typing.Column | None = None,
+    offsets: typing.Column | None = None,
+    query: typing.Column | None = None,
+) -> Lists:
+    """A truth or a run as list columns: an Arrow list array, a list of lists, a matrix of ids, or flat `items`
+    with `offsets`.
+
+    Row i of the truth belongs with row i of the run, unless both have a `query` column to go by. `grades` or `scores`
+    have the same shape as `items`; without them, every item of a truth is relevant and a run's items are in ranked
+    order.
+
+    >>> rs.evaluate(rs.lists([[7, 8], [9]]), rs.lists([[7, 1], [2, 3, 9]]), "rr")["rr"]
+    0.6666666666666666
+    """
+    if grades is not None and scores is not None:
+        raise ValueError("a list column has grades (a truth) or scores (a run), not both")
+    name = "grades" if grades is not None else "scores"
+    given = grades if grades is not None else scores
+    ids = None if query is None else as_column("query", query)
+    if offsets is not None:
+        starts = np.asarray(offsets)
+        if starts.ndim != 1 or starts.dtype.kind not in "iu" or len(starts) == 0:
+            raise ValueError("offsets must be whole numbers: where each list starts, and where the last one ends")
+        made = Lists(starts, as_column("items", items), None if given is None else as_column(name, given), ids)
+    else:
+        starts, flat = _flattened("items", items)
+        made = Lists(starts, flat, None, ids)
+        if given is not None:
+            other, values = _flattened(name, given)
+            if len(other) != len(starts) or (np.diff(other) != np.diff(starts)).any():
+                raise ValueError(f"items and {name} differ in the lengths of their lists")
+            made = Lists(starts - starts[0], flat.slice(starts[0]), values.slice(other[0]), ids)
+    if ids is not None and len(ids) != len(made):
+        raise ValueError(f"there are {len(made)} lists but {len(ids)} queries")
+    return made
+
+
+def labelled(
+    items: typing.Column, grades: typing.Column, scores: typing.Column, offsets: typing.Column
+) -> tuple[Lists, Lists]:
+    """A truth and a run of rows that have a label and a score each. Their order is nobody's order of grades."""
+    truth = replace(lists(items, grades=grades, offsets=offsets), ordered=False)
+    return truth, lists(items, scores=scores, offsets=offsets)
+
+
+def rows_of(lists: Lists) -> tuple[Column, Column]:
+    """The query and the item of each row; where lists have no queries, their numbers."""
+    numbers = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
+    inside = slice(int(lists.offsets[0]), int(lists.offsets[-1]))
+    return numbers if lists.query is None else take(lists.query, numbers), lists.items[inside]
+
+
+def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
+    import pyarrow
+
+    if getattr(lists, "ndim", None) == 2:  # as implicit and torch's `topk` return them
+        rows = as_array(lists)
+        return np.arange(len(rows) + 1) * rows.shape[1], pyarrow.array(rows.ravel())
+    if isinstance(lists, (list, tuple)) and any(hasattr(row, "detach") for row in lists[:1]):
+        lists = [as_array(row) for row in lists]
+    if hasattr(lists, "__arrow_c_stream__"):
+        column = one_piece(pyarrow.chunked_array(lists))
+    else:
+        try:
+            column = one_piece(pyarrow.array(lists))
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+            raise TypeError(f"{name}: {error}") from None
+    if not is_list(column.type):
+        raise TypeError(f"{name}: {column.type} is not a list column; give lists, or a flat column with offsets=")
+    if pyarrow.types.is_fixed_size_list(column.type):
+        column = column.cast(pyarrow.large_list(column.type.value_type))
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise ValueError(f"{name}: row {row} is null; an empty list is []")
+    return column.offsets.to_numpy(), column.values
+
+
+class ListPair:
+    """A truth and a run as list columns, paired by row or by query."""
+
+    def __init__(self, truth: Lists, run: Lists, *, remarks: tuple[str, ...] = ()) -> None:
+        self.truth, self.run = truth, run
+        self.remarks = (*truth.remarks, *run.remarks, *remarks)
+        self.run_rows: Any = None  # where in the run each query of the truth is; None: in the same row
+        self.extra_rows: Places = np.zeros(0, dtype=np.int64)
+        if truth.query is not None and run.query is not None:
+            self.run_rows, self.extra_rows = _matched(truth.query, run.query)
+        elif len(truth) != len(run):
+            raise ValueError(
+                f"the truth has {len(truth)} lists but the run {len(run)}, and no queries to match them by"
+            )
+
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
+        truth, run = self.truth, self.run
+        offsets, run_rows = truth.offsets, self._rows(how)
+        if run_rows is not None:  # queries that nobody judged have an empty truth
+            offsets = np.append(offsets, np.full(len(run_rows) + 1 - len(offsets), offsets[-1]))
+        ids = self._ids
+        found = _core.align_lists(
+            offsets, truth.items, truth.values, run.offsets, run.items, run.values, run_rows, how,
+            None if ids is None else lambda row: self._queries(how)[row],
+        )  # fmt: skip
+        graded = truth.values is not None
+        ranked = ranked_from(found, ordered_truth=not graded, ordered_grades=graded and truth.ordered)
+        count = len(self.extra_rows)
+        return Aligned(
+            ranked, partial(self._queries, how), self._extra, count, found.dropped, remarks=self.remarks, graded=graded
+        )
+
+    def first(self, how: Align, depth: int | None) -> First:
+        run = self.run
+        names = None if self._ids is None else lambda row: self._queries(how)[row]
+        offsets, rows, _ = _core.first_lists(
+            run.offsets, run.items, run.values, self._rows(how), how, depth, names
+        )  # fmt: skip
+        return first_rows(offsets, rows, run.items, run.values)
+
+    def _rows(self, how: Align) -> Any:
+        """Where in the run the lists of the queries are; None: in the same row."""
+        return (
+            np.append(self.run_rows, self.extra_rows)
+            if self.run_rows is not None and how.extra_queries
+            else self.run_rows
+        )
+
+    @property
+    def _ids(self) -> Column | None:
+        return self.truth.query if self.truth.query is not None else self.run.query
+
+    def _queries(self, how: Align) -> Sequence[Any]:
+        if self._ids is None:
+            return range(len(self.truth))
+        return [*plain_ids(self._ids), *(self._extra() if how.extra_queries else ())]
+
+    def _extra(self) -> Sequence[Any]:
+        return plain_ids(self.run.query, self.extra_rows) if len(self.extra_rows) else ()
+
+    def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
+        return distinct(self.truth.items), distinct(self.run.items)
+
+
+class GradeLists(ListPair):
+    """Lists of grades in ranked order, beside the grades that were to be had."""
+
+    def __init__(self, offsets: Places, grades: Floats, truth_offsets: Ints, truth: Floats) -> None:
+        places = np.arange(len(grades))
+        super().__init__(lists(places, grades=grades, offsets=offsets), lists(places, offsets=offsets))
+        self.given = truth_offsets, truth
+
+    def align(self, how: Align) -> Aligned:
+        aligned = super().align(how)
+        return replace(aligned, ranked=aligned.ranked.with_truth(*self.given))
+
+
+def _matched(truth: Column, run: Column) -> tuple[Places, Places]:
+    """For each query of the truth its row in the run, or -1; and the rows that only the run has."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    judged, returned = plain(truth), plain(run)
+    for side, ids in (("truth", judged), ("run", returned)):
+        counts = pc.value_counts(ids)
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))
+        if len(twice):
+            query = twice[0]["values"].as_py()
+            raise DataError(f"query {query!r} has two lists in the {side}", "twice", side, query)
+    if pyarrow.types.is_integer(judged.type) != pyarrow.types.is_integer(returned.type):
+        raise TypeError(f"the truth's queries are {judged.type} but the run's are {returned.type}")
+    rows = pc.fill_null(pc.index_in(judged, value_set=returned.cast(judged.type)), -1).to_numpy().astype(np.int64)
+    extra = np.setdiff1d(np.arange(len(returned)), rows)
+    return rows, extra

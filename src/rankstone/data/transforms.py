@@ -1,0 +1,411 @@
+"""Transforms of a truth and a run: known items leave (`exclude=`), chunks become documents, spans become items."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankstone.data.arrow import Column, arrow_table, as_column, is_table, is_whole, plain, plain_ids, take
+from rankstone.data.batches import head_of
+from rankstone.data.columns import Columns
+from rankstone.data.dicts import Dicts, plain_dict, refuse_mixed
+from rankstone.data.files import is_path, read_truth
+from rankstone.data.lists import Lists, rows_of
+from rankstone.data.roles import find_all
+from rankstone.data.source import left_out
+from rankstone.data.tables import as_columns, from_table
+from rankstone.errors import Advice, DataError, DataTypeError, Hint
+
+if TYPE_CHECKING:
+    from rankstone.align.alignment import Ints
+    from rankstone.typing import Parent, Roles
+
+_SHOWN = 5  # chunks in an error
+_SEPARATOR = re.compile(r"[^\w\s/\\.]{1,3}|_{1,3}")  # what no file is called
+Span: TypeAlias = "tuple[Any, float, float]"  # ("doc1", 0, 120): from the first character to before the last
+
+
+def _rows(side: Columns | Lists) -> tuple[Column, Column]:
+    """Query and item of each row."""
+    return rows_of(side) if isinstance(side, Lists) else (side.query, side.item)
+
+
+def _taken(side: Columns | Lists, rows: Ints, item: Column | None = None) -> Columns | Lists:
+    """Some rows of a side, in their order; item: other ids for these."""
+    if isinstance(side, Columns):
+        values = {name: take(getattr(side, name), rows) for name in ("query", "grade", "score")}
+        return replace(side, item=take(side.item, rows) if item is None else item, **values)
+    start = int(side.offsets[0])
+    offsets = np.searchsorted(rows, np.asarray(side.offsets) - start)
+    items = take(side.items, rows + start) if item is None else item
+    return replace(side, offsets=offsets, items=items, values=take(side.values, rows + start))
+
+
+# -- items that the user knows already --------------------------------------------------------------------
+
+
+def without(run: Mapping[Any, Any] | Columns | Lists, seen: Columns) -> tuple[Any, str]:
+    """The run without what was seen, and what to say of it."""
+    if isinstance(run, Mapping):
+        return _unseen(run, seen)
+    keep = ~_is_in(*_rows(run), seen)
+    return _taken(run, np.flatnonzero(keep)), left_out(len(keep) - int(keep.sum()))
+
+
+def _unseen(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]:
+    known: dict[Any, set[Any]] = {}
+    for query, item in zip(plain_ids(seen.query), plain_ids(seen.item), strict=True):
+        known.setdefault(query, set()).add(item)
+    out, count = {}, 0
+    for query, items in run.items():
+        old = known.get(query, set())
+        if isinstance(items, Mapping):
+            kept: Any = {item: score for item, score in items.items() if item not in old}
+        else:
+            kept = [item for item in items if item not in old]
+        count += len(items) - len(kept)
+        out[query] = kept
+    if count == 0:
+        refuse_mixed(known, out, "exclude")
+    return out, left_out(count)
+
+
+def _is_in(query: Column, item: Column, seen: Columns) -> NDArray[np.bool_]:
+    """Which rows are among those seen."""
+    rows, known = np.zeros(len(query), dtype=np.int64), np.zeros(len(seen.query), dtype=np.int64)
+    there = np.ones(len(query), dtype=bool)
+    for what, ours, theirs in (("queries", query, seen.query), ("items", item, seen.item)):
+        if is_whole(ours) != is_whole(theirs):
+            kinds = ["integers" if is_whole(side) else "strings" for side in (theirs, ours)]
+            raise TypeError(f"exclude {what} are {kinds[0]} but run {what} are {kinds[1]}")
+        words = plain(theirs).unique()
+        rows, known = rows * len(words), known * len(words)
+        at = _places(ours, words)
+        there &= at >= 0
+        rows += np.maximum(at, 0)
+        known += _places(theirs, words)
+    return there & np.isin(rows, known)
+
+
+def _places(column: Column, words: Any) -> NDArray[np.int64]:
+    import pyarrow.compute as pc
+
+    found = pc.index_in(plain(column).cast(words.type), value_set=words)
+    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+# -- chunks that count as their documents ----------------------------------------------------------------
+
+
+def by_document(truth: object, run: object, parent: Parent) -> tuple[Any, Any, str]:
+    """A truth and a run of documents, and what to say of them.
+
+    Of a document's chunks in a list the best one keeps its place and the others leave; a document has the highest grade
+    of its chunks. The truth may be of documents already.
+    """
+    known = _finder(parent)
+    returned = _mapped(run, "run", known.of_chunk)
+    count = _size(run) - _size(returned)
+    note = f"{count:,} returned chunk{'s' * (count != 1)} left out, below another of the same document (parent)"
+    return _mapped(truth, "truth", known.of_judged), returned, note
+
+
+class _Finder(NamedTuple):
+    """The document of a returned chunk, and that of a judged chunk or document; None where there is none."""
+
+    of_chunk: Callable[[Any], Any]
+    of_judged: Callable[[Any], Any]
+
+
+def _finder(parent: Any) -> _Finder:
+    if callable(parent):
+        return _by_function(parent)
+    if isinstance(parent, str) and _SEPARATOR.fullmatch(parent):
+        return _by_separator(parent)
+    if isinstance(parent, Mapping):
+        return _by_table(parent)
+    if is_path(parent):
+        return _by_table(_pairs(_read(os.fspath(parent))))
+    if is_table(parent):
+        arrow = arrow_table(parent)
+        return _by_table(_pairs(from_table(arrow, "truth", _roles(arrow.column_names))))
+    raise TypeError(
+        Advice(
+            Hint("parent", parent), " does not say which document a chunk is of; give {chunk: document}, a table or a ",
+            "file with a chunk and a document column, a separator such as '#', or a function",
+        )
+    )  # fmt: skip
+
+
+def _by_function(parent: Callable[[Any], Any]) -> _Finder:
+    documents = set()
+
+    def of_chunk(chunk: Any) -> Any:
+        try:
+            found = parent(chunk)
+        except (KeyError, IndexError):  # it looks the chunk up, in vain
+            found = None
+        if found is not None:
+            documents.add(found)
+        return found
+
+    def of_judged(item: Any) -> Any:
+        return item if item in documents else of_chunk(item)
+
+    return _Finder(of_chunk, of_judged)
+
+
+def _by_separator(separator: str) -> _Finder:
+    def of_chunk(chunk: Any) -> Any:
+        return str(chunk).rpartition(separator)[0] or None
+
+    return _Finder(of_chunk, lambda item: of_chunk(item) or item)
+
+
+def _by_table(table: Mapping[Any, Any]) -> _Finder:
+    text = {str(chunk): document for chunk, document in table.items()}  # a file's 7 can be "7"
+    documents = {str(document): document for document in table.values()}
+
+    def looked_up(chunk: Any) -> Any:
+        return table[chunk] if chunk in table else text.get(str(chunk))
+
+    def of_chunk(chunk: Any) -> Any:
+        found = looked_up(chunk)
+        return documents.get(str(chunk)) if found is None else found
+
+    def of_judged(item: Any) -> Any:
+        found, own = looked_up(item), documents.get(str(item))
+        if found is not None and own is not None and str(found) != str(own):
+            raise DataError(
+                f"item {item!r} of the truth is a document, and also a chunk of {found!r}; give chunks and documents "
+                "different ids",
+                "id",
+            )
+        return own if found is None else found
+
+    return _Finder(of_chunk, of_judged)
+
+
+def _roles(names: Any) -> dict[str, Any]:
+    """A table of parents reads as a truth: of each document, its chunks."""
+    found = find_all(names, ("document", "chunk"), "parent", {})
+    return {"query": found["document"], "item": found["chunk"], "grade": None}
+
+
+def _read(path: str) -> Any:
+    """The same from a file; without a header line its columns are the chunk and the document."""
+    if path.endswith((".parquet", ".pq")):
+        import pyarrow.parquet
+
+        return from_table(table := pyarrow.parquet.read_table(path), "truth", _roles(table.column_names))
+    first = head_of(path).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    names = first.split("\t" if "\t" in first else ",")
+    try:
+        given = _roles([name.strip('"') for name in names])
+    except ValueError:
+        given = {"query": 1, "item": 0, "grade": None}
+    return read_truth(path, columns=given)
+
+
+def _pairs(side: Any) -> dict[Any, Any]:
+    rows = as_columns(side, "truth")
+    out: dict[Any, Any] = {}
+    for chunk, document in zip(plain_ids(rows.item), plain_ids(rows.query), strict=True):
+        if out.setdefault(chunk, document) != document:
+            raise DataError(f"chunk {chunk!r} has two documents: {out[chunk]!r} and {document!r}", "twice", item=chunk)
+    return out
+
+
+def _mapped(side: Any, what: str, document_of: Callable[[Any], Any]) -> Any:
+    """A side whose items are documents, of each the best row."""
+    if isinstance(side, Mapping):
+        return _documents(plain_dict(side, what), what, document_of)
+    query, item = _rows(side)
+    words = plain(item).dictionary_encode()
+    chunks = words.dictionary.to_pylist()
+    documents = [document_of(chunk) for chunk in chunks]
+    if None in documents:
+        orphans = [chunk for chunk, document in zip(chunks, documents, strict=True) if document is None]
+        at = int(np.argmax(np.isin(words.indices.to_numpy(), np.flatnonzero([one is None for one in documents]))))
+        _refuse_orphans(orphans, what, plain_ids(query, np.array([at]))[0])
+    column = as_column("parent", documents)
+    codes = plain(column).dictionary_encode().indices.to_numpy()[words.indices.to_numpy()]
+    owners = plain(as_column("query", query)).dictionary_encode().indices.to_numpy()
+    value = side.values if isinstance(side, Lists) else side.grade if what == "truth" else side.score
+    if isinstance(side, Lists) and value is not None:
+        value = value[int(side.offsets[0]) : int(side.offsets[-1])]
+    rows = _best_rows(owners, codes, None if value is None else np.asarray(value, dtype=np.float64))
+    return _taken(side, rows, take(column, words.indices.to_numpy()[rows].astype(np.int64)))
+
+
+def _best_rows(owners: Any, codes: Any, values: Any) -> Ints:
+    """Of each query's rows of one document the one of the highest value, else the first; in their order."""
+    row = np.arange(len(owners))
+    order = np.lexsort((row, *(() if values is None else (-values,)), codes, owners))
+    first = np.ones(len(row), dtype=bool)
+    first[1:] = (owners[order][1:] != owners[order][:-1]) | (codes[order][1:] != codes[order][:-1])
+    return np.sort(order[first])
+
+
+def _documents(side: dict[Any, Any], what: str, document_of: Callable[[Any], Any]) -> dict[Any, Any]:
+    out: dict[Any, Any] = {}
+    for query, items in side.items():
+        documents = {item: document_of(item) for item in items}
+        orphans = [item for item, document in documents.items() if document is None]
+        if orphans:
+            _refuse_orphans(orphans, what, query)
+        if not isinstance(items, dict):
+            found = dict.fromkeys(documents.values())
+            out[query] = set(found) if isinstance(items, (set, frozenset)) else list(found)  # a set is no order
+            continue
+        best: dict[Any, Any] = {}
+        for item, value in items.items():
+            document = documents[item]
+            if document not in best or best[document] < value:
+                best.pop(document, None)  # it stands where its best chunk does
+                best[document] = value
+        out[query] = best
+    return out
+
+
+def _size(side: Any) -> int:
+    if isinstance(side, Mapping):
+        return sum(map(len, side.values()))
+    return int(side.offsets[-1] - side.offsets[0]) if isinstance(side, Lists) else len(side.query)
+
+
+def _refuse_orphans(orphans: list[Any], what: str, query: Any) -> None:
+    shown = ", ".join(map(repr, orphans[:_SHOWN])) + " ..." * (len(orphans) > _SHOWN)
+    raise DataError(
+        Advice(
+            f"query {query!r}: {len(orphans)} items of the {what} have no document in ",
+            Hint("parent"),
+            f": {shown}; add them, or give a function that says what they are",
+        ),
+        "id",
+        what,
+        query,
+        orphans[0],
+    )
+
+
+# -- spans of documents, each a tuple (document, start, end) ---------------------------------------------
+
+
+def covered(truth: object, run: object, overlap: float, columns: Roles | None) -> Dicts:
+    """A truth and a run of spans as one of items.
+
+    From the top of a list, a returned span finds a true one of which it covers at least this share. A true span is
+    found once, and a returned one finds one: of those that are left the one of the highest grade, of which it covers
+    most. A returned span that finds none is an item that nobody judged.
+    """
+    if isinstance(overlap, bool) or not isinstance(overlap, Real) or not 0 < overlap <= 1:
+        raise ValueError(f"overlap={overlap!r}; give the share of a true span that must be covered, above 0, at most 1")
+    judged, returned = _spans(truth, "truth", columns), _spans(run, "run", columns)
+    found, again = {}, 0
+    for query, spans in returned.items():
+        found[query], repeated = _matches(judged.get(query, ()), _in_order(spans, query), overlap)
+        again += repeated
+    said = f"{again:,} returned span{'s' * (again != 1)} not relevant again, as the true one had been found (overlap)"
+    return Dicts(judged, found, remarks=(said,))
+
+
+def _spans(side: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
+    """By query: spans, with their grades or scores if they have any."""
+    if is_table(side):
+        side = _spans_of(side, what, columns)
+    if not isinstance(side, Mapping):
+        raise TypeError(
+            f"overlap= takes a {what} as {{query: spans}}, each span a tuple (document, start, end), or as a table "
+            "with these columns"
+        )
+    plain = plain_dict(side, what)
+    for query, spans in plain.items():
+        for span in spans:
+            _check_span(span, what, query)
+    return plain
+
+
+def _spans_of(table: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
+    import pyarrow
+
+    arrow = arrow_table(table)
+    roles = find_all(arrow.column_names, ("document", "start", "end"), what, {})
+    spans = list(zip(*(arrow[name].to_pylist() for name in roles.values()), strict=True))
+    rows = arrow.drop_columns(list(roles.values())).append_column("item", pyarrow.array(np.arange(len(spans))))
+    found = as_columns(from_table(rows, what, columns), what)
+    values = found.grade if what == "truth" else found.score
+    numbers = None if values is None else np.asarray(values).tolist()
+    out: dict[Any, Any] = {}
+    for at, (query, row) in enumerate(zip(plain_ids(found.query), plain_ids(found.item), strict=True)):
+        span = spans[row]
+        content = out.setdefault(query, {} if numbers is not None else [])
+        if span in content:
+            raise DataError(f"query {query!r}: span {span!r} is in the {what} twice", "twice", what, query, span)
+        if numbers is None:
+            content.append(span)
+        else:
+            content[span] = numbers[at]
+    return out
+
+
+def _check_span(span: Any, what: str, query: Any) -> None:
+    if not isinstance(span, tuple) or len(span) != 3:
+        raise DataTypeError(
+            f"query {query!r}: {span!r} of the {what} is no span; overlap= takes tuples (document, start, end)",
+            "shape", what, query, span,
+        )  # fmt: skip
+    start, end = span[1:]
+    numbers = all(isinstance(edge, Real) and isfinite(edge) for edge in (start, end))
+    if not numbers or not start < end:
+        raise DataError(
+            f"query {query!r}: span {span!r} of the {what} must start before it ends", "number", what, query, span
+        )
+
+
+def _in_order(spans: Any, query: Any) -> Sequence[Span]:
+    """Best first. Equal scores leave open which of two spans finds a true one, so they are refused."""
+    if not isinstance(spans, dict):
+        return list(spans)
+    order = sorted(spans, key=lambda span: -spans[span])
+    for one, other in pairwise(order):
+        if spans[one] == spans[other]:
+            raise DataError(
+                f"query {query!r}: spans {one!r} and {other!r} have the same score, and which comes first decides what "
+                "is found; give lists, best first",
+                "number", "run", query, one,
+            )  # fmt: skip
+    return order
+
+
+def _matches(judged: Any, returned: Sequence[Span], overlap: float) -> tuple[list[Any], int]:
+    """The list with true spans in the places where they are found, and how many others cover one found before."""
+    grades = judged if isinstance(judged, dict) else dict.fromkeys(judged, 1)
+    left, out, again = dict(grades), [], 0
+    for nth, span in enumerate(returned):
+        shares = {true: _share(true, span) for true in grades}
+        fitting = [true for true in left if shares[true] >= overlap]
+        if fitting:
+            best = max(fitting, key=lambda true: (left[true], shares[true]))
+            del left[best]
+            out.append(best)
+            continue
+        again += any(share >= overlap for share in shares.values())
+        out.append((*span, nth))  # unlike every true one, and unlike itself if it comes twice
+    return out, again
+
+
+def _share(true: Span, returned: Span) -> float:
+    """Which part of the true span the returned one covers."""
+    if true[0] != returned[0]:
+        return 0.0
+    return max(0.0, min(true[2], returned[2]) - max(true[1], returned[1])) / (true[2] - true[1])

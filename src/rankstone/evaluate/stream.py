@@ -1,0 +1,348 @@
+"""Runs that do not fit in memory: `Stream` sees batches of rows twice, `evaluate_file` goes through a large file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from rankstone.align.one_pass import one_pass
+from rankstone.align.state import State, reading
+from rankstone.align.topk import deepest
+from rankstone.align.two_passes import OnePass, TwoPasses
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
+from rankstone.data.batches import Batches
+from rankstone.data.columns import Columns, by_role, one_each
+from rankstone.data.files import is_path, open_batches, read_truth, side_columns
+from rankstone.data.matrices import from_sparse, is_sparse
+from rankstone.data.roles import find_side, roles_of
+from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
+from rankstone.evaluate.beside import given_beside, movable_beside
+from rankstone.evaluate.pipeline import depths_of, evaluate_source, refuse_truthless
+from rankstone.evaluate.saved import Saved, identity, made_of, refuse_other, settings_of
+from rankstone.progress import Progress, watched
+from rankstone.results.result import Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rankstone.data.side_info import Beside
+    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Stock, Truth, Weights
+
+Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
+
+_ANY_ORDER = "a stream's rows come in any order"
+
+BATCHES = Feeding(  # of a file where each query's rows lie together
+    extra_queries="only judged queries are kept",
+    whole_lists="of a run in batches only the first places of each list are kept",
+)
+STREAM = replace(
+    BATCHES,
+    row_order=_ANY_ORDER,
+    ties_order=_ANY_ORDER,
+    together=_ANY_ORDER,
+    otherwise="or evaluate the run in memory, or in a file where the rows of each query lie together",
+)
+ALONE = replace(STREAM, extra_queries="", otherwise="or evaluate a run in memory")  # without a truth
+
+
+class Stream(Saved):
+    """Measures a run that does not fit in memory: two passes over its batches, in any order.
+
+    The first pass finds the judged items, the second counts what stands before each. What is kept grows with the truth,
+    never with the run. A batch is anything with a query, an item and a score column: a pyarrow, pandas or polars table,
+    `rs.columns(...)` or a dict of arrays. Both passes must see the same rows; their order may differ.
+
+    >>> batches = [
+    ...     {"query": ["u1", "u2"], "item": ["a", "c"], "score": [0.9, 0.3]},
+    ...     {"query": ["u2", "u1"], "item": ["d", "b"], "score": [0.8, 0.5]},
+    ... ]
+    >>> stream = rs.Stream({"u1": {"a": 1}, "u2": {"c": 1}}, ["rr"])
+    >>> for batch in batches:
+    ...     stream.find(batch)
+    >>> for batch in batches:
+    ...     stream.count(batch)
+    >>> stream.compute()["rr"]
+    0.75
+
+    The work can be spread over processes and machines. A stream can be pickled; a copy goes on from where it was made.
+    Each worker gets a copy of the empty stream and finds its share; the copies are merged, in any order. Then each gets
+    a copy of the merged stream and counts its share; those are merged too:
+
+        for part in pool.map(find_share, [(stream, share) for share in shares]):
+            stream.merge(part)
+        for part in pool.map(count_share, [(stream, share) for share in shares]):
+            stream.merge(part)
+        stream.compute()
+
+    An item twice in one query is noticed if it is judged (`duplicates="error"`), or counts each time
+    (`duplicates="count"`). A repeated item that nobody judged cannot be noticed: it takes a place for each of its rows.
+    Ties can be broken by item (`item_desc`, `item_asc`), or be optimistic, pessimistic or expected; not by input order,
+    as there is none. Threads of one process may share a stream: each batch is seen by all cores, one batch at a time.
+
+    Metrics of what was shown, such as coverage@10, go with catalogue=, history= and reference=, as in `rs.evaluate`.
+    They keep the first places of each list, so they need a cutoff. Without a truth, one pass is enough:
+
+    >>> stream = rs.Stream(None, "coverage@1", catalogue=["a", "b", "c", "d"])
+    >>> for batch in batches:
+    ...     stream.find(batch)
+    >>> stream.compute()["coverage@1"]
+    0.5
+
+    Then an item twice in one query is noticed only while both of its rows are among the first places; one that had left
+    them is forgotten.
+    """
+
+    def __init__(
+        self,
+        truth: Truth | None,
+        metrics: Metrics = DEFAULT_METRICS,
+        *,
+        convention: str | Convention = "rankstone",
+        columns: Roles | None = None,
+        catalogue: Stock | int | None = None,
+        history: Truth | None = None,
+        reference: Run | None = None,
+        threads: int = 0,
+        **choices: Unpack[Keywords],
+    ) -> None:
+        beside, made = given_beside(catalogue, history, reference, metrics, choices)
+        self._beside = movable_beside(beside)
+        plans = make_plans(metrics, convention, made)
+        refuse_unknown(plans, ALONE if truth is None else STREAM)
+        self.threads = threads
+        self._columns = columns
+        self._choices = made
+        self._convention = find_convention(convention)
+        self._metrics = tuple(plan.metric for plan in plans)
+        depths = deepest(depths_of(plans))
+        judged = None if truth is None else _judged(truth, columns, plans)
+        self._passes: TwoPasses | OnePass
+        if judged is None:
+            refuse_truthless(plans, judged=False)
+            self._passes = OnePass(depths)
+        else:
+            self._passes = TwoPasses(judged, (plan.align for plan in plans), depths)
+        self._settings = {**settings_of(plans, self._beside), "truth": None if judged is None else _identity(judged)}
+        self._made = {
+            "truth": judged, "metrics": list(map(str, self._metrics)), "convention": convention, "columns": columns,
+            **made_of(self._beside, reference, catalogue), "threads": threads, **choices,
+        }  # fmt: skip
+
+    # -- the two passes --------------------------------------------------------------------------------------
+
+    def find(self, batch: Rows) -> None:
+        """First pass: remember the score of each judged item."""
+        self._passes.find(self._rows(batch), self.threads)
+
+    def count(self, batch: Rows) -> None:
+        """Second pass: count the rows that stand before each judged item."""
+        self._passes.count(self._rows(batch), self.threads)
+
+    def _rows(self, batch: Rows) -> Columns:
+        rows = _returned(batch, self._columns)
+        if rows.score is None:
+            STREAM.refuse_no_scores("batch")
+        return rows
+
+    def compute(self, weights: Weights | None = None) -> Result:
+        """What `rs.evaluate` would have said of the whole run."""
+        found, counted = self._passes.seen()
+        if found and not counted:
+            raise ValueError("nothing was counted: go through the batches again with count(), then compute()")
+        if found != counted:
+            raise ValueError(f"find() saw {found:,} rows but count() {counted:,}; both must see every row once")
+        choices = dict(self._choices)
+        if weights is not None:
+            choices.setdefault("averaging", "weighted")
+        return evaluate_source(
+            self._passes, self._metrics, self._convention, weights, self.threads, choices, beside=self._beside
+        )
+
+    # -- sharing the work ------------------------------------------------------------------------------------
+
+    def merge(self, other: Stream) -> Stream:
+        """Take in what another copy of this stream has found, or counted. Returns this one."""
+        if not isinstance(other, Stream):
+            raise TypeError(f"a stream merges with another stream, not with {type(other).__name__}")
+        if other._settings != self._settings:
+            raise ValueError("the streams differ in their truth, metrics or choices; merge copies of one stream")
+        self._passes.merge(other._passes)  # type: ignore[arg-type]  # of the same settings, so of the same kind
+        return self
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._passes.reset()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All it knows of the run, in arrays, lists, strings and numbers."""
+        return {"settings": self._settings, **self._passes.state()}
+
+    def load_state_dict(self, state: State) -> None:
+        """Go on from what `state_dict` gave. Truth, metrics and choices must be the same."""
+        refuse_other(self._settings, state, "stream")
+        with reading("stream"):
+            self._passes.load(state)
+
+    def __repr__(self) -> str:
+        found, counted = self._passes.seen()
+        rows = f"{found:,} rows found" + (f", {counted:,} counted" if counted else "")
+        return f"Stream({', '.join(map(str, self._metrics))}; {rows})"
+
+
+# -- large files ---------------------------------------------------------------------------------------------
+
+
+def evaluate_file(
+    truth: Truth | None,
+    path: Path,
+    metrics: Metrics = DEFAULT_METRICS,
+    *,
+    convention: str | Convention = "rankstone",
+    weights: Weights | None = None,
+    columns: Roles | None = None,
+    format: str | None = None,  # noqa: A002
+    beside: Beside | None = None,
+    threads: int = 0,
+    **choices: Unpack[Keywords],
+) -> Result:
+    """Measure a run in a file of any size, batch by batch.
+
+    One pass is enough if each query's rows lie together in the file; if not, this is noticed and there are two, as
+    `Stream` does them. Without a truth there is one in any case. path: a Parquet file, a folder or a pattern of them,
+    CSV, TSV, JSON or TREC text.
+    """
+    if weights is not None:
+        choices.setdefault("averaging", "weighted")
+    plans = make_plans(metrics, convention, choices)
+    refuse_unknown(plans, ALONE if truth is None else BATCHES)
+    batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
+    judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
+    asked = (plans, metrics, convention, weights, beside, threads, choices)
+    texts: frozenset[str] = frozenset()
+    while True:
+        try:
+            with watched(f"measuring {os.fspath(path)}") as progress:
+                return _evaluate(judged, batches, texts, progress, *asked)
+        except _IsText as found:  # noqa: PERF203  once more, with ids as the strings that they are
+            texts |= {found.role}
+
+
+class _IsText(Exception):  # noqa: N818  nothing is wrong
+    """A batch has strings for ids that have been whole numbers so far."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+
+def _evaluate(
+    judged: Columns | None,
+    batches: Batches,
+    texts: frozenset[str],
+    progress: Progress,
+    plans: Sequence[Plan],
+    metrics: Metrics,
+    convention: str | Convention,
+    weights: Weights | None,
+    beside: Beside | None,
+    threads: int,
+    choices: Keywords,
+) -> Result:
+    if judged is not None:
+        judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
+    remarks: dict[str, None] = {}
+
+    def go(passed: int, passes: int) -> Iterator[Columns]:
+        like = judged
+        for rows, done in batches:
+            _refuse_empty(plans, rows)
+            remarks.update(dict.fromkeys(rows.remarks))
+            if like is None:  # the first batch says what ids are
+                like = replace(rows, **{role: as_text(getattr(rows, role)) for role in texts})
+            yield _like(like, rows)
+            progress(passed * batches.total + done, passes * batches.total)
+
+    if judged is not None:
+        depths = deepest(depths_of(plans))
+        grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), depths, threads)
+        if grouped is not None:
+            found = evaluate_source(grouped, metrics, convention, weights, threads, choices, beside=beside)
+            return found.remarked(remarks)
+    known: Any = made_of(beside, None if beside is None else beside.reference)
+    stream = Stream(judged, metrics, convention=convention, threads=threads, **known, **choices)
+    passes = 1 if judged is None else 2
+    for rows in _in_file_order(go(0, passes)) if judged is None else go(0, passes):
+        stream.find(rows)
+    if judged is not None:
+        for rows in go(1, passes):
+            stream.count(rows)
+    return stream.compute(weights).remarked(remarks)
+
+
+def _in_file_order(batches: Iterator[Columns]) -> Iterator[Columns]:
+    """Rows with scores; where they have none, the first is the best."""
+    at = 0
+    for rows in batches:
+        score = -np.arange(at, at + len(rows.query), dtype=np.float64) if rows.score is None else rows.score
+        at += len(rows.query)
+        yield replace(rows, score=score)
+
+
+def _refuse_empty(plans: Sequence[Plan], rows: Columns) -> None:
+    """Rows of items cannot tell a query with an empty list from one that is missing, so the two must count the same."""
+    missing = {plan.choices["missing"] for plan in plans} - {"zero"}
+    if rows.empty is not None and missing:
+        raise ValueError(
+            f"query {plain_ids(rows.empty[:1])[0]!r} has an empty list, which a run in batches cannot tell from a "
+            f"missing query; missing={missing.pop()!r} needs to: choose missing='zero'"
+        )
+
+
+def _like(judged: Columns, rows: Columns) -> Columns:
+    """The rows with ids as strings where the truth's are."""
+    changed = {}
+    for role in ("query", "item"):
+        ours, theirs = is_whole(getattr(judged, role)), is_whole(getattr(rows, role))
+        if ours and not theirs:
+            raise _IsText(role)
+        if theirs and not ours:
+            changed[role] = as_text(getattr(rows, role))
+    return replace(rows, **changed) if changed else rows
+
+
+# -- the user's data -------------------------------------------------------------------------------------------
+
+
+def _judged(truth: Any, given: Roles | None, plans: Sequence[Plan]) -> Columns:
+    if is_path(truth):
+        truth, given = read_truth(truth, columns=roles_of(given, "truth") or None), None
+    if is_sparse(truth):
+        truth = from_sparse(truth)
+    if has_empty(truth):
+        query = plain_ids(empty_queries(as_lists(truth, "truth")))[0]
+        raise ValueError(f"query {query!r} of the truth has no items, and batches are measured by items; leave it out")
+    how = next(iter(alignments(plans).values()))
+    found = one_each(as_columns(truth, "truth", given), how)
+    query, item = (as_numpy(movable(column)) for column in (found.query, found.item))
+    grade = None if found.grade is None else as_numpy(found.grade)
+    return replace(found, query=query, item=item, grade=grade, iteration=None)
+
+
+def _returned(batch: Rows, given: Roles | None) -> Columns:
+    if isinstance(batch, Mapping) and not any(isinstance(column, Mapping) for column in batch.values()):
+        found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
+        return by_role({role: cast("Column", batch[name]) for role, name in found.items()})
+    return as_columns(batch, "run", given)
+
+
+def _identity(truth: Columns) -> str:
+    """What the truth is, in a few letters."""
+    grades = np.ones(len(truth.query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
+    notes = [np.asarray(part) for part in (truth.weight, *(truth.rows or ())) if part is not None]
+    return identity(truth.query, truth.item, numbers=[grades, *notes])

@@ -1,0 +1,1 @@
+"""Why a number is what it is, and whose it is."""

@@ -1,0 +1,122 @@
+"""The ways to fuse runs, one function each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from rankstone.align.alignment import Floats
+from rankstone.fusion.found import Found
+from rankstone.fusion.registry import fusion
+from rankstone.fusion.registry import fusions as fusions  # all of those below are in it
+from rankstone.metrics.registry import Parameter
+
+_TERM = "each run's term times its weight"
+Constant = Annotated[float, Parameter("what is added to a rank: the larger, the less the top counts", at_least=0)]
+Gamma = Annotated[float, Parameter("how much more an item counts that many runs returned", at_least=0)]
+Sigma = Annotated[float, Parameter("what an item of one run is worth at least", above=0)]
+Persisting = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
+
+
+# -- by ranks ------------------------------------------------------------------------------------------------
+
+
+@fusion("rrf", formula="sum of 1 / (<k> + rank)", reads="rank", weighted=_TERM)
+def rrf(found: Found, *, k: Constant = 60) -> Floats:
+    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+    return found.sum(found.weight / (k + found.rank))
+
+
+@fusion("isr", formula="runs that have it x sum of 1 / rank^2", reads="rank", weighted=_TERM)
+def isr(found: Found) -> Floats:
+    """Inverse square ranks (Mourão, Martins and Magalhães, 2014)."""
+    return found.count * found.sum(found.weight / found.rank**2)
+
+
+@fusion("log_isr", formula="ln(runs that have it) x sum of 1 / rank^2", reads="rank", weighted=_TERM)
+def log_isr(found: Found) -> Floats:
+    """Inverse square ranks, times the logarithm: 0 for an item of one run."""
+    return np.log(found.count) * found.sum(found.weight / found.rank**2)
+
+
+@fusion("logn_isr", formula="ln(runs that have it + <sigma>) x sum of 1 / rank^2", reads="rank", weighted=_TERM)
+def logn_isr(found: Found, *, sigma: Sigma = 0.01) -> Floats:
+    """Inverse square ranks, times a logarithm that is above 0 for an item of one run."""
+    return np.log(found.count + sigma) * found.sum(found.weight / found.rank**2)
+
+
+@fusion("rbc", formula="sum of (1 - <p>) <p>^(items above)", reads="rank", weighted=_TERM)
+def rbc(found: Found, *, p: Persisting = 0.8) -> Floats:
+    """Rank-biased centroid (Bailey, Moffat, Scholer and Thomas, 2017)."""
+    return found.sum(found.weight * ((1 - p) * p**found.above))
+
+
+@fusion(
+    "borda",
+    aliases=("bordafuse", "w_bordafuse"),
+    formula="sum of candidates - items above, or half of (candidates - length + 1) where a run does not have it",
+    reads="rank",
+    weighted=_TERM,
+)
+def borda(found: Found) -> Floats:
+    """Points for each item below, the left-over ones shared (Aslam and Montague, 2001)."""
+    absent = found.absent
+    placed = found.sum(found.weight * (found.candidates - found.above))
+    return placed + absent.sum(absent.weight * ((absent.candidates - absent.length + 1) / 2))
+
+
+# -- by scores -----------------------------------------------------------------------------------------------
+
+
+@fusion("sum", aliases=("comb_sum", "combsum", "wsum"), formula="sum of the scores", weighted=_TERM)
+def sum_(found: Found) -> Floats:
+    """Sum of the scores, CombSUM (Fox and Shaw, 1993)."""
+    return found.sum(found.weight * found.score)
+
+
+@fusion(
+    "mnz",
+    aliases=("comb_mnz", "combmnz", "wmnz"),
+    formula="runs that have it x sum of the scores",
+    weighted="the weights of the runs that have it in place of their number",
+)
+def mnz(found: Found) -> Floats:
+    """Sum of the scores times how many runs have it, CombMNZ (Fox and Shaw, 1993)."""
+    return found.sum(found.weight) * found.sum(found.score)
+
+
+@fusion("gmnz", aliases=("comb_gmnz",), formula="(runs that have it)^<gamma> x sum of the scores", weighted=_TERM)
+def gmnz(found: Found, *, gamma: Gamma = 1.0) -> Floats:
+    """Sum of the scores times a power of how many runs have it, CombGMNZ (Lee, 1997)."""
+    return found.count**gamma * found.sum(found.weight * found.score)
+
+
+@fusion("mixed", formula="sqrt(runs that have it) x sum of the scores", weighted=_TERM)
+def mixed(found: Found) -> Floats:
+    """Between sum and mnz (Wu and Crestani, 2002)."""
+    return gmnz.function(found, gamma=0.5)
+
+
+@fusion("anz", aliases=("comb_anz", "mean"), formula="mean of the scores in the runs that have it")
+def anz(found: Found) -> Floats:
+    """Mean of the scores, CombANZ (Fox and Shaw, 1993)."""
+    return found.sum(found.score) / found.count
+
+
+@fusion("min", aliases=("comb_min",), formula="lowest of the scores in the runs that have it")
+def min_(found: Found) -> Floats:
+    """Lowest score, CombMIN (Fox and Shaw, 1993)."""
+    return found.lowest(found.score)
+
+
+@fusion("max", aliases=("comb_max",), formula="highest of the scores in the runs that have it")
+def max_(found: Found) -> Floats:
+    """Highest score, CombMAX (Fox and Shaw, 1993)."""
+    return found.highest(found.score)
+
+
+@fusion("med", aliases=("comb_med", "median"), formula="median of the scores in the runs that have it")
+def med(found: Found) -> Floats:
+    """Middle score, CombMED (Fox and Shaw, 1993)."""
+    return found.median(found.score)

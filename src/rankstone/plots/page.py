@@ -1,0 +1,259 @@
+"""A page of HTML in one file: no request to anywhere, nothing in it but its own style and script."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from rankstone.plots.escape import prose, safe
+from rankstone.plots.plot import Plot
+from rankstone.plots.svg import STYLE as PLOT_STYLE
+from rankstone.plots.svg import around
+
+_COLUMNS = 14  # of the widest table
+
+# Dark or light as the reader's machine is; on paper light.
+STYLE = (
+    ":root{color-scheme:light dark;--ink:#1b1f24;--quiet:#57606a;--paper:#fff;--line:#d0d7de;--stripe:#f3f5f7;"
+    "--good:#0b6b3a;--bad:#a8320a}"
+    "@media screen and (prefers-color-scheme:dark){:root{--ink:#e6edf3;--quiet:#a4aeb9;--paper:#0d1117;--line:#30363d;"
+    "--stripe:#161b22;--good:#5fd39a;--bad:#ff9d7a}}"
+    "*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:68rem;color:var(--ink);background:var(--paper);"
+    "font:15px/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}"
+    "h1{font-size:1.5rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line)}"
+    "h3,h4{font-size:1rem;margin:1.4rem 0 .4rem}h4{margin-top:.8rem;font-weight:500}"
+    "p{margin:.4rem 0}.quiet{color:var(--quiet)}"
+    ".scroll{overflow-x:auto;margin:.5rem 0}table{border-collapse:collapse}"
+    "th,td{padding:.15rem .6rem;text-align:right;vertical-align:top;white-space:nowrap;max-width:22rem;"
+    "overflow-wrap:break-word}th{white-space:normal}.w{min-width:12rem;white-space:normal;overflow-wrap:anywhere}"
+    "th{border-bottom:1px solid var(--line);font-weight:600}tbody tr:nth-child(even){background:var(--stripe)}"
+    ".l{text-align:left}"
+    + ",".join(f".l{at} td:nth-child({at + 1})" for at in range(_COLUMNS))
+    + "{text-align:left;overflow-wrap:anywhere}"
+    ".tall{max-height:26rem;overflow:auto}"
+    ".tall th{position:sticky;top:0;background:var(--paper)}"
+    ".up{color:var(--good);font-weight:600}.down{color:var(--bad);font-weight:600}"
+    "nav ul{display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:0;list-style:none}a{color:inherit}"
+    "summary{cursor:pointer}:focus-visible{outline:2px solid #0072b2;outline-offset:2px}"
+    "input{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.2rem .4rem;"
+    "max-width:100%}button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
+    "td button{text-decoration:underline;text-align:left}"
+    ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 27rem}"
+    ".folds{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:0 1rem}"
+    ".folds>[open]{grid-column:1/-1}figure{margin:.5rem 0;overflow-x:auto}"
+    "@media(max-width:40rem){th,td{max-width:12rem;padding:.15rem .4rem}.w{min-width:9rem}"
+    'figure .rs[width="640"]{min-width:32rem;max-width:none}.pictures>*{flex-basis:100%}}'
+    "pre{white-space:pre-wrap}[hidden]{display:none}figure[data-table] svg{cursor:pointer}"
+    "tbody tr.at{outline:2px solid #0072b2;outline-offset:-2px}"
+    "@page{margin:14mm}"
+    "@media print{body{max-width:none;padding:0;font-size:13px}.scroll{max-height:none;overflow:visible}"
+    "nav,.tools,.folds>:not([open]){display:none}.why:not(:has([open])){display:none}"
+    "table{font-size:11px}table:has(th:nth-child(10)){font-size:9px}"
+    "th,td{padding:.1rem .25rem;max-width:12rem;white-space:normal}.w{min-width:3rem}.pictures{display:block}"
+    ".pictures>*{display:inline-block;width:48%;vertical-align:top}h2,h3,caption{break-after:avoid}figure,tr{break-inside:avoid}"
+    ".tall th{position:static}}"
+)
+
+_TALL = 30  # rows, above which a table scrolls by itself
+_WIDE = 40  # letters, above which a cell has lines
+_ROWS = 500  # pixels, of a picture with names
+_SMALL = 440  # pixels, of one of two pictures side by side
+
+# Sorts a table by a column, shows the rows that hold a text, and the row of a bar. Without it all is there.
+SCRIPT = """
+for (const figure of document.querySelectorAll('figure[data-table]')) {
+  const name = figure.dataset.table, count = Number(figure.dataset.count);
+  const rows = [...document.getElementById(name).tBodies[0].rows], half = rows.length / 2;
+  const show = at => {
+    for (const other of document.querySelectorAll('tr.at')) other.classList.remove('at');
+    rows[at].classList.add('at');
+    rows[at].hidden = false;
+    const found = [at, at - rows.length].map(place => document.querySelector(`details[data-row="${name} ${place}"]`));
+    for (const fold of found) if (fold) fold.open = true;
+    rows[at].scrollIntoView({block: 'center'});
+  };
+  if (figure.dataset.low) {
+    const low = Number(figure.dataset.low), span = Number(figure.dataset.high) - low;
+    figure.addEventListener('click', event => {
+      const area = figure.querySelector('.rule').getBoundingClientRect();
+      const [x, y] = [(event.clientX - area.left) / area.width, (area.bottom - event.clientY) / area.height];
+      const share = cell => (parseFloat(cell.textContent) - low) / span;
+      const far = row => Math.hypot(x - share(row.cells[1]), y - share(row.cells[2]));
+      const nearest = rows.reduce((a, b) => far(b) < far(a) ? b : a);
+      if (far(nearest) < 0.04) show(rows.indexOf(nearest));
+    });
+    continue;
+  }
+  rows.forEach((row, at) => row.addEventListener('click', () => show(at)));
+  figure.addEventListener('click', event => {
+    const area = figure.querySelector('.strong').getBoundingClientRect();
+    const at = Math.floor((event.clientX - area.left) / area.width * count);
+    if (at >= 0 && at < count) show(at < half ? at : Math.max(at - count + rows.length, Math.floor(half)));
+  });
+}
+for (const table of document.querySelectorAll('table.sorted')) {
+  const body = table.tBodies[0];
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    const button = document.createElement('button');
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener('click', () => {
+      const up = head.getAttribute('aria-sort') !== 'ascending';
+      for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
+      head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+      const value = row => { const cell = row.cells[at], number = parseFloat(cell.textContent);
+        return head.classList.contains('l') || Number.isNaN(number) ? cell.textContent : number; };
+      const rows = [...body.rows].map(row => [value(row), row]);
+      rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1));
+      body.append(...rows.map(([, row]) => row));
+    });
+  });
+}
+for (const box of document.querySelectorAll('input.filter')) {
+  box.closest(".tools").hidden = false;
+  const table = document.getElementById(box.dataset.table), told = box.nextElementSibling;
+  box.addEventListener('input', () => {
+    const wanted = box.value.toLowerCase();
+    let many = 0;
+    for (const row of table.tBodies[0].rows) {
+      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      many += row.hidden ? 0 : 1;
+    }
+    told.textContent = many + ' shown';
+  });
+}
+for (const table of document.querySelectorAll('table[data-links]')) {
+  for (const row of table.tBodies[0].rows) {
+    const cell = row.cells[table.dataset.links], button = document.createElement('button');
+    button.append(...cell.childNodes);
+    cell.append(button);
+    button.addEventListener('click', () => {
+      for (const box of document.querySelectorAll('input.filter')) {
+        box.value = button.textContent;
+        box.dispatchEvent(new Event('input'));
+      }
+      document.querySelector('input.filter').focus();
+    });
+  }
+}
+"""
+
+
+def page(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
+    """A whole page; sections: an anchor of ours, a heading, and its HTML."""
+    style = STYLE + PLOT_STYLE
+    own = f"style-src {_hashed(style)}; script-src {_hashed(SCRIPT)}"
+    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
+    links = "".join(f'<li><a href="#{anchor}">{safe(heading)}</a></li>' for anchor, heading, _ in sections)
+    body = "".join(
+        f'<section id="{anchor}"><h2>{safe(heading)}</h2>{text}</section>' for anchor, heading, text in sections
+    )
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{safe(title)}</title><style>{style}</style></head><body><header><h1>{safe(title)}</h1></header>"
+        f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav><main>{body}</main>'
+        f"<script>{SCRIPT}</script></body></html>\n"
+    )
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """A paragraph of text."""
+    name = f' class="{kind}"' if kind else ""
+    return f"<p{name}>{prose(text)}</p>"
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """A list of sentences."""
+    items = "".join(f"<li>{prose(line, 2_000)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
+    """A picture with what it says under it; anchor: a table of the queries in it, or, of so many bars, of the first and
+    the last."""
+    ends = f'data-count="{count}"' if count else f'data-low="{plot.x.low}" data-high="{plot.x.high}"'
+    more = f' data-table="{anchor}" {ends}' if anchor else ""
+    said = f'<figcaption class="quiet">{prose(plot.sentence, 600)}</figcaption>' if plot.sentence else ""
+    return f"<figure{more}>{plot.svg(styled=False)}{said}</figure>"
+
+
+def figures(*drawn: str) -> str:
+    """Pictures side by side where there is room."""
+    return f'<div class="pictures">{"".join(drawn)}</div>'
+
+
+def rows_figure(plot: Plot) -> str:
+    """A picture with a name to each row: narrow enough for a telephone, if its names are short."""
+    return figure(replace(plot, width=_ROWS) if around(plot) < _ROWS / 2 else plot)
+
+
+def small_figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
+    """The same in half of the page, small enough for a telephone."""
+    return figure(replace(plot, width=_SMALL, height=round(_SMALL * 0.8)), anchor, count)
+
+
+def table(
+    rows: Sequence[Sequence[Any]],
+    left: Sequence[int] = (0,),
+    *,
+    anchor: str = "",
+    caption: str = "",
+    signs: Sequence[int] = (),
+    links: int | None = None,
+) -> str:
+    """A table, its head first; left: columns of text; signs: columns whose numbers are good above 0; anchor: sorted;
+    links: a column whose words are looked for in the tables that have a box for that."""
+
+    def cell(tag: str, at: int, value: Any) -> str:
+        text = str(value)
+        kinds = ["l"] if tag == "th" and at in left else []
+        if tag == "td" and at in signs and text[:1] in "+-" and text.strip("+-0.,"):
+            kinds.append("up" if text[0] == "+" else "down")
+        kinds += ["w"] if len(text) > _WIDE else []
+        name = f' class="{" ".join(kinds)}"' if kinds else ""
+        more = f' title="{safe(text, 2_000)}"' if len(text) > 80 else ""
+        scope = ' scope="col"' if tag == "th" else ""
+        return f"<{tag}{name}{more}{scope}>{safe(text)}</{tag}>"
+
+    def line(tag: str, row: Sequence[Any]) -> str:
+        return f"<tr>{''.join(cell(tag, at, value) for at, value in enumerate(row))}</tr>"
+
+    kinds = [*(["sorted"] if anchor else []), *(f"l{at}" for at in left)]  # shorter than a class in every cell
+    name = f' class="{" ".join(kinds)}"' + (f' id="{anchor}"' if anchor else "")
+    name += f' data-links="{links}"' if links is not None else ""
+    said = f'<caption class="l quiet">{safe(caption)}</caption>' if caption else ""
+    body = "".join(line("td", row) for row in rows[1:] if row)
+    tall = " tall" if len(rows) > _TALL else ""
+    return (
+        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{safe(caption or "Table")}">'
+        f"<table{name}>{said}"
+        f"<thead>{line('th', rows[0])}</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def filter_box(anchor: str) -> str:
+    """A box that shows the rows of a table that hold a text; there only if the script runs."""
+    return (
+        f'<p class="tools" hidden><label>Show rows with <input class="filter" data-table="{anchor}"> '
+        '<span class="quiet" aria-live="polite"></span></label></p>'
+    )
+
+
+def fold(heading: str, text: str, row: str = "") -> str:
+    """HTML that is shown when asked for; row: a table's anchor and the place of the row that it is about."""
+    more = f' data-row="{row}"' if row else ""
+    return f"<details{more}><summary>{prose(heading)}</summary>{text}</details>"
+
+
+def folds(heading: str, some: Sequence[str]) -> str:
+    """Folds under a heading, side by side until they are opened."""
+    return f'<div class="why"><h4>{safe(heading)}</h4><div class="folds">{"".join(some)}</div></div>' if some else ""

@@ -1,0 +1,363 @@
+"""Writing files: results, and truths and runs in another format. A file is there whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import math
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from rankstone.compare.runs import Runs
+from rankstone.data.arrow import is_whole, numbers, one_piece, plain
+from rankstone.data.batches import head_of
+from rankstone.data.columns import Columns
+from rankstone.data.files import OnError, Path, read_run, read_truth
+from rankstone.data.formats import FORMATS, listed
+from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
+from rankstone.data.lists import Lists
+from rankstone.data.parquet import MAGIC
+from rankstone.data.tables import as_columns
+from rankstone.errors import FileError
+from rankstone.metrics.registry import parse
+from rankstone.results.result import Means, Saved
+
+_LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
+# How an answer is written: for people, as data, or as trec_eval prints it; by the endings of names.
+PAGES = {"txt": "table", "md": "markdown", "tex": "latex", "html": "html"}
+_RESULTS = {
+    **{ending: name for ending, name in _LISTS.items() if FORMATS[name].columns},
+    "json": "json",
+    "trec": "trec",
+    "eval": "trec",
+    **PAGES,
+}
+RESULT_FORMATS = tuple(dict.fromkeys([*PAGES.values(), "json", *_RESULTS.values()]))
+
+
+class Answer(Protocol):
+    """What can be written in any of the formats."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_arrow(self) -> Any: ...
+    def render(self, form: str, quiet: bool = False) -> str: ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """What has a page of its own."""
+
+    def report(self) -> str: ...
+
+
+def write(result: Means, path: Path, format: str | None = None) -> None:  # noqa: A002
+    """Write a result: `result.write` says how. The name's ending .gz, .bz2, .xz or .zst compresses."""
+    form = result_format(path, format)
+    runs = Runs({result.name or "run": result})
+    write_answer(runs if form == "json" else result, path, form, runs.results)
+
+
+def write_answer(answer: Answer, path: Path, form: str, results: Mapping[str, Means], quiet: bool = False) -> None:
+    """Write an answer about some results to a file; `-` is standard output."""
+    with replacing(path, form) as stream:
+        if form == "trec":
+            _write_values(results, stream)
+        elif form == "json":
+            stream.write((as_json(answer.to_dict()) + "\n").encode())
+        elif form == "html" and path != "-" and isinstance(answer, Reporting):
+            stream.write(answer.report().encode())
+        elif form in PAGES.values():
+            stream.write((answer.render(form, quiet) + "\n").encode())
+        else:
+            table = answer.to_arrow()
+            if form == "parquet":
+                about = {b"rankstone": as_json(_about(results)).encode()} if results else {}
+                table = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
+            _write_table(table, stream, form)
+
+
+def result_format(path: Path, given: str | None, default: str | None = None) -> str:
+    """The format that the name of a file and `given` ask for. default: for a name without an ending."""
+    name = os.fspath(path)
+    ending = ending_of(name)
+    by_name = _RESULTS.get(ending)
+    if given is None and by_name is None and default is not None and (not ending or _is_device(name)):
+        return default
+    form = _format(path, given, _RESULTS)
+    if by_name not in (None, form):
+        raise ValueError(f"{name} is {by_name} by its name, but {form} was asked for; leave one of them out")
+    return form
+
+
+def _is_device(name: str) -> bool:
+    return name == "-" or (os.path.exists(name) and not os.path.isfile(name))
+
+
+def _about(results: Mapping[str, Means]) -> dict[str, Any]:
+    """All but the values of each query."""
+    whole = Runs(results).to_dict()
+    for data in whole["runs"].values():
+        del data["queries"], data["per_query"]
+    return whole
+
+
+def as_json(data: object) -> str:
+    """JSON proper, where NaN is null."""
+    return _lines(_jsonable(data), "")
+
+
+def _lines(data: Any, margin: str) -> str:
+    """A line for each entry, but one for a whole list of numbers or words: `indent=` would write a line for each."""
+    if isinstance(data, dict) and data:
+        parts = [
+            f"{json.dumps(name, ensure_ascii=False)}: {_lines(part, margin + '  ')}" for name, part in data.items()
+        ]
+    elif isinstance(data, list) and {dict, list} & set(map(type, data)):
+        parts = [_lines(part, margin + "  ") for part in data]
+    else:
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+    opening, closing = "{}" if isinstance(data, dict) else "[]"
+    inside = f",\n{margin}  ".join(parts)
+    return f"{opening}\n{margin}  {inside}\n{margin}{closing}"
+
+
+def _jsonable(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(name): _jsonable(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        kinds = set(map(type, data))
+        if kinds <= {str, int} or (kinds == {float} and all(map(math.isfinite, data))):  # as most are
+            return list(data)
+        return [_jsonable(value) for value in data]
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None if math.isnan(data) else str(data)
+    return data if data is None or isinstance(data, (str, int)) else str(data)
+
+
+def read_result(path: Path) -> Saved | dict[str, Saved]:
+    """A result that was written as json or parquet, which answers as any other: means, values a query, definitions.
+
+    A file of several runs is a dict of results, by the runs' names.
+    """
+    text = open_text(os.fspath(path))
+    try:
+        data = _of_parquet(text.data) if bytes(text.data[:4]) == MAGIC else json.loads(bytes(text.view()))
+        found = {name: Saved(saved, name) for name, saved in data["runs"].items()}
+        for saved in found.values():
+            repr(saved), saved.per_query, saved.queries  # so that what is not there is missed now
+        return found if len(found) != 1 else next(iter(found.values()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(text.name, f"is no result that rankstone wrote as json or parquet ({error})") from None
+
+
+def is_result(path: Path) -> bool:
+    """Is a file a saved result, by what is in it: data can have the same name, or be JSON too."""
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        return False
+    head = head_of(name)
+    if head[:4] != MAGIC:
+        return _SAVED.match(head) is not None
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        about = pyarrow.parquet.read_schema(name).metadata or {}
+        return bool(json.loads(about.get(b"rankstone", b"{}")).get("runs"))
+    except (pyarrow.ArrowException, OSError, ValueError):  # whoever reads it will say what is wrong
+        return False
+
+
+# A run by its name, and what it has: a level more than a truth or a run in JSON has.
+_SAVED = re.compile(rb'\s*\{\s*"runs"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"')
+
+
+def _of_parquet(data: Any) -> Any:
+    """What the JSON file would hold: the metadata, and each run's rows."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
+    whole = json.loads((table.schema.metadata or {})[b"rankstone"])
+    for name, saved in whole["runs"].items():
+        rows = table if len(whole["runs"]) == 1 else table.filter(pyarrow.compute.field("run") == name)
+        saved["queries"] = rows["query"].to_pylist()
+        saved["per_query"] = {label: rows[label].to_pylist() for label in saved["means"]}
+    return whole
+
+
+def convert(
+    source: Path,
+    target: Path,
+    kind: str = "truth",
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    columns: Mapping[str, str | int] | None = None,
+    on_error: OnError = "stop",
+    beside: Path | None = None,
+    tag: str = "rankstone",
+) -> Columns | Lists:
+    """Write a truth or a run in another format: trec, csv, tsv, jsonl or parquet. Returns what was read.
+
+    kind: "truth" or "run". columns, on_error, beside: as `read_truth` and `read_run` take them. tag: the last field of
+    a TREC run.
+    """
+    if kind not in ("truth", "run"):
+        raise ValueError(f"unknown kind {kind!r}; choose from truth, run")
+    _format(target, target_format, _LISTS)  # before anything is read
+    if kind == "truth":
+        read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
+    else:
+        read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
+    write_side(as_columns(read, kind), target, kind, target_format, tag)
+    return read
+
+
+def write_side(
+    side: Columns, target: Path, kind: str, target_format: str | None = None, tag: str = "rankstone"
+) -> None:
+    """Write the rows of a truth or a run: trec, csv, tsv, jsonl or parquet; `-` is standard output."""
+    form = _format(target, target_format, _LISTS)
+    table = _as_table(side)
+    _check_ids(table, form, os.fspath(target))
+    with replacing(target, form) as stream:
+        _write_table(table, stream, form, kind, tag)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, form: str = "") -> Iterator[Any]:
+    """A stream to a file that takes its place when all is written; `-` is standard output."""
+    name = os.fspath(path)
+    ending = name.rpartition(".")[2].lower()
+    codec = CODECS.get(ending)
+    if codec is not None and form == "parquet":
+        raise ValueError(f"{name}: Parquet compresses by itself; leave .{ending} out")
+    if name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+        return
+    final = os.path.realpath(name)  # a link stays a link
+    if os.path.isdir(final):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not os.path.isdir(os.path.dirname(final)):
+        raise FileNotFoundError(errno.ENOENT, "no such folder", os.path.dirname(final))
+    if os.path.exists(final) and not os.path.isfile(final):  # a device or a pipe
+        with open(final, "wb") as stream:
+            yield stream
+        return
+    folder, base = os.path.split(final)
+    beside = os.path.join(folder, f".{base[:100]}.{os.urandom(4).hex()}.tmp")
+    os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        if codec == "xz":
+            import lzma
+
+            with lzma.open(beside, "wb") as stream:
+                yield stream
+        else:
+            import pyarrow
+
+            with pyarrow.output_stream(beside, compression=codec) as stream:
+                yield stream
+        if os.path.exists(final):
+            os.chmod(beside, stat.S_IMODE(os.stat(final).st_mode))
+        _sync(beside)
+        os.replace(beside, final)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    with contextlib.suppress(OSError):
+        _sync(folder)
+
+
+def _sync(path: str) -> None:
+    """Wait until it is on the disk."""
+    handle = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _format(path: Path, given: str | None, suffixes: Mapping[str, str]) -> str:
+    formats = sorted(set(suffixes.values()))
+    if given is not None:
+        if given not in formats:
+            raise ValueError(f"unknown format {given!r}; choose from {', '.join(formats)}")
+        return given
+    ending = ending_of(os.fspath(path))
+    if ending not in suffixes:
+        raise ValueError(
+            f"cannot tell the format by the name {os.fspath(path)!r}; end it with .{', .'.join(suffixes)}, "
+            f"or give the format: {', '.join(formats)}"
+        )
+    return suffixes[ending]
+
+
+def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = "") -> None:
+    write = FORMATS[form].write
+    assert write is not None
+    write(table, stream, kind, tag)
+
+
+def _write_values(results: Mapping[str, Means], stream: Any) -> None:
+    """As trec_eval prints them: name, query and value, a query at a time, then the means."""
+    if len(results) > 1:
+        raise ValueError(f"trec has no place for the names of {len(results)} runs; write each of them, or choose csv")
+    (result,) = results.values()
+    lines = []
+    shapes = {label: "%.0f" if parse(label)[0].declaration.kind == "count" else "%6.4f" for label in result}
+    values = {label: result.per_query[label] for label in result}
+    for at, query in enumerate(result.queries):
+        if any(letter in str(query) for letter in " \t\n\r\v\f"):
+            raise ValueError(f"query {query!r} has white space in it and cannot be written as trec")
+        for label, shape in shapes.items():
+            if not np.isnan(values[label][at]):  # the query does not count
+                lines.append(f"{label:<22s}\t{query}\t{shape % values[label][at]}\n")
+        if len(lines) >= WRITTEN_ROWS:
+            stream.write("".join(lines).encode())
+            lines = []
+    lines += [f"{label:<22s}\tall\t{shape % result[label]}\n" for label, shape in shapes.items()]
+    stream.write("".join(lines).encode())
+
+
+def _as_table(read: Columns) -> Any:
+    """A truth or a run as a table of whole numbers, strings and float64."""
+    import pyarrow
+
+    found = {}
+    for name in ("query", "item", "grade", "score"):
+        column = getattr(read, name)
+        if column is None:
+            continue
+        column = numbers(plain(column))
+        if pyarrow.types.is_boolean(column.type):
+            column = column.cast(pyarrow.int8())
+        elif pyarrow.types.is_floating(column.type):
+            column = column.cast(pyarrow.float64())
+        found[name] = column
+    return pyarrow.table(found)
+
+
+def _check_ids(table: Any, form: str, target: str) -> None:
+    """Refuse ids that would not be read back as they are."""
+    import pyarrow.compute as pc
+
+    for role, pattern in FORMATS[form].bad_ids.items():
+        if is_whole(one_piece(table[role])):
+            continue
+        bad = pc.match_substring_regex(table[role], pattern)
+        if pc.any(bad).as_py():
+            first = table[role].filter(bad)[0].as_py()
+            why = "is empty" if first == "" else "has white space or a leading # in it"
+            fit = listed((form.name for form in FORMATS.values() if form.write and not form.bad_ids), "and")
+            raise ValueError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")

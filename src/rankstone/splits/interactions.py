@@ -1,0 +1,295 @@
+"""The rows of a frame, as splits look at them: users, items and times; and the frames themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankstone.align.alignment import Bools, Ints
+from rankstone.data.arrow import (
+    Frame,
+    Kind,
+    as_column,
+    is_a,
+    is_lazy,
+    is_number,
+    is_pandas,
+    one_piece,
+    plain,
+    refuse_spark,
+    take,
+)
+from rankstone.data.roles import ROLES, find_all, need, refuse_unknown
+from rankstone.splits.draw import Bits, Groups, Key, blocks, codes, comparable, content, dealt, draw_lots, from_zero
+from rankstone.splits.report import Report, Split
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Time = float | str | date | datetime | np.datetime64  # 1577836800, "2020-01-01", datetime(2020, 1, 1)
+
+
+def checked_count(name: str, count: object) -> int:
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise ValueError(f"{name} is {count!r}; it must be a whole number from 1")
+    return int(count)
+
+
+class Interactions:
+    """A frame's rows, without those of users who have fewer than the minimum."""
+
+    def __init__(self, frame: Frame, columns: Mapping[str, str] | None, minimum: int) -> None:
+        self.frame = _frame(frame)
+        given = columns or {}
+        refuse_unknown(given, ROLES["interactions"])
+        self.names = find_all(_column_names(self.frame), ROLES["interactions"], "frame", given, optional=("time",))
+        if len(self.frame) == 0:
+            raise ValueError("the frame has no rows")
+        self.place: Ints | None = None  # of each row in the given frame, None for the same
+        self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
+        for role in ("query", "item"):
+            self._refuse_null(role)
+        self.users = codes(self.columns["query"])
+        self.sizes = np.bincount(self.users[0], minlength=self.users[1])
+        few = self.sizes < checked_count("minimum", minimum)
+        self.rows = len(self.frame)
+        self.dropped_rows, self.dropped_users = int(self.sizes[few].sum()), int(np.count_nonzero(self.sizes[few]))
+        keep = ~few[self.users[0]] if self.dropped_rows else None
+        none = np.zeros(0, dtype=np.int64)
+        self.dropped = _taken(self.frame, none) if keep is None else _filtered(self.frame, ~keep)
+        if self.dropped_rows == self.rows:
+            raise ValueError(f"no user has {minimum} rows; the most that one has is {self.sizes.max()}")
+        if keep is not None:
+            self.frame = _filtered(self.frame, keep)
+            self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
+            self.users = self.users[0][keep], self.users[1]
+            self.sizes[few] = 0
+            self.place = np.flatnonzero(keep)
+
+    def __len__(self) -> int:
+        return self.rows - self.dropped_rows
+
+    @property
+    def user_count(self) -> int:
+        return int(np.count_nonzero(self.sizes))
+
+    @property
+    def alone(self) -> Groups:
+        """All rows as one group."""
+        return np.zeros(len(self), dtype=np.int64), 1
+
+    # Keys to choose by.
+
+    def at_random(self, seed: int) -> list[Key]:
+        lots = draw_lots([content(column) for column in self.columns.values()], seed)
+        return [_known(lots), self._item, self._others]
+
+    def by_time(self) -> list[Key]:
+        self._time_column()
+        times, _ = self._known_times
+        return [_known(from_zero(times)), self._item, self._others]
+
+    def dealt_users(self, seed: int, k: int) -> NDArray[np.int32]:
+        """The part of each row if users are dealt out with all their rows."""
+        code, count = self.users
+        first = np.empty(count, dtype=np.int64)
+        first[code[::-1]] = np.arange(len(code))[::-1]
+        present = np.flatnonzero(self.sizes)
+        who = take(self.columns["query"], first[present])
+        lots, order = draw_lots([content(who)], seed), from_zero(comparable(who))
+
+        part = np.zeros(count, dtype=np.int32)
+        alone = np.zeros(len(present), dtype=np.int64), 1
+        part[present] = dealt(alone, [_known(lots), _known(order)], k)
+        return part[code]
+
+    def _item(self, rows: Any) -> Bits:
+        return from_zero(comparable(take(self.columns["item"], rows)))
+
+    def _others(self, rows: Any) -> Bits:
+        """The content of the rows' other columns."""
+        few = _taken(self.frame, rows)
+        others = [content(_column(few, name)) for name in _column_names(few) if name not in self.names.values()]
+        return draw_lots(others, 0) if others else np.zeros(len(rows), dtype=np.uint64)
+
+    # Times.
+
+    def _time_column(self) -> pyarrow.Array:
+        """The times, one in each row."""
+        if "time" not in self.columns:
+            need(_column_names(self.frame), "time", "frame", {})  # says which names were looked for
+        column = self.columns["time"]
+        if not _is_time(column.type):
+            kind = str(column.type).removeprefix("large_")
+            raise TypeError(f"column {self.names['time']!r} holds {kind}, not numbers or times")
+        self._refuse_null("time")
+        return column
+
+    def since(self, time: Time) -> Bools:
+        """Which rows are at a point in time or after it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._time_column()
+        name, kind = self.names["time"], column.type
+        cut = pa.array(np.array([time]))[0] if isinstance(time, np.datetime64) else pa.scalar(time)
+        if is_number(kind) != is_number(cut.type):
+            raise TypeError(f"column {name!r} holds {kind}; {time!r} cannot be compared with it")
+        try:
+            found = pc.greater_equal(column, cut.cast(kind) if isinstance(time, str) else cut)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            raise TypeError(f"column {name!r} holds {kind}; {time!r} cannot be compared with it: {error}") from None
+        return found.to_numpy(zero_copy_only=False)
+
+    def span(self) -> tuple[Any, Any]:
+        import pyarrow.compute as pc
+
+        ends = pc.min_max(self.columns["time"]).as_py()
+        return ends["min"], ends["max"]
+
+    def _refuse_null(self, role: str) -> None:
+        missing = _missing(self.columns[role])
+        if missing is None:
+            return
+        row, name = int(np.argmax(missing)), self.names[role]
+        who = "" if role == "query" else f" (user {self.columns['query'][row].as_py()!r})"
+        more = f", and {missing.sum() - 1:,} more" if missing.sum() > 1 else ""
+        what = "user" if role == "query" else role
+        place = row if self.place is None else self.place[row]
+        raise ValueError(f"row {place}{who} has no {what} in column {name!r}{more}; rows are counted from 0")
+
+    # The answer.
+
+    def split(self, test: Bools, how: str) -> Split:
+        return Split(_filtered(self.frame, ~test), _filtered(self.frame, test), self.dropped, self._report(test, how))
+
+    def _report(self, test: Bools, how: str) -> Report:
+        at = np.flatnonzero(test)
+        tested = len(at)
+        users, items = _parts(self.users, self.sizes, at), _parts(self.items, self.item_sizes, at)
+        timed = "time" in self.columns and _is_time(self.columns["time"].type)
+        times: tuple[int | None, ...] = self._later(at) if timed else (None, None, None)
+        return Report(
+            how, self.rows, len(test) - tested, tested, self.dropped_rows, self.dropped_users,
+            users[0], users[1], items[0], items[1], users[2], users[3], items[2], items[3], *times,
+        )  # fmt: skip
+
+    @cached_property
+    def items(self) -> Groups:
+        return codes(self.columns["item"])
+
+    @cached_property
+    def item_sizes(self) -> Ints:
+        return np.bincount(self.items[0], minlength=self.items[1])
+
+    @cached_property
+    def _known_times(self) -> tuple[NDArray[np.integer[Any]], Bools | None]:
+        """Numbers in the order of times, the lowest where there is none, and which rows have one (None: all)."""
+        column = self.columns["time"]
+        missing = _missing(column)
+        if missing is None:
+            return comparable(column), None
+        times = np.zeros(len(column), dtype=np.uint64)
+        if not missing.all():
+            times[~missing] = from_zero(comparable(take(column, np.flatnonzero(~missing)))) + np.uint64(1)
+        return times, ~missing
+
+    def _later(self, tested: Ints) -> tuple[int, int, int]:
+        times, known = self._known_times
+        untimed = 0 if known is None else int((~known).sum())
+        tested = tested if known is None else tested[known[tested]]
+        if not tested.size:
+            return 0, 0, untimed
+        tested_times, tested_users = times[tested], self.users[0][tested]
+        cut = tested_times.min()
+        first = np.full(self.users[1], np.iinfo(times.dtype).max, dtype=times.dtype)
+        np.minimum.at(first, tested_users, tested_times)
+        # Of all rows, less those of the test.
+        later = -int(np.count_nonzero(tested_times > cut))
+        own = -int(np.count_nonzero(tested_times > first[tested_users]))
+        for block in blocks(len(times)):
+            later += int(np.count_nonzero(times[block] > cut))
+            own += int(np.count_nonzero(times[block] > first[self.users[0][block]]))
+        return later, own, untimed
+
+
+def _known(numbers: Bits) -> Key:
+    """Numbers of all rows, as a key to choose by."""
+    return lambda rows: numbers if rows is None else numbers[rows]
+
+
+def _parts(coded: Groups, sizes: Ints, test: Ints) -> tuple[int, int, int, int]:
+    """How many of them training has, the test has, only the test has, and in how many rows."""
+    tested = np.bincount(coded[0][test], minlength=coded[1])
+    unseen = (tested > 0) & (tested == sizes)
+    return (
+        int(np.count_nonzero(sizes > tested)),
+        int(np.count_nonzero(tested)),
+        int(np.count_nonzero(unseen)),
+        int(tested[unseen].sum()),
+    )
+
+
+def _is_time(kind: Kind) -> bool:
+    from pyarrow import types
+
+    return types.is_temporal(kind) or is_number(kind)
+
+
+def _missing(column: pyarrow.Array) -> Bools | None:
+    """Which rows are null or NaN; None if none is."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if not column.null_count and not types.is_floating(column.type):
+        return None
+    missing = pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
+    return missing if missing.any() else None
+
+
+# -- frames --------------------------------------------------------------------------------------------------
+
+
+def _frame(frame: Frame) -> Frame:
+    import pyarrow as pa
+
+    refuse_spark(frame)
+    frame = frame.collect() if is_lazy(frame) else frame
+    if is_pandas(frame) or is_a(frame, "polars", "DataFrame") or isinstance(frame, (pa.Table, pa.RecordBatch)):
+        return frame
+    if type(frame).__module__.startswith("pyspark."):
+        raise TypeError("a table of Spark is not split where it is; frame.toPandas() or frame.toArrow() brings it here")
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    raise TypeError(f"a frame of pandas, polars or Arrow, not {type(frame).__name__}")
+
+
+def _column_names(frame: Frame) -> list[str]:
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+
+
+def _column(frame: Frame, name: str) -> pyarrow.Array:
+    """A column as a plain Arrow array in one piece."""
+    import pyarrow as pa
+
+    if not is_pandas(frame):
+        return plain(as_column(name, frame[name]))
+    try:
+        return plain(one_piece(pa.Array.from_pandas(frame[name])))
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TypeError(f"column {name!r}: {error}") from None
+
+
+def _filtered(frame: Frame, keep: Bools) -> Frame:
+    return frame[keep] if is_pandas(frame) else frame.filter(keep)
+
+
+def _taken(frame: Frame, rows: Ints) -> Frame:
+    if is_pandas(frame):
+        return frame.iloc[rows]
+    return frame.take(rows) if hasattr(frame, "take") else frame[rows]

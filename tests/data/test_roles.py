@@ -1,0 +1,127 @@
+"""One finder says which column is which, whatever they are columns of."""
+
+import re
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import rankstone as rs
+from rankstone.data.roles import find_side
+
+TRUTH = {1: [7], 2: [9]}
+RUN = {1: [8, 7], 2: [9]}
+
+
+def test_a_column_does_not_play_two_roles():
+    """Relevant items in a list called `labels` are not their own grades, nor is a rating its own prediction."""
+    truth = pa.table({"user": [1, 2], "labels": [[7], [9]]})
+    run = pa.table({"user": [1, 2], "predictions": [[8, 7], [9]]})
+    assert dict(rs.evaluate(truth, run, ["rr", "ndcg"])) == dict(rs.evaluate(TRUTH, RUN, ["rr", "ndcg"]))
+    with pytest.raises(ValueError, match="the table has no score column among 'user', 'item', 'rating'"):
+        rs.evaluate(pd.DataFrame({"user": [1], "item": [7], "rating": [3]}), metrics="rr")
+
+
+def test_lists_can_have_ranks():
+    run = pa.table({"user": [1, 2], "items": [[7, 8], [9]], "rank": [[2, 1], [1]]})
+    assert dict(rs.evaluate(TRUTH, run, "rr")) == dict(rs.evaluate(TRUTH, RUN, "rr"))
+
+
+def test_a_name_twice_in_another_case():
+    run = pa.table({"user": [1], "User": [2], "item": [7], "score": [1.0]})
+    with pytest.raises(ValueError, match="the run's query could be 'user' or 'User'; rename one"):
+        rs.evaluate(TRUTH, run, "rr")
+    assert rs.evaluate(TRUTH, run, "rr", columns={"run": {"query": "user"}})["rr"] == 1 / 2
+
+
+def test_a_name_that_is_not_there():
+    run = pa.table({"user": [1], "item": [7], "score": [1.0]})
+    for role in ("query", "item", "score"):
+        with pytest.raises(ValueError, match="the run has no column 'x'; it has 'user', 'item', 'score'"):
+            rs.evaluate(TRUTH, run, "rr", columns={"run": {role: "x"}})
+    with pytest.raises(ValueError, match="the table has no column 'x'"):
+        rs.evaluate(run, metrics="rr", columns={"item": "x"})
+
+
+def test_an_error_names_the_first_of_many_columns():
+    run = pa.table({f"c{at}": [1] for at in range(1000)})
+    with pytest.raises(ValueError, match=r"among 'c0', .*'c19', and 980 more; usual names are"):
+        rs.evaluate(TRUTH, run, "rr")
+
+
+def test_the_value_of_a_run():
+    names = ["qid", "docno", "score", "rank"]
+    assert find_side(names, "run", {}) == {"query": "qid", "item": "docno", "score": "score"}
+    assert find_side(names, "run", {"rank": "rank"}) == {"query": "qid", "item": "docno", "rank": "rank"}
+    assert find_side(names[:2], "run", {}) == {"query": "qid", "item": "docno"}
+
+
+@pytest.mark.parametrize(
+    ("role", "names"),
+    [
+        ("query", ["qid", "query"]), ("query", ["query_id", "query"]), ("item", ["docno", "docid"]),
+        ("item", ["item", "docno"]), ("score", ["score", "prediction"]),
+    ],
+)  # fmt: skip
+def test_two_columns_for_a_role(role, names):
+    """The text of a query in `query` beside its id, as PyTerrier and RAG frames have it, is not the query."""
+    usual = {"query": "q", "item": "item", "score": "score"}
+    values = {"query": "1", "item": "d1", "score": 1.0}
+    columns = {usual[other]: [values[other]] for other in usual if other != role}
+    run = pd.DataFrame({**columns, **{name: [values[role]] for name in names}}).rename(columns={"q": "qid"})
+    said = f"the run's {role} could be {names[0]!r} or {names[1]!r}; rename one, or name it: columns={{{role!r}: ...}}"
+    with pytest.raises(ValueError, match=re.escape(said)):
+        rs.evaluate({"1": ["d1"]}, run, "ap")
+    assert rs.evaluate({"1": ["d1"]}, run, "ap", columns={"run": {role: names[0]}})["ap"] == 1
+
+
+@pytest.mark.parametrize("name", ["userId", "user_id", "user-id", "USER ID", "customer_id", "question_id", "query-id"])
+@pytest.mark.parametrize("item", ["movieId", "movie_id", "asin", "sku", "article_id", "pid", "chunk_id", "corpus-id"])
+def test_usual_names(name, item):
+    run = pa.table({name: [1, 1, 2], item: [8, 7, 9], "score": [2.0, 1.0, 1.0]})
+    assert dict(rs.evaluate(TRUTH, run, "rr")) == dict(rs.evaluate(TRUTH, RUN, "rr"))
+
+
+@pytest.mark.parametrize("relevant", ["relevant", "gold", "gold_ids", "relevant_chunk_ids", "ground_truth"])
+@pytest.mark.parametrize("returned", ["retrieved", "pred", "retrieved_chunk_ids", "recommended_items", "doc_ids"])
+def test_usual_names_of_lists(relevant, returned):
+    table = pa.table({"question_id": [1, 2], relevant: [[7], [9]], returned: [[8, 7], [9]]})
+    found = [
+        rs.evaluate(table, metrics="rr"),
+        rs.evaluate(table, table, "rr"),
+        rs.evaluate(table, metrics="rr", columns={"truth": {"item": relevant}, "run": {"item": returned}}),
+    ]
+    assert [(result["rr"], list(result.queries)) for result in found] == [(3 / 4, [1, 2])] * 3
+    with pytest.raises(ValueError, match=f"the run's item could be {returned!r} or 'ranking'"):
+        rs.evaluate(table.append_column("ranking", table[returned]), metrics="rr")
+
+
+def test_a_role_that_nothing_plays():
+    """Ratings that are not to be grades; scores that are not to order the rows."""
+    table = pa.table({"userId": [1, 1], "movieId": [7, 8], "rating": [0.0, 3.0]})
+    assert rs.evaluate(table, {1: [7]}, "rr")["rr"] == 0
+    assert rs.evaluate(table, {1: [7]}, "rr", columns={"grade": None})["rr"] == 1
+    assert rs.evaluate({1: [7]}, table, "rr")["rr"] == 1 / 2
+    assert rs.evaluate({1: [7]}, table, "rr", columns={"score": None})["rr"] == 1
+    with pytest.raises(ValueError, match="the run has no query column"):
+        rs.evaluate({1: [7]}, table, "rr", columns={"query": None})
+
+
+def test_scores_under_another_name():
+    run = pa.table({"qid": [1, 1], "docno": [7, 8], "bm25": [0.5, 3.0]})
+    with pytest.raises(ValueError, match="the run has no score column, and 'bm25' could be it"):
+        rs.evaluate({1: [8]}, run, "rr")
+    assert rs.evaluate({1: [8]}, run, "rr", columns={"run": {"score": "bm25"}})["rr"] == 1
+    assert rs.evaluate({1: [8]}, run, "rr", columns={"score": None})["rr"] == 1 / 2
+
+
+def test_scores_of_a_truth_are_grades():
+    """BEIR's judgements are `query-id corpus-id score`."""
+    truth = pa.table({"query-id": [1, 1], "corpus-id": [7, 8], "score": [0, 2]})
+    assert rs.evaluate(truth, {1: [7, 8]}, "rr")["rr"] == 1 / 2
+
+
+def test_a_frame_with_an_index():
+    frame = pd.DataFrame({"who": [1, 2], "item": [7, 9]}).iloc[[1, 0]]
+    with pytest.raises(ValueError, match="no query column among 'who', 'item';"):
+        rs.evaluate(TRUTH, frame, "rr")
