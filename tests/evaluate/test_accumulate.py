@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.evaluate import accumulate
+from rankstone.evaluate import accumulate, partial
 from rankstone.evaluate.means import ExactSum
 from rankstone.evaluate.programs import measure_each
 from tests.effort import examples
@@ -171,7 +171,7 @@ def test_what_was_measured_is_not_measured_again(monkeypatch):
         return measure_each(plans, aligned, threads)
 
     monkeypatch.setattr(accumulate, "_GATHERED", 4)
-    monkeypatch.setattr(accumulate, "measure_each", counted)
+    monkeypatch.setattr(partial, "measure_each", counted)
     truth, run = lists_of(14)
     accumulator = rs.Accumulator(["ndcg", "rr"])
     for query in list(truth)[:10]:

@@ -101,8 +101,8 @@ def results_of(
     """The results of some files, by the runs' names; the truth is read once."""
     from rankstone.conventions.plan import make_plans
     from rankstone.data.files import is_large, read_side, same_ids
-    from rankstone.evaluate.beside import given_beside
     from rankstone.evaluate.evaluate import evaluate
+    from rankstone.evaluate.pipeline import given_beside
 
     form = format_of(arguments, "run")
     known = {name: getattr(arguments, name) for name in ("catalogue", "history", "reference")}

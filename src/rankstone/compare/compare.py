@@ -23,9 +23,8 @@ from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
 from rankstone.data.tables import queried
 from rankstone.errors import Advice, Hint
-from rankstone.evaluate.beside import given_beside
 from rankstone.evaluate.evaluate import evaluate
-from rankstone.evaluate.saved import made_of
+from rankstone.evaluate.pipeline import given_beside, made_of
 from rankstone.explain.explain import explain
 from rankstone.metrics.registry import ByName, parse_all, parse_one
 from rankstone.results.result import Means, Result, label_of

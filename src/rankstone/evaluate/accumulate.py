@@ -7,7 +7,6 @@ import operator
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
 from numbers import Real
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -15,23 +14,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.align import state as saved
-from rankstone.align import topk as first
-from rankstone.align.alignment import Alignment, Floats, Ints
-from rankstone.align.concat import join
-from rankstone.align.recommendations import Shown, without_ids
-from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
+from rankstone.align.state import State, locked, reading
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.matrices import Dense, is_sparse
-from rankstone.data.source import Align, Aligned, Alone, First, Source
-from rankstone.evaluate.beside import given_beside, movable_beside
-from rankstone.evaluate.checks import refuse, refuse_strangers
-from rankstone.evaluate.means import ExactSum, Outcome, Sums, finish_of, mean_from, outcome_of, sums_of
-from rankstone.evaluate.pipeline import depths_of, firsts_of, open_source, refuse_truthless
-from rankstone.evaluate.programs import Measured, measure_each
-from rankstone.evaluate.saved import Saved, made_of, refuse_other, settings_of
-from rankstone.evaluate.values import weights_of
+from rankstone.data.source import Alone, Source
+from rankstone.evaluate.means import ExactSum, Sums, finish_of, mean_from
+from rankstone.evaluate.partial import (
+    Partial,
+    Resumable,
+    by_query,
+    check_settings,
+    concat,
+    concat_weights,
+    items_of,
+    partial_of,
+    settings_of,
+)  # fmt: skip
+from rankstone.evaluate.pipeline import (
+    depths_of,
+    given_beside,
+    made_of,
+    movable_beside,
+    open_source,
+    refuse_truthless,
+)  # fmt: skip
 from rankstone.metrics.registry import is_built_in
 from rankstone.results.definition import ByMetric, Definition, definition_of
 from rankstone.results.result import Result
@@ -39,18 +47,19 @@ from rankstone.results.result import Result
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.data.side_info import Beside, Known
+    from rankstone.data.side_info import Known
+    from rankstone.data.source import Align, Aligned
+    from rankstone.evaluate.means import Outcome
     from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 512  # queries that are added up at a time
 _GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
-_STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
 SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
-class Accumulator(Saved):
+class Accumulator(Resumable):
     """Measures queries as they come: one list, a batch or a table at a time.
 
     `update` takes one list (relevant items or `{item: grade}`, then the items returned or `{item: score}`), or whatever
@@ -121,7 +130,7 @@ class Accumulator(Saved):
     @locked
     def reset(self) -> None:
         """Forget all queries."""
-        self._known: Known | None = None  # what is known of items, for sums
+        self._items: Known | None = None  # side information, for sums
         self._held = _Held(sums=self._none)
 
     # -- more queries ----------------------------------------------------------------------------------------
@@ -147,11 +156,9 @@ class Accumulator(Saved):
             raise TypeError("query= names a single list; dicts and tables name their queries themselves")
         given: Any = truth, run  # no single list, so it is what `rs.evaluate` takes
         source = single or open_source(*given, mask=mask, lengths=lengths, groups=groups, columns=columns)
-        piece = self._piece(source, weights)
+        partial = self._partial(source, weights)
         nameless = query is None if single else is_sparse(truth) or is_sparse(run)
-        if nameless or isinstance(piece.ids, range):
-            piece = replace(piece, ids=None)
-        self.take(piece)
+        self.take(replace(partial, ids=None) if nameless or isinstance(partial.ids, range) else partial)
 
     def _single(self, truth: Any, run: Any, query: Any) -> Source | None:
         """The source of a single list, or of one rating."""
@@ -176,37 +183,28 @@ class Accumulator(Saved):
                 break
         return Alone(OneList(query, (), run)) if truth is None else OneList(query, truth, run)
 
-    def _piece(self, source: Source, weights: Any) -> Piece:
-        aligned = {asked: source.align(how) for asked, how in self._alignments.items()}
-        for plan in self.plans:
-            refuse_strangers(plan, aligned[plan.align])
-            refuse(plan, aligned[plan.align])
+    def _partial(self, source: Source, weights: Any) -> Partial:
         if self._weighted and weights is None:
             raise ValueError("averaging='weighted' needs weights=, one a query, in every update")
         if weights is not None and not self._weighted:
             raise ValueError("weights= go with averaging='weighted': say so when the accumulator is made")
-        one = aligned[self.plans[0].align]
-        weighing = None if weights is None else weights_of(weights, one)
-        ranked = {align: found.ranked for align, found in aligned.items()}
-        extra = list(one.extra) if one.extra_count else []
-        firsts = firsts_of(source, self.plans, self.threads)
-        return Piece(ranked, one.queries, weighing, extra, one.dropped, firsts, one.judged)
+        return partial_of(source, self.plans, weights, self.threads, common=True)
 
     @locked
-    def take(self, piece: Piece) -> None:
-        """Some queries that were brought together elsewhere."""
-        held = self._held
-        if len(piece):
-            self._refuse(held, piece.ids is not None, piece.ordered)
-            for query in held.ids.intersection(piece.ids or ()):
+    def take(self, partial: Partial) -> None:
+        """Some queries that were aligned elsewhere."""
+        held, named = self._held, partial.ids is not None
+        if len(partial):
+            self._check(held, named, partial.ordered)
+            for query in held.ids.intersection(partial.ids or ()):
                 raise ValueError(f"query {query!r} was here before")
-        if self.keep and piece.extra and self.plans[0].choices["extra"] == "zero":
-            judged = len(piece) - len(piece.extra)
-            held.pieces.append(piece.only(np.arange(judged)))
-            held.extra_pieces.append(replace(piece.only(np.arange(judged, len(piece))), extra=[], dropped=0))
+        if self.keep and partial.extra and self.plans[0].choices["extra"] == "zero":
+            judged = len(partial) - len(partial.extra)
+            held.pieces.append(partial.only(np.arange(judged)))
+            held.extra_pieces.append(replace(partial.only(np.arange(judged, len(partial))), extra=[], dropped=0))
         else:
-            held.pieces.append(piece)
-        held.waiting += len(piece)
+            held.pieces.append(partial)
+        held.waiting += len(partial)
         if self.keep and held.waiting >= _GATHERED:
             held.gather()
         elif not self.keep and held.waiting >= _TOGETHER:
@@ -214,14 +212,14 @@ class Accumulator(Saved):
                 self._fold()
             except BaseException:  # nothing stays of an update that is refused
                 held.pieces.pop()
-                held.waiting -= len(piece)
+                held.waiting -= len(partial)
                 raise
-        if len(piece):
-            held.named, held.ordered = piece.ids is not None, piece.ordered
-            held.queries += len(piece)
-            held.ids.update(piece.ids or ())
+        if len(partial):
+            held.named, held.ordered = named, partial.ordered
+            held.queries += len(partial)
+            held.ids.update(partial.ids or ())
 
-    def _refuse(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
+    def _check(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
         """Stop at queries that do not go with those that are here."""
         if held.named not in (None, named):
             raise ValueError("some queries have ids and some have none; give ids to all or to none")
@@ -235,50 +233,47 @@ class Accumulator(Saved):
         if self.keep:
             held.join()
         elif held.pieces:
-            piece = joined(held.pieces)
             if self._shown:
-                self._known = known_of(self._beside, self._known)
-            found = measure_each(self._summed, piece.aligned(self._known), self.threads)
-            held.sums = _plus(held.sums, _summed(self._summed, found, piece))
+                self._items = items_of(self._beside, self._items)
+            sums = concat(held.pieces).sums(self._summed, self._items, self.threads)
+            held.sums = _plus(held.sums, sums or ())
             held.pieces, held.waiting = [], 0
         return held.copy()
 
     # -- the result ------------------------------------------------------------------------------------------
 
-    def compute(self) -> Result | Totals:
+    def compute(self) -> Result | AccumulatedMeans:
         """What `rs.evaluate` would say of all queries so far: a `Result`, or with keep=False the means."""
         held = self._fold()
         if not self.keep:
             named = self._convention.with_choices(**self._choices)
             definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
-            return Totals(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
-        pieces = held.pieces or [self._nothing()]
-        weights = joined_weights([*pieces, *held.extra_pieces])
-        known = known_of(self._beside) if self._shown else None
+            return AccumulatedMeans(self.means([sums.rounded() for sums in held.sums]), definitions, held.queries)
+        pieces = held.pieces or [self._partial(Dicts({}, {}), () if self._weighted else None)]
+        weights = concat_weights([*pieces, *held.extra_pieces])
+        items = items_of(self._beside) if self._shown else None
 
         def later() -> tuple[dict[str, Outcome], dict[Align, Aligned]]:
             """All queries at once."""
-            aligned = joined([self._made_one(pieces), *held.extra_pieces]).aligned(known)
-            found = zip(self.plans, measure_each(self.plans, aligned, self.threads), strict=True)
-            return {plan.label: outcome_of(plan, one, weights, ExactSum) for plan, one in found}, aligned
+            return concat([self._made_one(pieces), *held.extra_pieces]).outcomes(self.plans, items, self.threads)
 
         sums = self._sums_of([*pieces, *held.extra_pieces])
         if sums is not None:
             means = self.means([one.rounded() for one in sums])
             return Result.of(means, later, self._convention, self._choices, weights)
         made = Result(*later(), self._convention, self._choices, weights)
-        return made if known is None else made.remarked(known.notes)
+        return made if items is None else made.remarked(items.notes)
 
-    def _sums_of(self, pieces: Sequence[Piece]) -> list[Sums] | None:
+    def _sums_of(self, pieces: Sequence[Partial]) -> list[Sums] | None:
         """What the means are made of, each piece measured once; None where all queries have to be looked at at once."""
         new = [piece for piece in pieces if "sums" not in piece.memo]
-        found = [self._alone(piece, self.threads) for piece in new[:1]]
-        if new[1:] and found[0] is not None:
+        measured = [self._alone(piece, self.threads) for piece in new[:1]]
+        if new[1:] and measured[0] is not None:
             from concurrent.futures import ThreadPoolExecutor  # a quick start: few have so many queries
 
             with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:  # a piece each, which starts fewer threads
-                found += pool.map(partial(self._alone, threads=1), new[1:])
-        for piece, some in zip(new, found, strict=False):
+                measured += pool.map(lambda piece: self._alone(piece, threads=1), new[1:])
+        for piece, some in zip(new, measured, strict=False):
             piece.memo["sums"] = some
         sums = self._none
         for piece in pieces:
@@ -288,27 +283,22 @@ class Accumulator(Saved):
             sums = _plus(sums, more)
         return sums
 
-    def _alone(self, piece: Piece, threads: int) -> list[Sums] | None:
+    def _alone(self, piece: Partial, threads: int) -> list[Sums] | None:
         """The sums of some queries; None where they, or what is wrong with them, could depend on others."""
         if self._shown or not all(map(_adds_up, self.plans)):
             return None
         try:
-            found = measure_each(self.plans, piece.aligned(), threads)
+            return piece.sums(self.plans, None, threads, alone=True)
         except ValueError:  # which is said of all queries at once, by their numbers
             return None
-        return _summed(self.plans, found, piece) if all(one.alone for one in found) else None
 
-    def _made_one(self, pieces: list[Piece]) -> Piece:
+    def _made_one(self, pieces: list[Partial]) -> Partial:
         """The first pieces as one, which takes their place."""
-        whole = joined(pieces)
+        whole = concat(pieces)
         whole.memo["sums"] = self._sums_of(pieces)
         with self._lock:
             self._held.replace(pieces, whole)
         return whole
-
-    def _nothing(self) -> Piece:
-        """No queries."""
-        return self._piece(Dicts({}, {}), () if self._weighted else None)
 
     def sums(self) -> list[Sums]:
         """What the means are made of, with keep=False: sums that can be added to those of other queries."""
@@ -317,8 +307,8 @@ class Accumulator(Saved):
     def means(self, sums: Sequence[Sums] | None = None) -> dict[str, float]:
         """The means that sums make: its own, or those of several accumulators added up."""
         rows = zip(self.plans, sums or self.sums(), strict=True)
-        known = known_of(self._beside) if self._shown else None
-        return {plan.label: mean_from(plan, found, finish_of(plan, known)) for plan, found in rows}
+        items = items_of(self._beside) if self._shown else None
+        return {plan.label: mean_from(plan, found, finish_of(plan, items)) for plan, found in rows}
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -339,7 +329,7 @@ class Accumulator(Saved):
     def _take_in(self, more: _Held) -> None:
         held = self._held
         if more.queries:
-            self._refuse(held, more.named, more.ordered)
+            self._check(held, more.named, more.ordered)
             for query in held.ids & more.ids:
                 raise ValueError(f"query {query!r} is in both accumulators")
             held.named, held.ordered = more.named, more.ordered
@@ -365,7 +355,7 @@ class Accumulator(Saved):
 
     def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Metrics, choices and keep must be the same."""
-        refuse_other(self._settings(), state, "accumulator")
+        check_settings(self._settings(), state, "accumulator")
         with reading("accumulator"):
             held = self._read(state)
         with self._lock:
@@ -374,7 +364,10 @@ class Accumulator(Saved):
     def _read(self, state: State) -> _Held:
         ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
         pieces, extra_pieces = (
-            [Piece.read(piece, self._alignments, self._shown, self._weighted) for piece in saved.items(state, name)]
+            [
+                Partial.from_state(piece, self._alignments, self._shown, weighted=self._weighted)
+                for piece in saved.items(state, name)
+            ]
             for name in ("pieces", "extra_pieces")
         )
         sums = [_sums(each) for each in saved.items(state, "sums")]
@@ -399,7 +392,7 @@ class Accumulator(Saved):
         return f"Accumulator({', '.join(plan.label for plan in self.plans)}; {self._held.queries:,} queries)"
 
 
-class Totals(ByMetric[float]):
+class AccumulatedMeans(ByMetric[float]):
     """Means by metric name, where the values of the queries were not kept."""
 
     def __init__(self, means: Mapping[str, float], definitions: dict[str, Definition], queries: int) -> None:
@@ -418,24 +411,24 @@ class _Held:
     named: bool | None = None
     ordered: bool | None = None
     queries: int = 0
-    pieces: list[Piece] = field(default_factory=list)
-    extra_pieces: list[Piece] = field(default_factory=list)  # queries nobody judged, where they count: they go last
+    pieces: list[Partial] = field(default_factory=list)
+    extra_pieces: list[Partial] = field(default_factory=list)  # queries nobody judged, where they count: they go last
     sums: list[Sums] = field(default_factory=list)
     gathered: int = 0  # pieces that are large
     waiting: int = 0  # queries in the pieces after these, or in those that are yet to be added up
 
     def gather(self) -> None:
         """Make one large piece of the last ones."""
-        self.pieces[self.gathered :] = [joined(self.pieces[self.gathered :])]
+        self.pieces[self.gathered :] = [concat(self.pieces[self.gathered :])]
         self.gathered, self.waiting = len(self.pieces), 0
 
     def join(self) -> None:
         """Make one of the last pieces, which more can be added to."""
         for pieces, large in ((self.pieces, self.gathered), (self.extra_pieces, 0)):
             if len(pieces) > large:
-                pieces[large:] = [joined(pieces[large:])]
+                pieces[large:] = [concat(pieces[large:])]
 
-    def replace(self, pieces: Sequence[Piece], whole: Piece) -> None:
+    def replace(self, pieces: Sequence[Partial], whole: Partial) -> None:
         """Have one piece where the first ones were, if these are still here."""
         count = len(pieces)
         if len(self.pieces) >= count and all(map(operator.is_, self.pieces, pieces)):
@@ -449,127 +442,6 @@ class _Held:
         )
 
 
-# -- queries that came together ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Some queries, where their judged items were, and what their lists show if a metric asks for it."""
-
-    ranked: dict[Align, Alignment]  # by alignment
-    ids: Sequence[Any] | None
-    weights: Floats | None
-    extra: list[Any]
-    dropped: int
-    firsts: dict[Align, First] = field(default_factory=dict)
-    judged: bool = True  # False: there is no truth
-    memo: dict[str, list[Sums] | None] = field(default_factory=dict, init=False, repr=False)  # its sums, once measured
-
-    def __len__(self) -> int:
-        return len(next(iter(self.ranked.values()), ()))
-
-    @property
-    def ordered(self) -> bool:
-        """Did the truth come as an order: of items without grades, or of grades."""
-        ranked = next(iter(self.ranked.values()))
-        return ranked.ordered_truth or ranked.ordered_grades
-
-    @property
-    def names(self) -> Sequence[Any]:
-        """Ids, or numbers if there are none."""
-        return range(len(self)) if self.ids is None else self.ids
-
-    def of(self, alignments: Iterable[Align]) -> Piece:
-        """The same of some alignments."""
-        kept = set(alignments)
-        ranked = {align: found for align, found in self.ranked.items() if align in kept}
-        return replace(self, ranked=ranked, firsts={how: self.firsts[how] for how in ranked if how in self.firsts})
-
-    def only(self, queries: Ints) -> Piece:
-        """The same of some queries only."""
-        return replace(
-            self,
-            ranked={align: ranked.only(queries) for align, ranked in self.ranked.items()},
-            ids=None if self.ids is None else [self.ids[int(at)] for at in queries],
-            weights=None if self.weights is None else self.weights[queries],
-            firsts={align: first.some(found, queries) for align, found in self.firsts.items()},
-        )
-
-    def state(self) -> dict[str, Any]:
-        """As arrays and lists."""
-        return {
-            "ranked": [ranked_state(ranked) for ranked in self.ranked.values()],
-            "ids": None if self.ids is None else list(self.ids),
-            "weights": self.weights,
-            "extra": list(self.extra),
-            "dropped": self.dropped,
-            "firsts": [first.first_state(found) for found in self.firsts.values()],
-            "judged": self.judged,
-        }
-
-    @classmethod
-    def read(cls, state: State, alignments: Iterable[Align], shown: Iterable[Align], weighted: bool) -> Piece:
-        """A piece from its state, if all goes together."""
-        several = map(ranked_from_state, saved.items(state, "ranked"))
-        ranked = dict(zip(alignments, several, strict=True))
-        size = len(next(iter(ranked.values()), ()))
-        ids = None if state["ids"] is None else saved.items(state, "ids")
-        weights = saved.floats(state, "weights", size) if weighted else None
-        if any(len(each) != size for each in ranked.values()) or (ids is not None and len(ids) != size):
-            raise ValueError("its rankings and ids are not of the same queries")
-        if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
-            raise ValueError("weights are not numbers from 0")
-        kept = [first.first_from_state(found, size) for found in saved.items(state, "firsts")]
-        firsts = dict(zip(shown, kept, strict=True))
-        told = saved.items(state, "extra"), saved.whole(state, "dropped"), firsts, saved.flag(state, "judged")
-        return cls(ranked, ids, weights, *told)
-
-    def aligned(self, known: Known | None = None) -> dict[Align, Aligned]:
-        """The same as `Result` has it. known: what is known of items, where a metric reads what lists show."""
-        names, extra = self.names, self.extra
-        out = {
-            align: Aligned(ranked, lambda: names, lambda: extra, len(extra), self.dropped, judged=self.judged)
-            for align, ranked in self.ranked.items()
-        }
-        if known is not None:
-            ids = without_ids if self.ids is None else lambda: names
-            for align, found in self.firsts.items():
-                out[align].shown = Shown.of(self.ranked[align], known, found, ids, align)
-        return out
-
-
-def known_of(beside: Beside | None, before: Known | None = None) -> Known:
-    """What is known of items, in numbers of its own; before: to go on with, unless it has learnt of too many others."""
-    if before is not None and before.codes.count - before.before < _STRANGERS:
-        return before
-    from rankstone.data.side_info import Beside, Known  # a quick start: few metrics need it
-
-    return Known(beside or Beside())
-
-
-def joined(pieces: Sequence[Piece]) -> Piece:
-    """Several pieces as one."""
-    if len(pieces) == 1:
-        return pieces[0]
-    filled = [piece for piece in pieces if len(piece)] or pieces[:1]  # an empty one says nothing of ids and orders
-    ids = None if filled[0].ids is None else [query for piece in filled for query in piece.ids or ()]
-    return Piece(
-        {align: join([piece.ranked[align] for piece in filled]) for align in pieces[0].ranked},
-        ids,
-        joined_weights(pieces),
-        [query for piece in pieces for query in piece.extra],
-        sum(piece.dropped for piece in pieces),
-        {align: first.joined([piece.firsts[align] for piece in filled]) for align in pieces[0].firsts},
-        any(piece.judged for piece in filled),
-    )
-
-
-def joined_weights(pieces: Iterable[Piece]) -> Floats | None:
-    """The weights of the queries of several pieces, where they have any."""
-    weights = [piece.weights for piece in pieces if piece.weights is not None]
-    return np.concatenate(weights) if weights else None
-
-
 def _is_list(side: Any) -> bool:
     """Is it one list of items, not several."""
     if isinstance(side, Mapping):
@@ -580,21 +452,9 @@ def _is_list(side: Any) -> bool:
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
-def by_query(plan: Plan) -> Plan:
-    """The plan for sums of a few queries at a time: where those of one list add up, they are those of a micro mean."""
-    if not plan.averaging.pooled:
-        return plan
-    return replace(plan, choices={**plan.choices, "averaging": "micro"})
-
-
 def _adds_up(plan: Plan) -> bool:
     """Does its mean add up from values of queries: not that of one list, and not what somebody's own function says."""
     return not plan.averaging.pooled and is_built_in(plan.metric.declaration)
-
-
-def _summed(plans: Iterable[Plan], found: Iterable[Measured], piece: Piece) -> list[Sums]:
-    """The exact sums of each metric."""
-    return [sums_of(plan, one, piece.weights, ExactSum) for plan, one in zip(plans, found, strict=True)]
 
 
 def _plus(some: Iterable[Sums], more: Iterable[Sums]) -> list[Sums]:

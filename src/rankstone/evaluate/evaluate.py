@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.arrow import is_spark
-from rankstone.evaluate.beside import given_beside
 from rankstone.evaluate.fastpath import kept_for
-from rankstone.evaluate.pipeline import evaluate_source, open_source
+from rankstone.evaluate.pipeline import evaluate_source, given_beside, open_source
 from rankstone.metrics.registry import Metric
 from rankstone.results.result import Result
 

@@ -206,7 +206,7 @@ class Range(NamedTuple):
 UNKNOWN = Sums(math.nan, math.nan, 0)  # of an order that nobody knows
 
 
-def range_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Range | None:
+def range_of(plan: Plan, aligned: Alignment, weights: Floats | None, add: Add = total) -> Range | None:
     """The sums that orders of tied items can make, lowest and highest in any order; None where nothing is tied."""
     if isinstance(aligned, Shown):
         moved = aligned.data.undecided(plan.arguments.get("k"))
@@ -220,7 +220,7 @@ def range_of(plan: Plan, aligned: Alignment, weights: Floats | None) -> Range | 
         return Range((UNKNOWN, UNKNOWN), np.isin(np.arange(len(aligned)), tied))  # they may depend on it
     low, high = (measured(plan, view, ratio_of(plan, words(view))) for view in (worst, best))
     moved = ~np.isclose(low.values, high.values, rtol=1e-12, atol=1e-15, equal_nan=True)
-    return Range((sums_of(plan, low, weights), sums_of(plan, high, weights)), moved)
+    return Range((sums_of(plan, low, weights, add), sums_of(plan, high, weights, add)), moved)
 
 
 def span(means: Sequence[float]) -> tuple[float, float]:
@@ -267,12 +267,6 @@ def mean_from(plan: Plan, sums: Sums | tuple[float, float, int], finish: Finish 
     return found if digits is None else to.round(found, digits)
 
 
-def added_up(sums: Sequence[Sums]) -> Sums:
-    """The sums of all shares, whatever order they came in."""
-    tops, bottoms, queries = zip(*sums, strict=True)
-    return Sums(math.fsum(tops), math.fsum(bottoms), sum(queries))
-
-
 class ExactSum:
     """A sum of floats without any rounding, so that their order does not matter."""
 
@@ -286,9 +280,11 @@ class ExactSum:
             self._units += int.from_bytes(found, "little", signed=True) << (_SCALE - 1074)
             self._other += more
 
-    def __add__(self, other: ExactSum | int) -> ExactSum:
+    def __add__(self, other: ExactSum | float) -> ExactSum:
         if isinstance(other, int):
             return ExactSum(units=self._units + (other << _SCALE), other=self._other)
+        if isinstance(other, float):
+            other = ExactSum(np.array([other]))
         return ExactSum(units=self._units + other._units, other=self._other + other._other)
 
     __radd__ = __add__

@@ -15,24 +15,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankstone.align import state as saved
-from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.state import State, locked, reading
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import Feeding, make_plans, refuse_unknown
 from rankstone.data.dicts import Dicts
-from rankstone.data.source import Align, Source
 from rankstone.errors import QueryError
-from rankstone.evaluate.accumulate import Piece, by_query, joined, known_of
-from rankstone.evaluate.beside import given_beside, movable_beside
-from rankstone.evaluate.means import LEFT_OUT, ExactSum, Sums, finish_of, mean_from, shares_of, sums_of
-from rankstone.evaluate.pipeline import depths_of, firsts_of
-from rankstone.evaluate.programs import measure
-from rankstone.evaluate.saved import Saved, made_of, refuse_other, settings_of
+from rankstone.evaluate.means import finish_of
+from rankstone.evaluate.partial import (
+    Partial,
+    Resumable,
+    by_query,
+    check_settings,
+    concat,
+    items_of,
+    partial_of,
+    settings_of,
+)  # fmt: skip
+from rankstone.evaluate.pipeline import depths_of, given_beside, made_of, movable_beside
 from rankstone.evaluate.timeparse import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
-from rankstone.program.ranking import Finish
-from rankstone.results.answer import Page
-from rankstone.results.definition import ByMetric, Definition, definition_of, summarize
+from rankstone.evaluate.window import UNUSED, Estimate, Window, estimate, estimate_of_all, words_of
+from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,15 +55,10 @@ SERVED = Feeding(
 _WEIGHED = "half_life= weighs lists, and a count of items has no weights"
 _HALF_LIVES = 40  # after which a list weighs 1e-12
 _USED = ("lists", "outcomes")
-_UNUSED = (
-    "late lists", "late outcomes", "outcomes before their list", "outcomes without a list", "outcomes far ahead",
-    "lists taken back",
-)  # fmt: skip
-_NUMBERS = ("metric", "mean", "low", "high", "lists")  # the columns of a Window, after those of its words
 _FAR = 1e11  # seconds: the year 5138
 
 
-class Online(Saved):
+class Online(Resumable):
     """Measures lists as they are served to people, from what they do with them.
 
     `served` is told of a list, `outcome` of a click or a purchase in it, in any order. A list waits for its outcomes
@@ -139,7 +137,7 @@ class Online(Saved):
         self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
         self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))
         self._finish = [
-            None if plan.of_all_lists else finish_of(plan, known_of(self._beside) if self._shown else None)
+            None if plan.of_all_lists else finish_of(plan, items_of(self._beside) if self._shown else None)
             for plan in self._plans
         ]
         self.half_life = None if half_life is None else read_span("half_life", half_life)
@@ -154,7 +152,7 @@ class Online(Saved):
             raise ValueError(f"confidence={confidence!r}; give a share between 0 and 1, such as 0.95")
         self.confidence = confidence
         self.by = by if by is None or isinstance(by, str) else list(by)
-        self._words = _words(by)
+        self._words = words_of(by)
         self._definitions = {plan.label: definition_of(plan, named) for plan in asked}
         self._made = {
             "metrics": [str(plan.metric) for plan in asked], "window": window, "horizon": horizon,
@@ -176,11 +174,11 @@ class Online(Saved):
         self._next: list[tuple[float, int, Any]] = []  # a heap of the others, by time
         self._early: dict[Any, list[tuple[float, Any, float]]] = {}  # outcomes that wait for their list
         self._early_next: list[tuple[float, int, Any]] = []
-        self._settled: list[_Settled] = []
-        self._known: set[Any] = set()  # ids of the settled lists
+        self._settled: list[Partial] = []  # by time
+        self._settled_ids: set[Any] = set()
         self._counts: Counter[str] = Counter()
         self._serial = 0  # heaps compare it before they would compare ids
-        self._known_items: Known | None = None
+        self._items: Known | None = None  # side information
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -193,7 +191,7 @@ class Online(Saved):
         **words: Hashable,
     ) -> None:
         """A list was shown: its items, best first, or `{item: score}`, or pairs of an item and its score."""
-        if list_id in self._lists or list_id in self._known:
+        if list_id in self._lists or list_id in self._settled_ids:
             raise ValueError(f"list {list_id!r} was served before")
         try:
             shown, scores = _items(items)
@@ -235,7 +233,7 @@ class Online(Saved):
         found = self._lists.get(list_id)
         if found is not None and found.time > self._end:
             self._join(found, at, item, worth)
-        elif found is not None or list_id in self._known or at <= self._end:
+        elif found is not None or list_id in self._settled_ids or at <= self._end:
             self._counts["late outcomes"] += 1
         elif -math.inf < self._clock < at - self.horizon - self.ahead:
             self._counts["outcomes far ahead"] += 1  # it could not have a list yet, nor one that comes next
@@ -267,10 +265,10 @@ class Online(Saved):
         self._clock = at
         lists = {list_id: found for list_id, found in self._lists.items() if found.time <= at}
         whole = self._whole()
-        kept = int(np.searchsorted(whole.times, self._end, side="right"))
-        self._counts["lists taken back"] += len(self._lists) - len(lists) + len(whole.ids) - kept
-        self._settled, self._due = [whole.only(range(kept))] if kept else [], []
-        self._known = set(whole.ids[:kept])
+        kept = int(np.searchsorted(whole.labels["times"], self._end, side="right"))
+        self._counts["lists taken back"] += len(self._lists) - len(lists) + len(whole) - kept
+        self._settled, self._due = [whole.only(np.arange(kept))] if kept else [], []
+        self._settled_ids = set(self._settled[0].ids or ()) if kept else set()
         early = [(list_id, *rest) for list_id, waiting in self._early.items() for rest in waiting if rest[0] <= at]
         self._counts["outcomes without a list"] += sum(map(len, self._early.values())) - len(early)
         self._wait(lists, early)
@@ -349,7 +347,7 @@ class Online(Saved):
         inside = [(list_id, self._lists[list_id]) for list_id in self._due if self._lists[list_id].time > start]
         if inside:
             self._settled.append(self._measured(inside))
-            self._known.update(list_id for list_id, _ in inside)
+            self._settled_ids.update(list_id for list_id, _ in inside)
         self._counts["lists"] += len(self._due)
         for list_id in self._due:
             del self._lists[list_id]
@@ -358,69 +356,50 @@ class Online(Saved):
 
     def _forget(self, start: float) -> None:
         """Forget the lists that were served up to a time."""
-        while self._settled and self._settled[0].times[0] <= start:
+        while self._settled and self._settled[0].labels["times"][0] <= start:
             first = self._settled.pop(0)
-            left = int(np.searchsorted(first.times, start, side="right"))
-            self._known.difference_update(first.ids[:left])
-            if left < len(first.ids):
-                self._settled.insert(0, first.only(range(left, len(first.ids))))
+            left = int(np.searchsorted(first.labels["times"], start, side="right"))
+            self._settled_ids.difference_update((first.ids or ())[:left])
+            if left < len(first):
+                self._settled.insert(0, first.only(np.arange(left, len(first))))
 
-    def _measured(self, due: Sequence[tuple[Any, _List]]) -> _Settled:
-        ids, lists = zip(*due, strict=True)
-        source = Dicts(
-            {at: served.outcomes for at, served in enumerate(lists)},
-            {at: served.shown for at, served in enumerate(lists)},
-        )
-        tops, bottoms = np.zeros((2, len(self._plans), len(due)))
-        every = np.ones(tops.shape, dtype=bool)
-        piece = self._piece(source)
-        aligned = piece.aligned(self._items()) if self._shown else {}
-        for row, plan in enumerate(self._plans):
-            if plan.metric.declaration.reads == "shown":
-                form: Any = aligned[plan.align].shown
-            else:
-                form = source.align(plan.alignment).ranked
-            try:
-                found = measure(plan, form)
-            except QueryError as error:
-                raise ValueError(f"{plan.label}: {error.problem} in list {ids[error.number]!r}") from None
-            if not plan.of_all_lists:  # which is measured when all lists are known; here, for its errors
-                tops[row], bottoms[row], every[row] = shares_of(plan, found)
-        times, segments = np.array([served.time for served in lists]), [served.segment for served in lists]
-        return _Settled(times, ids, segments, tops, bottoms, every, piece.of(self._kept))
-
-    def _piece(self, source: Source) -> Piece:
-        """What lists show, and where the judged items are in them, for metrics that read both."""
-        wanted = {align: how for align, how in alignments(self._plans, 1).items() if align in self._shown}
-        ranked = {align: source.align(how).ranked for align, how in wanted.items()}
-        return Piece(ranked, None, None, [], 0, firsts_of(source, self._plans, 1))
-
-    def _items(self) -> Known:
-        """What is known of items."""
-        self._known_items = known_of(self._beside, self._known_items)
-        return self._known_items
+    def _measured(self, lists: Sequence[tuple[Any, _List]]) -> Partial:
+        """Lists by time: what each adds to the means, and what is read of them when all are known."""
+        source = Dicts({name: one.outcomes for name, one in lists}, {name: one.shown for name, one in lists})
+        if self._shown:
+            self._items = items_of(self._beside, self._items)
+        ids = [name for name, _ in lists]
+        try:  # a list is no query that a history could have
+            partial = replace(partial_of(source, self._plans, threads=1), ids=None).with_terms(self._plans, self._items)
+        except QueryError as error:
+            raise ValueError(f"{error.problem} in list {ids[error.number]!r}") from None
+        labels = {
+            "times": np.array([one.time for _, one in lists], dtype=np.float64),
+            "segments": [one.segment for _, one in lists],
+        }
+        return replace(partial.of(self._kept), ids=ids, labels=labels)
 
     @locked
     def compute(self) -> Window:
         """Each metric over the window, with its interval."""
         self._settle()
         whole, end = (self._whole(), self._end) if self._waits else (self._as_they_stand(), self._clock)
-        weights = np.ones(len(whole.times))
+        weights = np.ones(len(whole))
         if self.half_life is not None:
-            weights = np.exp2((whole.times - end) / self.half_life)
+            weights = np.exp2((whole.labels["times"] - end) / self.half_life)
         segments: dict[Any, list[int]] = {}
         if self._words:
-            for at, segment in enumerate(whole.segments):
+            for at, segment in enumerate(whole.labels["segments"]):
                 segments.setdefault(segment, []).append(at)
-
-        aligned = whole.kept.aligned(known_of(self._beside)) if self._kept else {}
+        aligned = replace(whole, ids=None).aligned(items_of(self._beside)) if self._kept else {}
+        assert whole.terms is not None
 
         def estimates(inside: Any) -> dict[str, Estimate]:
-            rows = zip(self._plans, self._finish, whole.tops, whole.bottoms, whole.counted, strict=True)
+            rows = zip(self._plans, self._finish, *(whole.terms or ()), strict=True)
             return {
-                plan.label: _of_all(plan, aligned[plan.align].shown, inside, self.confidence)
+                plan.label: estimate_of_all(plan, aligned[plan.align].shown, inside, self.confidence)
                 if plan.of_all_lists
-                else _estimate(
+                else estimate(
                     plan, finish, top[inside], bottom[inside], weights[inside], counted[inside], self.confidence
                 )
                 for plan, finish, top, bottom, counted in rows
@@ -432,24 +411,22 @@ class Online(Saved):
             self.definitions,
         )  # fmt: skip
 
-    def _as_they_stand(self) -> _Settled:
+    def _as_they_stand(self) -> Partial:
         """All lists of the window, whatever may still come."""
         lists = sorted(self._lists.items(), key=lambda pair: pair[1].time)
         return self._measured(lists) if lists else self._whole()
 
-    def _whole(self) -> _Settled:
+    def _whole(self) -> Partial:
         if not self._settled:
-            nothing = np.zeros((len(self._plans), 0))
-            kept = self._piece(Dicts({}, {})).of(self._kept)
-            return _Settled(np.zeros(0), [], [], nothing, nothing, nothing.astype(bool), kept)
-        self._settled = [_Settled.joined(self._settled)]
+            return self._measured([])
+        self._settled = [concat(self._settled)]
         return self._settled[0]
 
     @property
     @locked
     def account(self) -> dict[str, int]:
         """How many lists were settled and outcomes used, how many came too late, how many wait."""
-        counts = {name: self._counts[name] for name in (*_USED, *_UNUSED)}
+        counts = {name: self._counts[name] for name in (*_USED, *UNUSED)}
         counts["lists"] += len(self._due)
         counts["lists that wait"] = len(self._lists) - len(self._due)
         counts["outcomes that wait"] = sum(map(len, self._early.values()))
@@ -492,9 +469,9 @@ class Online(Saved):
                 "right, say advance(time) to it before"
             )
         self._settle()
-        for list_id in (self._lists.keys() | self._known) & (more._lists.keys() | more._known):
+        for list_id in (self._lists.keys() | self._settled_ids) & (more._lists.keys() | more._settled_ids):
             raise ValueError(f"list {list_id!r} is in both")
-        self._known |= more._known
+        self._settled_ids |= more._settled_ids
         self._counts += more._counts
         self._kind, self._scored = self._kind or more._kind, self._scored or more._scored
         for list_id, found in more._lists.items():
@@ -508,13 +485,14 @@ class Online(Saved):
             if list_id in self._lists:
                 for outcome in self._early.pop(list_id):
                     self._join(self._lists[list_id], *outcome)
-            elif list_id in self._known:
+            elif list_id in self._settled_ids:
                 self._counts["late outcomes"] += len(self._early.pop(list_id))
         self._settled += more._settled
         self._go_on(more._clock)
         self._settle()
         if self._settled:
-            self._settled = [_Settled.joined(self._settled).by_time()]
+            whole = self._whole()
+            self._settled = [whole.only(np.argsort(whole.labels["times"], kind="stable"))]
             self._forget(self._end - self.window)
 
     @locked
@@ -532,13 +510,13 @@ class Online(Saved):
                 for list_id, served in self._lists.items()
             ],
             "early": [[list_id, *outcome] for list_id, waiting in self._early.items() for outcome in waiting],
-            "settled": _plain({**whole._asdict(), "kept": whole.kept.state()}),
+            "settled": _plain(whole.state()),
             "counts": dict(self._counts),
         }
 
     def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
-        refuse_other(self._settings(), state, "Online")
+        check_settings(self._settings(), state, "Online")
         with reading("Online"):
             clock = -math.inf if state["clock"] is None else finite("time", state["clock"])
             kind, scored = state["times"], saved.flag(state, "scored")
@@ -548,20 +526,29 @@ class Online(Saved):
                 for list_id, at, item, grade in saved.items(state, "early")
             ]
             hash(tuple((list_id, item) for list_id, _, item, _ in early))  # they will be looked up
-            settled = _Settled.read(state["settled"], len(self._plans), self._read_segment, self._kept)
+            settled = self._read_settled(state["settled"])
             counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
-            known = set(settled.ids)
-            if len(known) < len(settled.ids) or known & lists.keys() or len(lists) < len(state["lists"]):
+            known = set(settled.ids or ())
+            if len(known) < len(settled) or known & lists.keys() or len(lists) < len(state["lists"]):
                 raise ValueError("a list is there twice")
-            if counts.keys() - {*_USED, *_UNUSED} or any(served.time > clock for served in lists.values()):
+            if counts.keys() - {*_USED, *UNUSED} or any(served.time > clock for served in lists.values()):
                 raise ValueError("its counts and times do not go with its clock")
             if kind not in KINDS and not (kind is None and clock == -math.inf and not early):
                 raise ValueError(f"times is {kind!r}")
         with self._lock:
             self.reset()
-            self._clock, self._kind, self._scored, self._known, self._counts = clock, kind, scored, known, counts
+            self._clock, self._kind, self._scored, self._settled_ids, self._counts = clock, kind, scored, known, counts
             self._settled = [settled] if known else []
             self._wait(lists, early)
+
+    def _read_settled(self, state: State) -> Partial:
+        """Lists from a state; version 0.1.0 had their rows one level deeper."""
+        kept = state.get("kept", {})
+        whole = Partial.from_state({**kept, **state}, self._kept, self._kept, metrics=len(self._plans))
+        times, segments = saved.floats(state, "times", len(whole)), saved.items(state, "segments")
+        if len(segments) != len(whole) or not np.isfinite(times).all() or (np.diff(times) < 0).any():
+            raise ValueError("times, ids and segments do not go together")
+        return replace(whole, labels={"times": times, "segments": list(map(self._read_segment, segments))})
 
     def _read_segment(self, segment: Any) -> Any:
         """A segment from a state; JSON has made a list of several words."""
@@ -583,91 +570,6 @@ class Online(Saved):
 
     def __repr__(self) -> str:
         return f"Online({', '.join(plan.label for plan in self._plans)}; {self.account['lists']:,} lists settled)"
-
-
-class Estimate(NamedTuple):
-    """A mean and its interval, which is NaN for less than two lists."""
-
-    mean: float
-    low: float
-    high: float
-    lists: int  # that entered the mean
-
-
-class Window(ByMetric[Estimate], Page):
-    """Estimates by metric, of the lists served after `start` and up to `end`; `by` has those of each segment.
-
-    `words` are the names of what makes a segment, `account` is that of the Online at the time.
-    """
-
-    def __init__(
-        self,
-        estimates: dict[str, Estimate],
-        by: Mapping[Any, dict[str, Estimate]],
-        named: str | list[str] | None,
-        start: float,
-        end: float,
-        kind: str | None,
-        confidence: float,
-        account: dict[str, int],
-        definitions: dict[str, Definition],
-    ) -> None:
-        super().__init__(estimates, definitions)
-        self.by, self.words, self.start, self.end = by, _words(named), start, end
-        self.confidence, self.account = confidence, account
-        self._named, self._kind = named, kind
-        self._left = "<" * (len(self.words) + 1)
-
-    @property
-    def _title(self) -> str:
-        after = "" if self.start == -math.inf else f" after {written(self.start, self._kind)}"
-        upto = "" if self.end == -math.inf else f" up to {written(self.end, self._kind)}"
-        return f"lists served{after}{' and' * bool(after)}{upto}; low and high: {100 * self.confidence:g} % intervals"
-
-    def _table(self) -> dict[str, list[Any]]:
-        """Columns: the words of the segment, each None where all lists count; metric, mean, low, high and lists."""
-        keys = [(key,) if isinstance(self._named, str) else tuple(key) for key in self.by]
-        every = zip([(None,) * len(self.words), *keys], [self._found, *self.by.values()], strict=True)
-        rows = [(*key, label, *estimate) for key, found in every for label, estimate in found.items()]
-        return {name: [row[at] for row in rows] for at, name in enumerate((*self.words, *_NUMBERS))}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: the table, the window, the account and the definitions."""
-        return {
-            "start": None if self.start == -math.inf else self.start,
-            "end": None if self.end == -math.inf else self.end,
-            "confidence": self.confidence,
-            "estimates": self._table(),
-            "account": dict(self.account),
-            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
-        }
-
-    def to_arrow(self) -> Any:
-        """The table as a pyarrow table."""
-        import pyarrow
-
-        return pyarrow.table(self._table())
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas frame."""
-        import pandas
-
-        return pandas.DataFrame(self._table())
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
-        columns = self._table()
-        for word in self.words:
-            columns[word] = ["all" if value is None else str(value) for value in columns[word]]
-        for name in ("mean", "low", "high"):
-            columns[name] = [f"{value:.4f}" for value in columns[name]]
-        columns["lists"] = [f"{lists:,}" for lists in columns["lists"]]
-        return [list(columns), *map(list, zip(*columns.values(), strict=True))]
-
-    def remarks(self) -> list[str]:
-        """What was not used, and what the numbers mean."""
-        unused = [f"{name}: {self.account[name]:,}" for name in _UNUSED if self.account[name]]
-        return [*([f"not used: {'; '.join(unused)}"] if unused else []), *summarize([*self.definitions.values()])]
 
 
 # -- inside --------------------------------------------------------------------------------------------------
@@ -694,130 +596,6 @@ class _List(NamedTuple):
             scores = saved.floats({"scores": scores}, "scores", len(set(shown))).tolist()
         grades = {item: finite("grade", grade) for item, grade in outcomes}
         return cls(finite("time", time), shown, segment_of(segment), grades, scores)
-
-
-class _Settled(NamedTuple):
-    """Lists that are measured, by time: what each adds to the sums of each metric's mean, a row a metric.
-
-    kept: what is read of them when all are known, for metrics of all lists.
-    """
-
-    times: Floats
-    ids: Sequence[Any]
-    segments: Sequence[Any]
-    tops: Floats
-    bottoms: Floats
-    counted: Bools
-    kept: Piece
-
-    def only(self, at: Sequence[int]) -> _Settled:
-        """Some of the lists."""
-        rows = np.asarray(at, dtype=np.int64)
-        ids, segments = ([column[row] for row in at] for column in (self.ids, self.segments))
-        sums = self.tops[:, rows], self.bottoms[:, rows]
-        return _Settled(self.times[rows], ids, segments, *sums, self.counted[:, rows], self.kept.only(rows))
-
-    def by_time(self) -> _Settled:
-        """The same lists, the first that was served first."""
-        return self.only(np.argsort(self.times, kind="stable").tolist())
-
-    @classmethod
-    def read(cls, state: State, metrics: int, segment_of: Callable[[Any], Any], shown: Sequence[Align]) -> _Settled:
-        """Lists from a state."""
-        ids, segments = saved.items(state, "ids"), list(map(segment_of, saved.items(state, "segments")))
-        times = saved.floats(state, "times", len(ids))
-        if len(segments) != len(ids) or not np.isfinite(times).all() or (np.diff(times) < 0).any():
-            raise ValueError("times, ids and segments do not go together")
-        rows = {name: saved.items(state, name) for name in ("tops", "bottoms", "counted")}
-        if any(len(several) != metrics for several in rows.values()):
-            raise ValueError(f"it has other sums than those of {metrics} metrics")
-        tops, bottoms = (
-            np.array([saved.floats({name: row}, name, len(ids), nan=True) for row in rows[name]]).reshape(metrics, -1)
-            for name in ("tops", "bottoms")
-        )
-        counted = np.array([saved.bools({"counted": row}, "counted", len(ids)) for row in rows["counted"]])
-        kept = Piece.read(state["kept"], shown, shown, weighted=False)
-        if shown and len(kept) != len(ids):
-            raise ValueError("kept is not of the same lists")
-        return cls(times, ids, segments, tops, bottoms, counted.reshape(metrics, -1), kept)
-
-    @classmethod
-    def joined(cls, parts: Sequence[_Settled]) -> _Settled:
-        return cls(
-            np.concatenate([part.times for part in parts]),
-            [list_id for part in parts for list_id in part.ids],
-            [segment for part in parts for segment in part.segments],
-            np.concatenate([part.tops for part in parts], axis=1),
-            np.concatenate([part.bottoms for part in parts], axis=1),
-            np.concatenate([part.counted for part in parts], axis=1),
-            joined([part.kept for part in parts]),
-        )
-
-
-def _of_all(plan: Plan, shown: Any, inside: Any, confidence: float) -> Estimate:
-    """A number of all lists at once; its interval is from leaving out some of them at a time."""
-    from rankstone.statistics import student, without_groups  # a quick start: SciPy takes long
-
-    lists = np.arange(len(shown))[inside]
-
-    def mean(some: Ints) -> tuple[float, int]:
-        found = measure(plan, shown.only(some))
-        sums = sums_of(plan, found, None, ExactSum).rounded()
-        return float(mean_from(plan, sums, found.ratio.finish)), sums.queries
-
-    whole, count = mean(lists)
-    groups = np.arange(len(lists)) * min(LEFT_OUT, len(lists)) // max(len(lists), 1)
-    without = [mean(lists[groups != group])[0] for group in range(min(LEFT_OUT, len(lists)))]
-    if len(without) < 2 or not np.isfinite([whole, *without]).all():
-        return Estimate(whole, math.nan, math.nan, count)
-    ends = student(without_groups(whole, without, groups), groups).interval(confidence)
-    lowest, highest = plan.metric.declaration.bounds
-    return Estimate(whole, max(float(ends[0]), lowest), min(float(ends[1]), highest), count)
-
-
-def _estimate(
-    plan: Plan, finish: Finish | None, top: Floats, bottom: Floats, weights: Floats, counted: Bools, confidence: float
-) -> Estimate:
-    """The ratio of two weighted sums, and its interval."""
-    top, bottom, weights = top[counted], bottom[counted], weights[counted]
-    earned, possible = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
-    mean = mean_from(plan, Sums(earned, possible, len(top)), finish)
-    # With equal weights, it is their number.
-    many = float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
-    if many - 1 < 1e-9 or possible == 0:
-        return Estimate(mean, math.nan, math.nan, len(top))
-    lowest, highest = plan.metric.declaration.bounds
-    ratio = earned / possible
-    if finish is None and (lowest, highest) == (0, 1) and (bottom == 1).all() and np.isin(top, (0, 1)).all():
-        from rankstone.statistics import share  # a quick start: SciPy takes long
-
-        low, high, *_ = share(ratio * many, many, confidence)  # two hits in two lists are no certainty
-    else:
-        low, high = _student(ratio, weights * (top - ratio * bottom) / possible, many, confidence)
-    if finish is not None:
-        low, high = sorted((float(finish(max(low, 0.0))), float(finish(high))))
-    return Estimate(mean, max(low, lowest), min(high, highest), len(top))
-
-
-@np.errstate(over="ignore")  # what is beyond floats has an interval without end
-def _student(ratio: float, off: Floats, many: float, confidence: float) -> tuple[float, float]:
-    """Student's interval. The deviation comes from how far each list is off the ratio (delta method)."""
-    from scipy.special import stdtrit
-
-    deviation = math.sqrt(float(ExactSum(off**2)) * many / (many - 1))
-    reach = float(stdtrit(many - 1, (1 + confidence) / 2)) * deviation
-    return ratio - reach, ratio + reach
-
-
-def _words(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the words that are told of each list."""
-    words = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    taken = {"list_id", "items", "time", "self", *_NUMBERS} & set(words)
-    if taken or len(set(words)) < len(words) or (by is not None and not words):
-        raise ValueError(f"by={by!r}; name words that are told of each list, each once" + "".join(
-            f"; {word!r} means something else there" for word in sorted(taken)
-        ))  # fmt: skip
-    return words
 
 
 def _is_pair(item: object) -> bool:

@@ -1,21 +1,44 @@
-"""Queries measured in shares, on any cluster: each share makes a `Part`, and parts add up to what is said of all."""
+"""`Partial`: some of the queries of an evaluation, however they come. Partials join, are saved, and become means.
+
+Batches of training, served lists, tasks of a cluster: each makes partials; how these are joined, saved, read and
+added up is written here only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankstone.align.alignment import Alignment, Floats
+from rankstone.align import state as saved
+from rankstone.align import topk
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints
 from rankstone.align.concat import join
+from rankstone.align.recommendations import Shown, without_ids
+from rankstone.align.state import State, ranked_from_state, ranked_state
 from rankstone.align.ties import TIES
 from rankstone.conventions.plan import Plan, alignments
-from rankstone.data.source import Aligned, Source
-from rankstone.evaluate.accumulate import Piece
-from rankstone.evaluate.checks import SOME, Queries, refuse
-from rankstone.evaluate.means import UNKNOWN, Sums, added_up, mean_from, range_of, sums_of
+from rankstone.data.arrow import Column, as_text, is_whole
+from rankstone.data.source import Align, Aligned, First, Source
+from rankstone.evaluate.checks import SOME, Queries, refuse, refuse_strangers
+from rankstone.evaluate.means import (
+    UNKNOWN,
+    ExactSum,
+    Outcome,
+    Sums,
+    mean_from,
+    outcome_of,
+    range_of,
+    shares_of,
+    sums_of,
+)  # fmt: skip
 from rankstone.evaluate.pipeline import align_all, firsts_of
 from rankstone.evaluate.programs import Measured, measure_each
 from rankstone.evaluate.values import extreme_for, view_for, weights_of, without_pairs
@@ -23,10 +46,336 @@ from rankstone.metrics.registry import Declaration, is_built_in, metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
 
-Weights = Mapping[Any, float] | None
+if TYPE_CHECKING:
+    from rankstone.data.side_info import Beside, Known
+    from rankstone.typing import Weights
+
+_UNLISTED = 1 << 20  # items of no catalogue and no history whose numbers are kept
 
 
-# -- what is sent to the workers -----------------------------------------------------------------------------
+class Terms(NamedTuple):
+    """What each query adds to the two sums of each mean, and whether it does: a row per metric."""
+
+    tops: Floats
+    bottoms: Floats
+    counted: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """Some queries: where their judged items are, the first items of their lists, what they add to the means."""
+
+    ranked: Mapping[Align, Alignment]  # aligned rows, by alignment
+    ids: Sequence[Any] | None  # None: queries have numbers only
+    weights: Floats | None = None
+    extra: Sequence[Any] = ()  # unjudged queries of the run
+    dropped: int = 0
+    firsts: Mapping[Align, First] = field(default_factory=dict)  # where a metric reads recommendations
+    judged: bool = True  # False: there is no truth
+    terms: Terms | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)  # columns with one entry per query
+    memo: dict[str, list[Sums] | None] = field(default_factory=dict, init=False, repr=False)  # sums, once measured
+
+    def __len__(self) -> int:
+        return len(next(iter(self.ranked.values()), ())) if self.ids is None else len(self.ids)
+
+    @property
+    def ordered(self) -> bool:
+        """Did the truth come as an order: of items without grades, or of grades."""
+        ranked = next(iter(self.ranked.values()))
+        return ranked.ordered_truth or ranked.ordered_grades
+
+    def of(self, wanted: Iterable[Align]) -> Partial:
+        """The same of some alignments."""
+        ranked = {align: self.ranked[align] for align in wanted}
+        return replace(self, ranked=ranked, firsts={align: self.firsts[align] for align in ranked})
+
+    def only(self, queries: Ints) -> Partial:
+        """The same of some queries only, in this order."""
+        return replace(
+            self,
+            ranked={align: ranked.only(queries) for align, ranked in self.ranked.items()},
+            ids=None if self.ids is None else _picked(self.ids, queries),
+            weights=None if self.weights is None else self.weights[queries],
+            firsts={align: topk.some(first, queries) for align, first in self.firsts.items()},
+            terms=None if self.terms is None else Terms._make(part[:, queries] for part in self.terms),
+            labels={name: _picked(column, queries) for name, column in self.labels.items()},
+        )
+
+    # -- measured --------------------------------------------------------------------------------------------
+
+    def aligned(self, items: Known | None = None) -> dict[Align, Aligned]:
+        """The alignments with the names of their queries. items: side information, where a metric reads it."""
+        names: Any = range(len(self)) if self.ids is None else self.ids
+        out = {
+            align: Aligned(ranked, lambda: names, lambda: self.extra, len(self.extra), self.dropped, judged=self.judged)
+            for align, ranked in self.ranked.items()
+        }
+        if items is not None:
+            ids = without_ids if self.ids is None else lambda: names
+            for align, first in self.firsts.items():
+                out[align].shown = Shown.of(self.ranked[align], items, first, ids, align)
+        return out
+
+    def outcomes(
+        self, plans: Sequence[Plan], items: Known | None, threads: int
+    ) -> tuple[dict[str, Outcome], dict[Align, Aligned]]:
+        """Each metric of these queries, by exact sums, and the alignments."""
+        aligned = self.aligned(items)
+        measured = zip(plans, measure_each(plans, aligned, threads), strict=True)
+        return {plan.label: outcome_of(plan, one, self.weights, ExactSum) for plan, one in measured}, aligned
+
+    def sums(
+        self, plans: Sequence[Plan], items: Known | None, threads: int, *, alone: bool = False
+    ) -> list[Sums] | None:
+        """The exact sums of each mean; alone: None if a query's value may depend on others."""
+        measured = measure_each(plans, self.aligned(items), threads)
+        if alone and not all(one.alone for one in measured):
+            return None
+        return [sums_of(plan, one, self.weights, ExactSum) for plan, one in zip(plans, measured, strict=True)]
+
+    def with_terms(self, plans: Sequence[Plan], items: Known | None) -> Partial:
+        """The same with what each query adds to the means; metrics of all lists are measured for their errors only."""
+        shape = len(plans), len(self)
+        terms = Terms(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool))
+        for row, (plan, one) in enumerate(zip(plans, measure_each(plans, self.aligned(items)), strict=True)):
+            if not plan.of_all_lists:
+                terms.tops[row], terms.bottoms[row], terms.counted[row] = shares_of(plan, one)
+        return replace(self, terms=terms)
+
+    # -- saved -----------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """As arrays and lists."""
+        return {
+            "ranked": [ranked_state(ranked) for ranked in self.ranked.values()],
+            "ids": None if self.ids is None else list(self.ids),
+            "weights": self.weights,
+            "extra": list(self.extra),
+            "dropped": self.dropped,
+            "firsts": [topk.first_state(first) for first in self.firsts.values()],
+            "judged": self.judged,
+            **({} if self.terms is None else self.terms._asdict()),
+            **self.labels,
+        }
+
+    @classmethod
+    def from_state(
+        cls, state: State, wanted: Iterable[Align], listed: Iterable[Align], *, weighted: bool = False, metrics: int = 0
+    ) -> Partial:
+        """A partial from its state, if all goes together. listed: alignments of metrics that read recommendations."""
+        ranked = dict(zip(wanted, map(ranked_from_state, saved.items(state, "ranked")), strict=True))
+        ids = None if state["ids"] is None else saved.items(state, "ids")
+        size = len(next(iter(ranked.values()), ids or ()))
+        weights = saved.floats(state, "weights", size) if weighted else None
+        if any(len(each) != size for each in ranked.values()) or (ids is not None and len(ids) != size):
+            raise ValueError("its rankings and ids are not of the same queries")
+        if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
+            raise ValueError("weights are not numbers from 0")
+        lists = [topk.first_from_state(first, size) for first in saved.items(state, "firsts")]
+        about = saved.items(state, "extra"), saved.whole(state, "dropped")
+        terms = _terms(state, metrics, size) if metrics else None
+        return cls(
+            ranked, ids, weights, *about, dict(zip(listed, lists, strict=True)), saved.flag(state, "judged"), terms
+        )
+
+
+def _terms(state: State, metrics: int, size: int) -> Terms:
+    def rows(name: str, read: Callable[..., Any], **words: Any) -> Any:
+        several = saved.items(state, name)
+        if len(several) != metrics:
+            raise ValueError(f"it has other sums than those of {metrics} metrics")
+        return np.array([read({name: row}, name, size, **words) for row in several]).reshape(metrics, -1)
+
+    return Terms(
+        rows("tops", saved.floats, nan=True), rows("bottoms", saved.floats, nan=True), rows("counted", saved.bools)
+    )
+
+
+def _picked(column: Any, queries: Ints) -> Any:
+    return column[queries] if isinstance(column, np.ndarray) else [column[at] for at in queries.tolist()]
+
+
+def concat(partials: Sequence[Partial]) -> Partial:
+    """The queries of several partials, one after the other."""
+    if len(partials) == 1:
+        return partials[0]
+    first = partials[0]
+    filled = [one for one in partials if len(one)] or partials[:1]  # an empty one says nothing of ids and orders
+
+    def column(columns: Sequence[Any]) -> Any:
+        return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else [*chain.from_iterable(columns)]
+
+    every = [one.terms for one in partials if one.terms is not None]
+    return Partial(
+        {align: join([one.ranked[align] for one in filled]) for align in first.ranked},
+        None if filled[0].ids is None else [query for one in filled for query in one.ids or ()],
+        concat_weights(partials),
+        [query for one in partials for query in one.extra],
+        sum(one.dropped for one in partials),
+        {align: topk.joined([one.firsts[align] for one in filled]) for align in first.firsts},
+        any(one.judged for one in filled),
+        Terms._make(np.concatenate(parts, axis=1) for parts in zip(*every, strict=True)) if every else None,
+        {name: column([one.labels[name] for one in partials]) for name in first.labels},
+    )
+
+
+def concat_weights(partials: Iterable[Partial]) -> Floats | None:
+    """The weights of the queries of several partials, where they have any."""
+    weights = [one.weights for one in partials if one.weights is not None]
+    return np.concatenate(weights) if weights else None
+
+
+def partial_of(
+    source: Source,
+    plans: Sequence[Plan],
+    weights: Weights | None = None,
+    threads: int = 0,
+    *,
+    ordered: bool = True,
+    common: bool = False,
+) -> Partial:
+    """The partial of all queries of a source.
+
+    ordered: do rows have an order where scores or ranks are equal. common: must truth and run have a query in common.
+    """
+    aligned = align_all(source, alignments(plans, threads))
+    first = aligned[plans[0].align]
+    if common:
+        refuse_strangers(plans[0], first)
+    for plan in plans:
+        refuse(plan, aligned[plan.align])
+        tied = aligned[plan.align].ranked.tied
+        if not ordered and TIES[plan.choices["ties"]].by == "input" and tied is not None and (tied > 1).any():
+            query = first.queries[int(aligned[plan.align].ranked.query[np.argmax(tied > 1)])]
+            problem = f"query {query!r} has equal ranks, and ties={plan.choices['ties']!r} needs an order"
+            raise ValueError(f"{plan.label}: {problem}")
+    return Partial(
+        {align: one.ranked for align, one in aligned.items()},
+        first.queries,
+        None if weights is None else weights_of(weights, first),
+        first.extra if first.extra_count else (),
+        first.dropped,
+        firsts_of(source, plans, threads),
+        first.judged,
+    )
+
+
+def items_of(beside: Beside | None, before: Known | None = None) -> Known:
+    """Side information of items, by numbers; before: to go on with, unless it has learnt of too many other items."""
+    if before is not None and before.codes.count - before.before < _UNLISTED:
+        return before
+    from rankstone.data.side_info import Beside, Known  # a quick start: few metrics need it
+
+    return Known(beside or Beside())
+
+
+def by_query(plan: Plan) -> Plan:
+    """The plan for sums of a few queries at a time: where those of one list add up, they are those of a micro mean."""
+    return replace(plan, choices={**plan.choices, "averaging": "micro"}) if plan.averaging.pooled else plan
+
+
+# -- sums ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Totals:
+    """What the means of some queries are made of, and what happened to these queries. Totals add up, exactly."""
+
+    sums: dict[str, tuple[Sums, ...]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
+    moved: Counter[str] = field(default_factory=Counter)  # by metric: queries whose value depends on tied items
+    account: Counter[str] = field(default_factory=Counter)  # by the names of `Account`
+    missing: list[Any] = field(default_factory=list)  # the first of them
+    extra: list[Any] = field(default_factory=list)
+    finish: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, list[Alignment]] = field(default_factory=dict)  # for metrics that do not add up
+    error: Exception | None = None
+
+    def merge(self, other: Totals) -> None:
+        """Take in those of other queries."""
+        self.error = self.error or other.error
+        self.moved.update(other.moved)
+        self.account.update(other.account)
+        self.missing = [*self.missing, *other.missing][: SOME + 1]
+        self.extra = [*self.extra, *other.extra][: SOME + 1]
+        self.finish.update(other.finish)
+        for label, sums in other.sums.items():
+            mine = self.sums.get(label)
+            self.sums[label] = (
+                sums if mine is None else tuple(one.plus(more) for one, more in zip(mine, sums, strict=True))
+            )
+        for label, rows in other.rows.items():
+            self.rows.setdefault(label, []).extend(rows)
+
+    def refuse(self, plans: Iterable[Plan]) -> None:
+        """Stop at what was wrong anywhere, and at queries that the plans call an error."""
+        if self.error is not None:
+            raise self.error
+        account = self.account
+        queries = Queries(account["judged"], account["missing"], account["extra"], self.missing, self.extra)
+        queries.refuse_strangers()
+        for plan in plans:
+            queries.refuse(plan)
+
+    def means(self, plan: Plan) -> list[float]:
+        """A metric's mean as ordered, and with ties at their two extremes."""
+        sums = self.sums.get(plan.label, (Sums(0, 0, 0),) * 3)
+        return [mean_from(plan, one.rounded(), self.finish.get(plan.label)) for one in sums]
+
+
+def totals_of(partial: Partial, plans: Sequence[Plan], threads: int = 1) -> Totals:
+    """The totals of a partial."""
+    ranked = partial.ranked[plans[0].align]
+    measured = measure_each(plans, partial.aligned(), threads)
+    truths = len(ranked) - (len(partial.extra) if plans[0].choices["extra"] == "zero" else 0)
+    lost = np.flatnonzero(~ranked.present[:truths])
+    relevant = ranking_of(ranked.judged_by(plans[0].relevance)).relevant
+    totals = Totals(missing=_picked(partial.ids, lost[: SOME + 1]), extra=list(partial.extra[: SOME + 1]))
+    tied, no_pairs = np.zeros((2, len(ranked)), dtype=bool)
+    for plan, one in zip(plans, measured, strict=True):
+        label, aligned, moved = plan.label, partial.ranked[plan.align], np.zeros(len(ranked), dtype=bool)
+        if plan.is_pooled:
+            totals.rows[label] = [aligned]
+            own = Sums(0, 0, 0)
+        else:
+            own = sums_of(plan, one, partial.weights, ExactSum)
+        ends: tuple[Sums, ...] = (own, own)
+        if found := range_of(plan, aligned, partial.weights, ExactSum):
+            ends, moved = found
+        totals.sums[label], totals.moved[label], totals.finish[label] = (own, *ends), int(moved.sum()), one.finish
+        tied |= moved
+        if plan.metric.declaration.two_sided:
+            no_pairs |= without_pairs(plan, aligned, one.ratio)
+    totals.account.update(
+        judged=truths, missing=len(lost), extra=len(partial.extra), dropped_rows=partial.dropped, tied=int(tied.sum()),
+        nothing_relevant=int((relevant[:truths] == 0).sum()), no_pairs=int(no_pairs[:truths].sum()),
+    )  # fmt: skip
+    return totals
+
+
+def add_up(several: Iterable[Totals]) -> Totals:
+    """The totals of all."""
+    whole = Totals()
+    for totals in several:
+        whole.merge(totals)
+    return whole
+
+
+# -- on a cluster --------------------------------------------------------------------------------------------
+
+
+class Declared(NamedTuple):
+    """A metric of the user's own, in a form that can be sent."""
+
+    name: str
+    function: Callable[..., Ratio]
+    options: dict[str, Any]
+
+    @classmethod
+    def of(cls, declaration: Declaration) -> Declared:
+        parts = {part.name: getattr(declaration, part.name) for part in fields(declaration)}
+        name, function = parts.pop("name"), parts.pop("function")
+        return cls(name, function, {**parts, "choices": dict(declaration.choices)})
 
 
 @dataclass(frozen=True)
@@ -43,19 +392,39 @@ class Job:
         for name, function, options in self.declared:
             metric(name, **options)(function)
 
+    def partial(self, source: Source, weights: Any) -> Partial:
+        """The partial of some whole queries."""
+        return partial_of(source, self.plans, weights, self.threads, ordered=self.ordered)
 
-class Declared(NamedTuple):
-    """A metric of the user's own, in a form that can be sent."""
+    def totals(self, queries: Iterable[tuple[Source, Any]]) -> Totals:
+        """The totals of some whole queries. Wrong data is no failure of the worker, which would only be tried again."""
+        try:
+            self.declare()
+            return add_up(totals_of(self.partial(*pair), self.plans, self.threads) for pair in queries)
+        except (ValueError, TypeError) as error:
+            return Totals(error=error)
 
-    name: str
-    function: Callable[..., Ratio]
-    options: dict[str, Any]
+    def gather(self, several: Iterable[Totals]) -> Totals:
+        """All totals as one, with the sums of metrics that need all rows in one place."""
+        self.declare()
+        whole = add_up(several)
+        try:
+            for plan in self.plans:
+                if plan.label in whole.rows:
+                    rows = join(whole.rows[plan.label])
+                    views = (view_for(plan, rows), *(extreme_for(plan, rows, best) for best in (False, True)))
+                    whole.sums[plan.label] = tuple(_pooled_sums(plan, view) for view in views)
+        except (ValueError, TypeError) as error:
+            return Totals(error=error)
+        whole.rows = {}
+        return whole
 
-    @classmethod
-    def of(cls, declaration: Declaration) -> Declared:
-        parts = {part.name: getattr(declaration, part.name) for part in fields(declaration)}
-        name, function = parts.pop("name"), parts.pop("function")
-        return cls(name, function, {**parts, "choices": dict(declaration.choices)})
+
+def _pooled_sums(plan: Plan, ranked: Alignment | None) -> Sums:
+    if ranked is None:
+        return UNKNOWN
+    every = np.zeros(len(ranked))
+    return sums_of(plan, Measured(ranked, Ratio(every, every), every, None), None)
 
 
 def declared_in(plans: Iterable[Plan]) -> tuple[Declared, ...]:
@@ -75,184 +444,74 @@ def for_shares(plan: Plan, highest: Callable[[], float]) -> Plan:
     return replace(plan, choices=choices, arguments=arguments)
 
 
-# -- values --------------------------------------------------------------------------------------------------
+# -- what is saved and gone on with --------------------------------------------------------------------------
 
 
-class Share(NamedTuple):
-    """One metric in some queries."""
+class Resumable(ABC):
+    """Has a state of plain data, and is pickled by it: what it was made of, then what it knows."""
 
-    plan: Plan
-    aligned: Alignment
-    found: Measured
+    _made: dict[str, Any]  # what `__init__` was given
 
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]: ...
 
-def measured(source: Source, weights: Weights, job: Job) -> tuple[Aligned, list[Share], Floats | None]:
-    """Some queries: who they are, each metric in them, and their weights."""
-    aligned = align_all(source, alignments(job.plans, job.threads))
-    first = aligned[job.plans[0].align]
-    weighing = None if weights is None else weights_of(weights, first)
-    for plan in job.plans:
-        refuse(plan, aligned[plan.align])
-        if TIES[plan.choices["ties"]].by == "input" and not job.ordered:
-            _refuse_equal(plan, aligned[plan.align])
-    found = measure_each(job.plans, aligned, job.threads)
-    shares = [Share(plan, aligned[plan.align].ranked, one) for plan, one in zip(job.plans, found, strict=True)]
-    return first, shares, weighing
+    @abstractmethod
+    def load_state_dict(self, state: State) -> None: ...
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"made": self._made, "state": self.state_dict()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state["made"])  # type: ignore[misc]
+        self.load_state_dict(state["state"])
 
 
-def piece_of(source: Source, weights: Weights, job: Job) -> Piece:
-    """Some queries as they are: where the judged items are, and what the lists show."""
-    aligned = align_all(source, alignments(job.plans, job.threads))
-    first = aligned[job.plans[0].align]
-    for plan in job.plans:
-        refuse(plan, aligned[plan.align])
-        if TIES[plan.choices["ties"]].by == "input" and not job.ordered:
-            _refuse_equal(plan, aligned[plan.align])
-    return Piece(
-        {align: found.ranked for align, found in aligned.items()},
-        list(first.queries),
-        None if weights is None else weights_of(weights, first),
-        list(first.extra) if first.extra_count else [],
-        first.dropped,
-        firsts_of(source, job.plans, job.threads),
-        first.judged,
-    )
+def settings_of(plans: Iterable[Plan], beside: Beside | None = None) -> dict[str, Any]:
+    """What the metrics are, how they were chosen, and what is known of items, for a state."""
+    plans = tuple(plans)
+    return {
+        "metrics": [plan.label for plan in plans],
+        "choices": [repr(sorted({**plan.choices, **plan.arguments}.items())) for plan in plans],
+        "beside": _named(beside),
+    }
 
 
-def _refuse_equal(plan: Plan, aligned: Aligned) -> None:
-    """Rows have no order, so equal ranks cannot be told apart by it."""
-    tied = aligned.ranked.tied
-    if tied is not None and (tied > 1).any():
-        query = aligned.queries[int(aligned.ranked.query[np.argmax(tied > 1)])]
-        raise ValueError(
-            f"{plan.label}: query {query!r} has equal ranks, and ties={plan.choices['ties']!r} needs an order"
-        )
+def check_settings(settings: State, state: object, what: str) -> None:
+    """Stop at a state that was made with other settings."""
+    theirs = state.get("settings") if isinstance(state, Mapping) else None
+    if not isinstance(theirs, Mapping) or theirs.keys() != settings.keys():
+        raise ValueError(f"this is no state of this {what}")
+    for name, ours in settings.items():
+        if theirs[name] != ours:
+            raise ValueError(f"the state has another {name}: {theirs[name]!r}, not {ours!r}")
 
 
-# -- sums ----------------------------------------------------------------------------------------------------
+def _named(beside: Beside | None) -> list[str | None]:
+    if beside is None:
+        return [None, None, None]
+    items, rows = beside.catalogue, beside.history
+    return [
+        None if items is None else f"{items} {identity(items.item)}",
+        None if rows is None else identity(rows.query, rows.item),
+        None if beside.reference is None else "given",
+    ]
 
 
-@dataclass
-class Part:
-    """What has to be known of some of the queries. Parts add up."""
-
-    judged: int = 0
-    missing: int = 0
-    extra: int = 0
-    nothing_relevant: int = 0
-    dropped_rows: int = 0
-    tied: int = 0
-    no_pairs: int = 0
-    some_missing: list[Any] = field(default_factory=list)
-    some_extra: list[Any] = field(default_factory=list)
-    sums: dict[str, list[list[Sums]]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
-    moved: dict[str, int] = field(default_factory=dict)
-    finish: dict[str, Any] = field(default_factory=dict)
-    pools: dict[str, list[Alignment]] = field(default_factory=dict)  # placed items, for metrics that do not add up
-    error: Exception | None = None
-
-    def add(self, part: Part) -> None:
-        """Take in another part."""
-        self.error = self.error or part.error
-        for name in ("judged", "missing", "extra", "nothing_relevant", "dropped_rows", "tied", "no_pairs"):
-            setattr(self, name, getattr(self, name) + getattr(part, name))
-        for name in ("some_missing", "some_extra"):
-            setattr(self, name, [*getattr(self, name), *getattr(part, name)][: SOME + 1])
-        for label, sums in part.sums.items():
-            for mine, more in zip(self.sums.setdefault(label, [[], [], []]), sums, strict=True):
-                mine.extend(more)
-            self.moved[label] = self.moved.get(label, 0) + part.moved[label]
-        self.finish.update(part.finish)
-        for label, pool in part.pools.items():
-            self.pools.setdefault(label, []).extend(pool)
-
-    def refuse(self, plans: Iterable[Plan]) -> None:
-        """Stop at what was wrong anywhere, and at queries that the plans call an error."""
-        if self.error is not None:
-            raise self.error
-        queries = Queries(self.judged, self.missing, self.extra, self.some_missing, self.some_extra)
-        queries.refuse_strangers()
-        for plan in plans:
-            queries.refuse(plan)
-
-    def means(self, plan: Plan) -> list[float]:
-        """A metric's mean as ordered, and with ties at their two extremes."""
-        finish = self.finish.get(plan.label)
-        return [mean_from(plan, added_up(sums), finish) for sums in self.sums.get(plan.label, [[], [], []])]
+def identity(*columns: Column, numbers: Sequence[NDArray[np.generic]] = ()) -> str:
+    """What ids and numbers are, in a few letters."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in chain(chain.from_iterable(map(_content, columns)), (values.tobytes() for values in numbers)):
+        digest.update(part)
+    return digest.hexdigest()
 
 
-def part_of(queries: Iterable[tuple[Source, Weights]], job: Job) -> Part:
-    """The part of some whole queries. Wrong data is no failure of the worker, which would only be tried again."""
-    whole = Part()
-    try:
-        job.declare()
-        for source, weights in queries:
-            whole.add(_part(source, weights, job))
-    except (ValueError, TypeError) as error:
-        return Part(error=error)
-    return whole
-
-
-def gather(parts: Iterable[Part], job: Job) -> Part:
-    """All parts as one, with the sums of metrics that need all placed items in one place."""
-    job.declare()
-    whole = add_up(parts)
-    try:
-        for plan in job.plans:
-            if plan.label in whole.pools:
-                placed = join(whole.pools[plan.label])
-                views = (view_for(plan, placed), *(extreme_for(plan, placed, best) for best in (False, True)))
-                whole.sums[plan.label] = [[_pooled_sums(plan, view)] for view in views]
-    except (ValueError, TypeError) as error:
-        return Part(error=error)
-    whole.pools = {}
-    return whole
-
-
-def add_up(parts: Iterable[Part]) -> Part:
-    """The sum of parts."""
-    whole = Part()
-    for part in parts:
-        whole.add(part)
-    return whole
-
-
-def _pooled_sums(plan: Plan, ranked: Alignment | None) -> Sums:
-    if ranked is None:
-        return UNKNOWN
-    every = np.zeros(len(ranked))
-    return sums_of(plan, Measured(ranked, Ratio(every, every), every, None), None)
-
-
-def _part(source: Source, weights: Weights, job: Job) -> Part:
-    aligned, shares, weighing = measured(source, weights, job)
-    ranked = aligned.ranked
-    truths = len(ranked) - (aligned.extra_count if job.plans[0].choices["extra"] == "zero" else 0)
-    lost = np.flatnonzero(~ranked.present[:truths])
-    relevant = ranking_of(shares[0].aligned.judged_by(shares[0].plan.relevance)).relevant
-    part = Part(
-        judged=truths,
-        missing=len(lost),
-        extra=aligned.extra_count,
-        nothing_relevant=int((relevant[:truths] == 0).sum()),
-        dropped_rows=aligned.dropped,
-        some_missing=[aligned.queries[int(at)] for at in lost[: SOME + 1]],
-        some_extra=list(aligned.extra)[: SOME + 1] if aligned.extra_count else [],
-    )
-    tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
-    for share in shares:
-        no_pairs |= without_pairs(share.plan, share.aligned, share.found.ratio)
-        label, ends, moved = share.plan.label, None, np.zeros(len(ranked), dtype=bool)
-        if share.plan.is_pooled:
-            part.pools[label] = [share.aligned]
-            own = Sums(0.0, 0.0, 0)
-        else:
-            own = sums_of(share.plan, share.found, weighing)
-        if found := range_of(share.plan, share.aligned, weighing):
-            ends, moved = found
-        part.sums[label] = [[own], *([end] for end in ends or (own, own))]
-        part.moved[label] = int(moved.sum())
-        part.finish[label] = share.found.ratio.finish
-        tied |= moved
-    part.tied, part.no_pairs = int(tied.sum()), int(no_pairs[:truths].sum())
-    return part
+def _content(column: Any) -> Iterator[Any]:
+    """The ids' bytes, whatever type of column they are in."""
+    if is_whole(column):
+        yield np.asarray(column).astype(np.int64).tobytes()
+        return
+    words = as_text(column)
+    offsets = np.frombuffer(words.buffers()[1], np.int64)[words.offset : words.offset + len(words) + 1]
+    yield np.diff(offsets).tobytes()
+    if offsets[-1] > offsets[0]:
+        yield memoryview(words.buffers()[2])[offsets[0] : offsets[-1]]

@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from numbers import Integral
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 from rankstone.align.recommendations import Shown
 from rankstone.align.ties import TIES
-from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.convention import Convention, find_convention, takes
 from rankstone.conventions.plan import Plan, alignments, make_plans
+from rankstone.data.arrow import movable
 from rankstone.data.dicts import Dicts
 from rankstone.data.source import Align, Aligned, Alone, First, Source
+from rankstone.errors import Advice, Hint
 from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
 from rankstone.evaluate.means import outcome_of
 from rankstone.evaluate.programs import measure_each
 from rankstone.evaluate.unjudged import refuse_bounds
 from rankstone.evaluate.values import weights_of
-from rankstone.metrics.registry import ByName
+from rankstone.metrics.registry import ByName, parse_all
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
     from rankstone.data.side_info import Beside, Known
-    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Truth, Weights
+    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
 
 
 def open_source(
@@ -159,3 +163,52 @@ def align_all(source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Alig
                 pass
         out.update({asked: source.align(wanted[asked]) for asked in several})
     return {asked: out[asked] for asked in wanted}
+
+
+# -- side information -----------------------------------------------------------------------------------------
+
+
+def given_beside(
+    catalogue: Stock | int | None = None,
+    history: Truth | None = None,
+    reference: Run | None = None,
+    metrics: Metrics = (),
+    choices: ByName = MappingProxyType({}),
+) -> tuple[Beside | None, dict[str, Any]]:
+    """What is known, or None; and the choices, with the number of items, which some metrics take for a parameter."""
+    choices = dict(choices)
+    if isinstance(catalogue, Integral) and not isinstance(catalogue, bool):
+        choices, catalogue = {"catalogue": int(catalogue), **choices}, None
+    if catalogue is None and history is None and reference is None:
+        return None, choices
+    from rankstone.data.loaders import open_beside  # a quick start: few metrics need it
+
+    beside = open_beside(cast("Stock | None", catalogue), history, reference)
+    wanted = parse_all(metrics)
+    if beside.catalogue is not None and any(takes(metric, "catalogue") for metric in wanted):
+        choices = {"catalogue": len(beside.catalogue), **choices}
+    elif all(metric.declaration.reads == "ranking" for metric in wanted):
+        labels = ", ".join(map(str, wanted))
+        raise ValueError(
+            Advice(Hint("catalogue"), ", ", Hint("history"), " and ", Hint("reference"),
+                   f" would change nothing: {labels} read none of them")
+        )  # fmt: skip
+    return beside, choices
+
+
+def movable_beside(beside: Beside | None) -> Beside | None:
+    """The same in a form that can be pickled."""
+    if beside is not None and beside.catalogue is not None:
+        beside = replace(beside, catalogue=replace(beside.catalogue, item=movable(beside.catalogue.item)))
+    if beside is not None and beside.history is not None:
+        rows = beside.history
+        beside = replace(beside, history=replace(rows, query=movable(rows.query), item=movable(rows.item)))
+    return beside
+
+
+def made_of(beside: Beside | None, reference: Any, catalogue: Any = None) -> dict[str, Any]:
+    """The same as it is given to `__init__`. catalogue: as it was given, which may be how many items there are."""
+    if beside is None:
+        return {} if catalogue is None else {"catalogue": catalogue}
+    items = catalogue if beside.catalogue is None else beside.catalogue
+    return {"catalogue": items, "history": beside.history, "reference": reference}

@@ -22,9 +22,15 @@ from rankstone.data.files import is_path, open_batches, read_truth, side_columns
 from rankstone.data.matrices import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
-from rankstone.evaluate.beside import given_beside, movable_beside
-from rankstone.evaluate.pipeline import depths_of, evaluate_source, refuse_truthless
-from rankstone.evaluate.saved import Saved, identity, made_of, refuse_other, settings_of
+from rankstone.evaluate.partial import Resumable, check_settings, identity, settings_of
+from rankstone.evaluate.pipeline import (
+    depths_of,
+    evaluate_source,
+    given_beside,
+    made_of,
+    movable_beside,
+    refuse_truthless,
+)
 from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 
@@ -52,7 +58,7 @@ STREAM = replace(
 ALONE = replace(STREAM, extra_queries="", otherwise="or evaluate a run in memory")  # without a truth
 
 
-class Stream(Saved):
+class Stream(Resumable):
     """Measures a run that does not fit in memory: two passes over its batches, in any order.
 
     The first pass finds the judged items, the second counts what stands before each. What is kept grows with the truth,
@@ -186,7 +192,7 @@ class Stream(Saved):
 
     def load_state_dict(self, state: State) -> None:
         """Go on from what `state_dict` gave. Truth, metrics and choices must be the same."""
-        refuse_other(self._settings, state, "stream")
+        check_settings(self._settings, state, "stream")
         with reading("stream"):
             self._passes.load(state)
 

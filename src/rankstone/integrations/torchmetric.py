@@ -17,7 +17,7 @@ from rankstone.conventions.plan import Feeding, make_plans, refuse_unknown
 from rankstone.data.columns import columns
 from rankstone.evaluate.accumulate import Accumulator
 from rankstone.evaluate.means import Sums
-from rankstone.evaluate.saved import settings_of
+from rankstone.evaluate.partial import settings_of
 from rankstone.metrics.registry import Metric
 
 if TYPE_CHECKING:

@@ -20,11 +20,10 @@ from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignment
 from rankstone.data.arrow import is_spark
 from rankstone.data.files import is_path
 from rankstone.data.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
-from rankstone.evaluate import partial as parts
-from rankstone.evaluate.accumulate import Accumulator, Piece
-from rankstone.evaluate.beside import given_beside
+from rankstone.evaluate.accumulate import Accumulator
 from rankstone.evaluate.checks import refuse, refuse_strangers
-from rankstone.evaluate.pipeline import depths_of, refuse_truthless
+from rankstone.evaluate.partial import Partial, add_up, declared_in, for_shares
+from rankstone.evaluate.pipeline import depths_of, given_beside, refuse_truthless
 from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 from rankstone.spark import work
@@ -93,8 +92,8 @@ def evaluate(
         sides["weights"] = _weights(weights, sides["truth"])
     highest = cache(lambda: _highest(sides["truth"]))  # a pass over the truth, for metrics that need it
     job = work.Job(
-        tuple(parts.for_shares(plan, highest) for plan in plans),
-        parts.declared_in(plans),
+        tuple(for_shares(plan, highest) for plan in plans),
+        declared_in(plans),
         threads,
         sides["run"].shape.lists,
         {name: side.shape for name, side in sides.items()},
@@ -104,15 +103,15 @@ def evaluate(
     frame = sides["truth"].frame if beside else _shuffled(sides)
     if depths := depths_of(plans):
         _refuse_many(plans, sides, deepest(depths))
-        shares = frame.mapInArrow(lambda batches: work.pieces(batches, job, queries), "part binary")
+        shares = frame.mapInArrow(lambda batches: work.partials(batches, job, queries), "part binary")
         accumulator = Accumulator(metrics, convention=convention, **known, **asked)
         with _large_batches(frame.sparkSession), _watched(frame.sparkSession):
             return _measured_here(plans, accumulator, (work.received(row["part"]) for row in shares.collect()))
-    shares = frame.mapInArrow(lambda batches: work.part(batches, job, queries), "part binary")
+    shares = frame.mapInArrow(lambda batches: work.totals(batches, job, queries), "part binary")
     if any(plan.is_pooled for plan in plans):
         shares = shares.repartition(1).mapInArrow(lambda batches: work.gathered(batches, job), "part binary")
     with _large_batches(frame.sparkSession), _watched(frame.sparkSession):
-        whole = parts.add_up(work.received(row["part"]) for row in shares.collect())
+        whole = add_up(work.received(row["part"]) for row in shares.collect())
     whole.refuse(plans)
     kind = sides["truth"].kind("query")
     fields = [f"query {kind}", *(["weight double"] if weights is not None else [])]
@@ -141,7 +140,7 @@ def _refuse_many(plans: Sequence[Plan], sides: Mapping[str, _Side], depths: Mapp
 
 
 def _measured_here(
-    plans: Sequence[Plan], accumulator: Accumulator, received: Iterable[list[Piece] | Exception]
+    plans: Sequence[Plan], accumulator: Accumulator, received: Iterable[list[Partial] | Exception]
 ) -> Result:
     for found in received:
         if isinstance(found, Exception):

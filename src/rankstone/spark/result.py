@@ -15,7 +15,7 @@ from rankstone.align.functions import Functions
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan
 from rankstone.evaluate.means import span
-from rankstone.evaluate.partial import Part
+from rankstone.evaluate.partial import Totals
 from rankstone.evaluate.programs import Measured
 from rankstone.evaluate.values import view_for
 from rankstone.metrics.registry import Metric
@@ -32,7 +32,7 @@ class SparkResult(Result):
     def __init__(
         self,
         plans: Sequence[Plan],
-        whole: Part,
+        whole: Totals,
         values: Table,
         frames: Mapping[str, Table],
         convention: Convention,
@@ -103,7 +103,7 @@ class SparkResult(Result):
     @cached_property
     def account(self) -> Account:  # type: ignore[override]
         """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
-        return Account(**{name: getattr(self._whole, name) for name in Account.__dataclass_fields__})
+        return Account(**{name: self._whole.account[name] for name in Account.__dataclass_fields__})
 
     @cached_property
     def ties(self) -> dict[str, TieRange]:

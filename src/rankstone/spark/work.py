@@ -1,4 +1,4 @@
-"""What runs on the workers: rows are packed for the shuffle, and come out as whole queries, which `parts` measures."""
+"""What runs on the workers: rows are packed for the shuffle, and come out as whole queries, which are measured."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from rankstone.data.arrow import is_list, one_piece
 from rankstone.data.lists import ListPair, lists
 from rankstone.data.source import Source
 from rankstone.errors import DataError
-from rankstone.evaluate import partial as parts
-from rankstone.evaluate.accumulate import Piece
-from rankstone.evaluate.partial import Weights
+from rankstone.evaluate import partial
+from rankstone.evaluate.partial import Partial
 from rankstone.evaluate.pipeline import open_source
+from rankstone.evaluate.programs import measure_each
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
 CHUNK_BYTES = 1 << 26
 PACKED_BYTES = 1 << 17  # in one row of the shuffle; a batch of Spark's has up to ten thousand of them
 
 Batches = Iterable[pa.RecordBatch]
+Weights = Mapping[Any, float] | None
 
 
 class Shape(NamedTuple):
@@ -37,7 +38,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Job(parts.Job):
+class Job(partial.Job):
     """All that a worker has to know."""
 
     shapes: Mapping[str, Shape]
@@ -194,15 +195,14 @@ def values(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBa
     """One row a query: each metric's value, null where the query does not count, and its numerator and denominator."""
     job.declare()
     for source, weights in queries(batches, job):
-        aligned, found, weighing = parts.measured(source, weights, job)
-        columns: dict[str, Any] = {"query": pa.array(list(aligned.queries))}
-        if weighing is not None:
-            columns["weight"] = weighing
-        for at, measured in enumerate(found):
-            ratio, counted = measured.found.ratio, measured.found.counted
-            columns[f"value {at}"] = pa.array(measured.found.values, mask=None if counted is None else ~counted)
-            columns[f"numerator {at}"] = np.asarray(ratio.numerator, dtype=np.float64)
-            columns[f"denominator {at}"] = np.asarray(ratio.denominator, dtype=np.float64)
+        some = job.partial(source, weights)
+        columns: dict[str, Any] = {"query": pa.array(list(some.ids or ()))}
+        if some.weights is not None:
+            columns["weight"] = some.weights
+        for at, one in enumerate(measure_each(job.plans, some.aligned(), job.threads)):
+            columns[f"value {at}"] = pa.array(one.values, mask=None if one.counted is None else ~one.counted)
+            columns[f"numerator {at}"] = np.asarray(one.ratio.numerator, dtype=np.float64)
+            columns[f"denominator {at}"] = np.asarray(one.ratio.denominator, dtype=np.float64)
         yield pa.record_batch(columns)
 
 
@@ -212,26 +212,26 @@ def as_bytes(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"rows": pa.array([to_bytes(pa.Table.from_batches([batch]))], pa.binary())})
 
 
-# -- parts ---------------------------------------------------------------------------------------------------
+# -- totals and partials -------------------------------------------------------------------------------------
 
 
-def part(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
-    """The part of a partition."""
-    yield _sent(parts.part_of(queries(batches, job), job))
+def totals(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
+    """The totals of a task's queries."""
+    yield _sent(job.totals(queries(batches, job)))
 
 
 def gathered(batches: Batches, job: Job) -> Iterator[pa.RecordBatch]:
-    """All parts as one."""
+    """All totals as one."""
     sent = (part for batch in batches for part in batch.column("part").to_pylist())
-    yield _sent(parts.gather(map(received, sent), job))
+    yield _sent(job.gather(map(received, sent)))
 
 
-def pieces(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
-    """The queries of a partition as they are, for the driver to measure; or what is wrong with them."""
+def partials(batches: Batches, job: Job, queries: Queries) -> Iterator[pa.RecordBatch]:
+    """The queries of a task as they are, for the driver to measure; or what is wrong with them."""
     job.declare()
-    found: list[Piece] | Exception
+    found: list[Partial] | Exception
     try:
-        found = [parts.piece_of(source, weights, job) for source, weights in queries(batches, job)]
+        found = [job.partial(source, weights) for source, weights in queries(batches, job)]
     except (ValueError, TypeError) as error:
         found = error
     yield _sent(found)
@@ -242,5 +242,5 @@ def _sent(part: Any) -> pa.RecordBatch:
 
 
 def received(sent: bytes) -> Any:
-    """A part, or pieces."""
+    """Totals, or partials."""
     return cloudpickle.loads(bytes(sent))

@@ -21,9 +21,9 @@ from rankstone.data.arrow import Pieces, is_list, is_text, one_piece
 from rankstone.data.dicts import Dicts
 from rankstone.data.lists import GradeLists, ListPair, Lists, lists
 from rankstone.errors import QueryError
-from rankstone.evaluate.accumulate import by_query
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, mean_from, shares_of
+from rankstone.evaluate.partial import by_query
 from rankstone.evaluate.programs import Measured, measure
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.program.sql import Term as Value

@@ -30,8 +30,8 @@ def shared_out(truth, run, metrics, weights=None, shares=7, **choices):
         ours = [{q: side[q] for q in side if q % shares == number} for side in (truth, run)]
         return [(Dicts(*ours), weights)]
 
-    found = [parts.part_of(share(number), job) for number in range(shares)]
-    whole = parts.gather(found, job) if any(plan.is_pooled for plan in plans) else parts.add_up(found)
+    found = [job.totals(share(number)) for number in range(shares)]
+    whole = job.gather(found) if any(plan.is_pooled for plan in plans) else parts.add_up(found)
     whole.refuse(plans)
     return plans, whole
 
@@ -55,7 +55,7 @@ def test_parts_add_up(run, metrics, choices):
         assert own == pytest.approx(want[plan.label], rel=1e-12)
         ties = want.ties[plan.label]
         assert (min(own, *ends), max(own, *ends)) == pytest.approx((ties.lowest, ties.highest), rel=1e-12)
-    assert Account(**{one.name: getattr(whole, one.name) for one in fields(Account)}) == want.account
+    assert Account(**{one.name: whole.account[one.name] for one in fields(Account)}) == want.account
 
 
 def test_weights():
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_said_at_the_end(choices, problem):
 def test_equal_ranks_need_an_order():
     plans = make_plans("ap", "rankstone", {"ties": "input"})
     job = parts.Job(plans, (), 1, ordered=False)
-    found = parts.part_of([(Dicts({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), None)], job)
+    found = job.totals([(Dicts({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), None)])
     with pytest.raises(ValueError, match="ap: query 'q' has equal ranks, and ties='input' needs an order"):
         found.refuse(plans)
 
