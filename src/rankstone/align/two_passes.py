@@ -1,13 +1,13 @@
-"""Two passes over a run in batches, in any order: what was found, and what stands before it; or one, without a truth.
+"""Two passes over a run in batches, in any order: where the judged items are, and what stands above each.
 
-No metrics in here.
+Without a truth there is one pass, which keeps the first rows of each list. No metrics in here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -29,16 +29,16 @@ _COUNTS = ("levels", "before", "rows")
 
 
 class TwoPasses:
-    """Finds the judged items of a run, then counts what stands before each; both can be shared out and merged."""
+    """Finds the judged items of a run, then counts what stands above each; both can be shared out and merged."""
 
     repeatable = False
 
-    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int] | None = None) -> None:
-        if len(truth.query) == 0:
+    def __init__(self, truth: Columns | None, alignments: Iterable[Align], depths: Mapping[Align, int]) -> None:
+        if truth is not None and len(truth.query) == 0:
             raise ValueError("the truth has no rows")
-        self.truth = self._truth = truth
-        self._depths = depths or {}  # how many rows of each list to keep, by what changes what it shows
-        self._ways = tuple(dict.fromkeys(map(_counted_by, alignments)))
+        self.truth = truth
+        self._depths = depths  # how many rows of each list to keep, by what changes what it shows
+        self._ways = () if truth is None else tuple(dict.fromkeys(map(_counted_by, alignments)))
         self._lock = RLock()
         self.reset()
 
@@ -49,15 +49,16 @@ class TwoPasses:
         self._mark = uuid.uuid4().hex
 
     def _open(self) -> dict[Align, _core.Stream]:
-        truth = self._truth
-        return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways}
+        truth = self.truth
+        return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways if truth is not None}
 
     def _open_firsts(self) -> dict[Align, Best]:
-        return {how: Best(self._truth.query, how, depth) for how, depth in self._depths.items()}
+        judged = None if self.truth is None else self.truth.query
+        return {how: Best(judged, how, depth) for how, depth in self._depths.items()}
 
     @locked
     def _resume(self, cores: dict[Align, _core.Stream], firsts: dict[Align, Best], passed: _Passed) -> None:
-        self._cores, self._firsts = cores, firsts
+        self._cores, self._firsts, self._rows = cores, firsts, passed.rows
         self._found, self._counted = set(passed.found), set(passed.counted)
         self._counting, self._extra = passed.counting, passed.extra
 
@@ -69,15 +70,18 @@ class TwoPasses:
         if self._counting:
             raise ValueError("find() after count(): the counts rest on all finds; find in every batch first")
         self._found.add(self._mark)
+        self._rows += len(rows.query)
         for core in self._cores.values():
             extra = core.find(rows.query, rows.item, rows.score, threads)
+            self._extra = more_extra(self._extra, rows.query, extra)
         for best in self._firsts.values():
             best.add(rows, threads)
-        self._extra = more_extra(self._extra, rows.query, extra)
 
     @locked
     def count(self, rows: Columns, threads: int) -> None:
         """Second pass: count the rows that stand before each judged item."""
+        if self.truth is None:
+            raise ValueError("nothing is judged, so one pass is enough: find() in every batch, then compute()")
         if not self._found and len(rows.query):
             raise ValueError("count() before find(): find in every batch first, then go through them again to count")
         self._counting = True
@@ -85,44 +89,59 @@ class TwoPasses:
         for core in self._cores.values():
             core.count(rows.query, rows.item, rows.score, threads)
 
-    def ids(self) -> tuple[tuple[()], tuple[()]]:
-        """A stream's items have gone by."""
-        return (), ()
+    def ids(self) -> tuple[tuple[()], tuple[()]] | None:
+        """A stream's items have gone by; without a truth there is nothing to match them with."""
+        return None if self.truth is None else ((), ())
 
     def _refuse_half(self) -> None:
         """Stop if a batch was not seen to its end: the core says so when it is given another."""
-        query, item = self._truth.query[:0], self._truth.item[:0]
         for core in self._cores.values():
-            core.count(query, item, np.zeros(0), 1)
+            core.count(self._judged.query[:0], self._judged.item[:0], np.zeros(0), 1)
+
+    @property
+    def _judged(self) -> Columns:
+        assert self.truth is not None  # or there is no core
+        return self.truth
 
     @locked
     def seen(self) -> tuple[int, int]:
-        """How many rows were found, and counted."""
-        core = next(iter(self._cores.values()))
-        return core.finds[4], core.counts[2] if self._counted else 0
+        """How many rows were found, and counted; without a truth there is nothing to count."""
+        for core in self._cores.values():
+            return core.finds[4], core.counts[2] if self._counted else 0
+        return self._rows, self._rows
 
     @locked
     def align(self, how: Align) -> Aligned:
-        """Ranks of the judged items, as `evaluate` asks for them."""
+        """Ranks of the judged items, as `evaluate` asks for them; without a truth, lists as long as they were kept."""
+        if self.truth is None:
+            return self._lists(how).align(how)
         self._refuse_half()
         # Where the order is "input", only the counts of ties are read.
         read = replace(how, order="item_desc") if how.order == "input" else how
         found = self._cores[_counted_by(how)].result(read)
         return aligned_with(
-            ranked_from(found, notes=notes_of(self._truth, how)),
+            ranked_from(found, notes=notes_of(self._judged, how)),
             found.dropped,
-            lambda: plain_ids(self._truth.query, found.queries),
+            lambda: plain_ids(self._judged.query, found.queries),
             self._extra,
-            self._truth.grade is not None,
+            self._judged.grade is not None,
         )
 
     @locked
     def first(self, how: Align, depth: int | None) -> First:
-        """What the lists of the judged queries show: as deep as was asked for when it was made."""
+        """What the lists show: as deep as was asked for when it was made."""
+        if self.truth is None:
+            return self._lists(how).first(how, depth)
         found = self._firsts[shown_by(how)].first()
         queries = len(next(iter(self._cores.values())).truth()[1])
         nothing = np.zeros(queries, dtype=np.int64)
         return First(nothing, None, nothing[:0], None) if found is None else found
+
+    def _lists(self, how: Align) -> Alone:
+        kept = self._firsts[shown_by(how)].kept()
+        if kept is None:
+            raise ValueError("there are no rows: find() in every batch, then compute()")
+        return Alone(ColumnPair(Columns(kept.query[:0], kept.item[:0]), kept))
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -136,7 +155,7 @@ class TwoPasses:
         if mine.counting or more.counting:
             self._add_counts(mine, more)
         elif mine.found & more.found:
-            if not same and mine.found == more.found and mine.digest() == more.digest():
+            if not same and self._cores and mine.found == more.found and mine.digest() == more.digest():
                 return  # a copy without anything new
             raise ValueError(SAME_FINDS)
         else:
@@ -150,6 +169,7 @@ class TwoPasses:
             if rows is not None:
                 best.add(rows, 1)
         self._found |= more.found
+        self._rows += more.rows
         self._extra = None if self._extra is None or more.extra is None else bounded(self._extra | more.extra)
 
     def _united(self, how: Align, mine: _core.Finds, more: _core.Finds) -> _core.Finds:
@@ -157,7 +177,7 @@ class TwoPasses:
         both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
         if len(both) and how.duplicates == "error":
             row = self._cores[how].truth()[0][both[:1]]
-            query, item = plain_ids(self._truth.query, row)[0], plain_ids(self._truth.item, row)[0]
+            query, item = plain_ids(self._judged.query, row)[0], plain_ids(self._judged.item, row)[0]
             raise DataError(f"query {query!r}: item {item!r} appears twice in the run", "twice", "run", query, item)
         return (
             np.where(np.isnan(scores), more[0], scores),
@@ -199,12 +219,14 @@ class TwoPasses:
         counts = tuple(core.counts for core in cores) if self._counted else ()
         marks = frozenset(self._found), frozenset(self._counted)
         firsts = tuple(best.kept() for best in self._firsts.values())
-        return _Passed(tuple(core.finds for core in cores), counts, *marks, self._counting, self._extra, firsts)
+        finds = tuple(core.finds for core in cores)
+        return _Passed(finds, counts, *marks, self._counting, self._extra, firsts, self._rows)
 
     def state(self) -> dict[str, Any]:
         """All it knows of the run, as arrays, lists and numbers."""
         passed = self._passed()
         return {
+            **({"rows": passed.rows} if self.truth is None else {}),
             "finds": [dict(zip(_FINDS, finds, strict=True)) for finds in passed.finds],
             "counts": [dict(zip(_COUNTS, counts, strict=True)) for counts in passed.counts],
             "found": sorted(passed.found),
@@ -216,6 +238,8 @@ class TwoPasses:
 
     def load(self, state: State) -> None:
         """Go on from what `state` gave. The core is told nothing that has not been checked."""
+        if self.truth is None:  # version 0.1.0 saved no more than this
+            state = {**_NOTHING_JUDGED, **state}
         found, counted = (_marks(state, name) for name in ("found", "counted"))
         counting = saved.flag(state, "counting")
         if (counted and not counting) or bool(saved.items(state, "counts")) != bool(counted):
@@ -235,9 +259,13 @@ class TwoPasses:
             for core, some in zip(cores.values(), counts, strict=True):
                 core.counts = some
         firsts = self._open_firsts()
-        for best, kept in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
-            best.load(kept)
-        self._resume(cores, firsts, _Passed((), (), found, counted, counting, self._checked_extra(state)))
+        rows = finds[0][4] if finds else saved.whole(state, "rows")
+        for best, first in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
+            best.load(first)
+            if (kept := best.kept()) is not None and len(kept.query) > rows:
+                raise ValueError(f"it keeps {len(kept.query)} rows of {rows}")
+        passed = _Passed((), (), found, counted, counting, self._checked_extra(state), rows=rows)
+        self._resume(cores, firsts, passed)
 
     def _checked_finds(self, state: State, how: Align, core: _core.Stream) -> _core.Finds:
         offsets = core.truth()[1]
@@ -258,7 +286,8 @@ class TwoPasses:
     def _checked_extra(self, state: State) -> Extra:
         if state["extra"] is None:
             return None
-        extra, kind = set(saved.items(state, "extra")), type(plain_ids(self._truth.query[:1])[0])
+        extra = set(saved.items(state, "extra"))
+        kind = None if self.truth is None else type(plain_ids(self.truth.query[:1])[0])
         if bounded(extra) is None or not all(type(query) is kind for query in extra):
             raise ValueError("extra is not a list of queries")
         return extra
@@ -275,6 +304,7 @@ class _Passed:
     counting: bool = False
     extra: Extra = field(default_factory=set)  # queries that nobody judged
     firsts: tuple[Columns | None, ...] = ()  # the first rows of lists, where a metric reads them
+    rows: int = 0
 
     def digest(self) -> bytes:
         """What the finds are, in a few bytes; the same whatever the order in which they came."""
@@ -288,96 +318,7 @@ class _Passed:
         return digest.digest()
 
 
-class OnePass:
-    """Keeps the first rows of each list of a run that is not judged; can be shared out and merged."""
-
-    repeatable = False
-
-    def __init__(self, depths: Mapping[Align, int]) -> None:
-        self._depths = depths
-        self._lock = RLock()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all rows."""
-        self._resume({how: Best(None, how, depth) for how, depth in self._depths.items()}, 0, set())
-        self._mark = uuid.uuid4().hex  # as of `TwoPasses`
-
-    @locked
-    def _resume(self, firsts: dict[Align, Best], rows: int, found: set[str]) -> None:
-        self._firsts, self._rows, self._found = firsts, rows, found
-
-    @locked
-    def find(self, rows: Columns, threads: int) -> None:
-        """The only pass."""
-        for best in self._firsts.values():
-            best.add(rows, threads)
-        self._found.add(self._mark)
-        self._rows += len(rows.query)
-
-    def count(self, rows: Columns, threads: int) -> None:
-        """There is nothing to count."""
-        raise ValueError("nothing is judged, so one pass is enough: find() in every batch, then compute()")
-
-    @locked
-    def seen(self) -> tuple[int, int]:
-        """How many rows were found; there are none to count."""
-        return self._rows, self._rows
-
-    def ids(self) -> None:
-        """There is nothing to match the items with."""
-
-    def align(self, how: Align) -> Aligned:
-        """The queries, whose lists are as long as was kept of them."""
-        return Alone(self._pair(how)).align(how)
-
-    def first(self, how: Align, depth: int | None) -> First:
-        """What the lists show: as deep as was asked for when it was made."""
-        return Alone(self._pair(how)).first(how, depth)
-
-    @locked
-    def _pair(self, how: Align) -> ColumnPair:
-        kept = self._firsts[shown_by(how)].kept()
-        if kept is None:
-            raise ValueError("there are no rows: find() in every batch, then compute()")
-        return ColumnPair(Columns(kept.query[:0], kept.item[:0]), kept)
-
-    def merge(self, other: OnePass) -> None:
-        """Take in what another has found."""
-        self._take_in(*other._passed())  # one lock after the other, so that none waits for ever
-
-    @locked
-    def _passed(self) -> tuple[list[Columns | None], int, set[str]]:
-        return [best.kept() for best in self._firsts.values()], self._rows, set(self._found)
-
-    @locked
-    def _take_in(self, firsts: Sequence[Columns | None], rows: int, found: set[str]) -> None:
-        if self._found & found:
-            raise ValueError(SAME_FINDS)
-        for best, more in zip(self._firsts.values(), firsts, strict=True):
-            if more is not None:
-                best.add(more, 1)
-        self._found |= found
-        self._rows += rows
-
-    @locked
-    def state(self) -> dict[str, Any]:
-        """All it knows of the run, as arrays, lists and numbers."""
-        firsts = [best.state() for best in self._firsts.values()]
-        return {"rows": self._rows, "found": sorted(self._found), "firsts": firsts}
-
-    def load(self, state: State) -> None:
-        """Go on from what `state` gave."""
-        firsts = {how: Best(None, how, depth) for how, depth in self._depths.items()}
-        for best, kept in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
-            best.load(kept)
-        rows = saved.whole(state, "rows")
-        for best in firsts.values():
-            if (kept := best.kept()) is not None and len(kept.query) > rows:
-                raise ValueError(f"it keeps {len(kept.query)} rows of {rows}")
-        self._resume(firsts, rows, set(_marks(state, "found")))
-
-
+_NOTHING_JUDGED = {"finds": (), "counts": (), "counted": (), "counting": False, "extra": ()}
 SAME_FINDS = (
     "both streams hold the same finds, which would count twice: one was merged already, or copied after find() had "
     "begun; give each worker a copy of a stream that has found nothing"

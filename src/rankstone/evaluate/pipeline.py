@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -66,7 +66,22 @@ def evaluate_source(
     bounds: bool = False,
     beside: Beside | None = None,
 ) -> Result:
+    """What `evaluate` says of a source, by metrics that are yet to be planned."""
     plans = make_plans(metrics, convention, choices)
+    return evaluate_plans(source, plans, find_convention(convention), choices, weights, threads, beside, bounds)
+
+
+def evaluate_plans(
+    source: Source,
+    plans: Sequence[Plan],
+    convention: Convention,
+    choices: ByName,
+    weights: Weights | None,
+    threads: int,
+    beside: Beside | None = None,
+    bounds: bool = False,
+) -> Result:
+    """Each alignment once, each metric once."""
     refuse_truthless(plans, judged=not isinstance(source, Alone))
     if bounds:
         for plan in plans:
@@ -84,7 +99,7 @@ def evaluate_source(
     outcomes = {plan.label: outcome_of(plan, one, weighing) for plan, one in zip(plans, found, strict=True)}
     if known is not None:
         first.remarks += tuple(known.notes)
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
+    return Result(outcomes, aligned, convention, choices, weighing, bounds)
 
 
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:

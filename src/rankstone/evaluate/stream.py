@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from rankstone.align.one_pass import one_pass
 from rankstone.align.state import State, reading
 from rankstone.align.topk import deepest
-from rankstone.align.two_passes import OnePass, TwoPasses
+from rankstone.align.two_passes import TwoPasses
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
@@ -21,11 +22,12 @@ from rankstone.data.columns import Columns, by_role, one_each
 from rankstone.data.files import is_path, open_batches, read_truth, side_columns
 from rankstone.data.matrices import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
+from rankstone.data.source import Source
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
 from rankstone.evaluate.partial import Resumable, check_settings, identity, settings_of
 from rankstone.evaluate.pipeline import (
     depths_of,
-    evaluate_source,
+    evaluate_plans,
     given_beside,
     made_of,
     movable_beside,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
 
+T = TypeVar("T")
+_IDS = ("query", "item")
 _ANY_ORDER = "a stream's rows come in any order"
 
 BATCHES = Feeding(  # of a file where each query's rows lie together
@@ -126,19 +130,14 @@ class Stream(Resumable):
         self._columns = columns
         self._choices = made
         self._convention = find_convention(convention)
-        self._metrics = tuple(plan.metric for plan in plans)
-        depths = deepest(depths_of(plans))
+        self._plans = plans
+        refuse_truthless(plans, judged=truth is not None)
         judged = None if truth is None else _judged(truth, columns, plans)
-        self._passes: TwoPasses | OnePass
-        if judged is None:
-            refuse_truthless(plans, judged=False)
-            self._passes = OnePass(depths)
-        else:
-            self._passes = TwoPasses(judged, (plan.align for plan in plans), depths)
+        self._passes = TwoPasses(judged, (plan.align for plan in plans), deepest(depths_of(plans)))
         self._settings = {**settings_of(plans, self._beside), "truth": None if judged is None else _identity(judged)}
         self._made = {
-            "truth": judged, "metrics": list(map(str, self._metrics)), "convention": convention, "columns": columns,
-            **made_of(self._beside, reference, catalogue), "threads": threads, **choices,
+            "truth": judged, "metrics": [str(plan.metric) for plan in plans], "convention": convention,
+            "columns": columns, **made_of(self._beside, reference, catalogue), "threads": threads, **choices,
         }  # fmt: skip
 
     # -- the two passes --------------------------------------------------------------------------------------
@@ -167,9 +166,8 @@ class Stream(Resumable):
         choices = dict(self._choices)
         if weights is not None:
             choices.setdefault("averaging", "weighted")
-        return evaluate_source(
-            self._passes, self._metrics, self._convention, weights, self.threads, choices, beside=self._beside
-        )
+        plans = make_plans([plan.metric for plan in self._plans], self._convention, choices)
+        return evaluate_plans(self._passes, plans, self._convention, choices, weights, self.threads, self._beside)
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -179,7 +177,7 @@ class Stream(Resumable):
             raise TypeError(f"a stream merges with another stream, not with {type(other).__name__}")
         if other._settings != self._settings:
             raise ValueError("the streams differ in their truth, metrics or choices; merge copies of one stream")
-        self._passes.merge(other._passes)  # type: ignore[arg-type]  # of the same settings, so of the same kind
+        self._passes.merge(other._passes)
         return self
 
     def reset(self) -> None:
@@ -199,7 +197,7 @@ class Stream(Resumable):
     def __repr__(self) -> str:
         found, counted = self._passes.seen()
         rows = f"{found:,} rows found" + (f", {counted:,} counted" if counted else "")
-        return f"Stream({', '.join(map(str, self._metrics))}; {rows})"
+        return f"Stream({', '.join(plan.label for plan in self._plans)}; {rows})"
 
 
 # -- large files ---------------------------------------------------------------------------------------------
@@ -226,78 +224,85 @@ def evaluate_file(
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
-    plans = make_plans(metrics, convention, choices)
+    named, plans = find_convention(convention), make_plans(metrics, convention, choices)
     refuse_unknown(plans, ALONE if truth is None else BATCHES)
     batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
     judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
-    asked = (plans, metrics, convention, weights, beside, threads, choices)
-    texts: frozenset[str] = frozenset()
-    while True:
-        try:
-            with watched(f"measuring {os.fspath(path)}") as progress:
-                return _evaluate(judged, batches, texts, progress, *asked)
-        except _IsText as found:  # noqa: PERF203  once more, with ids as the strings that they are
-            texts |= {found.role}
+    with watched(f"measuring {os.fspath(path)}") as progress:
+        reader = _Reader(batches, judged, plans, progress)
+        source = reader.aligned(threads)
+        return evaluate_plans(source, plans, named, choices, weights, threads, beside).remarked(reader.remarks)
 
 
-class _IsText(Exception):  # noqa: N818  nothing is wrong
-    """A batch has strings for ids that have been whole numbers so far."""
+class _Reader:
+    """A run in batches, gone through in one pass or in two, with ids as strings where any of them are."""
 
-    def __init__(self, role: str) -> None:
-        self.role = role
+    def __init__(self, batches: Batches, judged: Columns | None, plans: Sequence[Plan], progress: Progress) -> None:
+        self._batches, self._plans, self._progress = batches, plans, progress
+        self.judged, self.remarks = judged, dict[str, None]()
+        self._text: set[str] = (
+            set() if judged is None else {role for role in _IDS if not is_whole(getattr(judged, role))}
+        )
+        self._turned = False  # did ids turn out to be strings that had been whole numbers in this pass
 
+    def aligned(self, threads: int) -> Source:
+        """In one pass if each query's rows lie together, else in two; without a truth one is enough in any case."""
+        depths, ways = deepest(depths_of(self._plans)), alignments(self._plans, threads)
+        if self.judged is not None:
+            grouped = self._pass(1, lambda truth, rows: one_pass(truth, rows, ways.values(), depths, threads))
+            if grouped is not None:
+                return grouped
+            refuse_unknown(self._plans, STREAM)
 
-def _evaluate(
-    judged: Columns | None,
-    batches: Batches,
-    texts: frozenset[str],
-    progress: Progress,
-    plans: Sequence[Plan],
-    metrics: Metrics,
-    convention: str | Convention,
-    weights: Weights | None,
-    beside: Beside | None,
-    threads: int,
-    choices: Keywords,
-) -> Result:
-    if judged is not None:
-        judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})
-    remarks: dict[str, None] = {}
+        def find(truth: Columns | None, batches: Iterable[Columns]) -> TwoPasses:
+            passes = TwoPasses(truth, ways, depths)
+            for rows in batches:
+                if rows.score is None:
+                    STREAM.refuse_no_scores("batch")
+                passes.find(rows, threads)
+            return passes
 
-    def go(passed: int, passes: int) -> Iterator[Columns]:
-        like = judged
-        for rows, done in batches:
-            _refuse_empty(plans, rows)
-            remarks.update(dict.fromkeys(rows.remarks))
-            if like is None:  # the first batch says what ids are
-                like = replace(rows, **{role: as_text(getattr(rows, role)) for role in texts})
-            yield _like(like, rows)
-            progress(passed * batches.total + done, passes * batches.total)
+        if self.judged is None:
+            return self._pass(1, find)
+        passes = self._pass(2, find)
+        for rows in self._rows(1, 2):
+            passes.count(rows, threads)
+        return passes
 
-    if judged is not None:
-        depths = deepest(depths_of(plans))
-        grouped = one_pass(judged, go(0, 1), alignments(plans, threads).values(), depths, threads)
-        if grouped is not None:
-            found = evaluate_source(grouped, metrics, convention, weights, threads, choices, beside=beside)
-            return found.remarked(remarks)
-    known: Any = made_of(beside, None if beside is None else beside.reference)
-    stream = Stream(judged, metrics, convention=convention, threads=threads, **known, **choices)
-    passes = 1 if judged is None else 2
-    for rows in _in_file_order(go(0, passes)) if judged is None else go(0, passes):
-        stream.find(rows)
-    if judged is not None:
-        for rows in go(1, passes):
-            stream.count(rows)
-    return stream.compute(weights).remarked(remarks)
+    def _pass(self, passes: int, go: Callable[[Any, Iterable[Columns]], T]) -> T:
+        """The first of some passes, once more if ids turn out to be strings after it has begun."""
+        while True:
+            self._turned = False
+            rows = self._rows(0, passes)
+            begin = [*islice(rows, 1)]  # before the truth is indexed, which has ids of the same kind
+            out = go(self.judged, chain(begin, rows))
+            if not self._turned:
+                return out
 
-
-def _in_file_order(batches: Iterator[Columns]) -> Iterator[Columns]:
-    """Rows with scores; where they have none, the first is the best."""
-    at = 0
-    for rows in batches:
-        score = -np.arange(at, at + len(rows.query), dtype=np.float64) if rows.score is None else rows.score
-        at += len(rows.query)
-        yield replace(rows, score=score)
+    def _rows(self, done: int, passes: int) -> Iterator[Columns]:
+        """All batches, where rows without scores are in order; ends where ids turn out to be strings."""
+        total, at, whole = self._batches.total, 0, set[str]()
+        for rows, read in self._batches:
+            _refuse_empty(self._plans, rows)
+            self.remarks.update(dict.fromkeys(rows.remarks))
+            for role in _IDS:
+                ids = getattr(rows, role)
+                if is_whole(ids) and role in self._text:
+                    rows = replace(rows, **{role: as_text(ids)})
+                elif is_whole(ids):
+                    whole.add(role)
+                elif role not in self._text:
+                    self._text.add(role)
+                    self._turned |= role in whole
+                    if self.judged is not None:
+                        self.judged = replace(self.judged, **{role: as_text(getattr(self.judged, role))})
+            if self._turned:
+                return
+            if self.judged is None and rows.score is None:
+                rows = replace(rows, score=-np.arange(at, at + len(rows.query), dtype=np.float64))
+            at += len(rows.query)
+            yield rows
+            self._progress(done * total + read, passes * total)
 
 
 def _refuse_empty(plans: Sequence[Plan], rows: Columns) -> None:
@@ -308,18 +313,6 @@ def _refuse_empty(plans: Sequence[Plan], rows: Columns) -> None:
             f"query {plain_ids(rows.empty[:1])[0]!r} has an empty list, which a run in batches cannot tell from a "
             f"missing query; missing={missing.pop()!r} needs to: choose missing='zero'"
         )
-
-
-def _like(judged: Columns, rows: Columns) -> Columns:
-    """The rows with ids as strings where the truth's are."""
-    changed = {}
-    for role in ("query", "item"):
-        ours, theirs = is_whole(getattr(judged, role)), is_whole(getattr(rows, role))
-        if ours and not theirs:
-            raise _IsText(role)
-        if theirs and not ours:
-            changed[role] = as_text(getattr(rows, role))
-    return replace(rows, **changed) if changed else rows
 
 
 # -- the user's data -------------------------------------------------------------------------------------------
