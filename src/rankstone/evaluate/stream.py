@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from rankstone.align.one_pass import one_pass
 from rankstone.align.state import State, reading
 from rankstone.align.topk import deepest
 from rankstone.align.two_passes import TwoPasses
@@ -24,6 +23,7 @@ from rankstone.data.matrices import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
 from rankstone.data.source import Source
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
+from rankstone.evaluate.one_pass import one_pass
 from rankstone.evaluate.partial import Resumable, check_settings, identity, settings_of
 from rankstone.evaluate.pipeline import (
     depths_of,

@@ -11,9 +11,9 @@ import pytest
 from pyarrow import parquet
 
 import rankstone as rs
-from rankstone.align import one_pass as grouped
 from rankstone.data import batches, files
 from rankstone.errors import FileError, NoRowsError
+from rankstone.evaluate import one_pass as grouped
 from rankstone.evaluate import stream as stream_module
 from rankstone.evaluate.stream import Stream, evaluate_file
 from rankstone.progress import Progress

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.alignment import Alignment, Ints
-from rankstone.align.concat import join
-from rankstone.align.topk import joined, shown_by, some
+from rankstone.align.alignment import Ints
+from rankstone.align.topk import shown_by
 from rankstone.align.unjudged_queries import Extra, aligned_with, more_extra
 from rankstone.data.annotations import ranges
 from rankstone.data.arrow import concatenated, plain_ids, take
 from rankstone.data.columns import ColumnPair, Columns, notes_of
 from rankstone.data.id_encoder import consecutive
 from rankstone.data.source import Align, Aligned, First
+from rankstone.evaluate.partial import Partial, concat
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
 
@@ -29,13 +30,11 @@ class Grouped:
     def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int], threads: int) -> None:
         self.core = _core.Queries(truth.query, threads)
         self._offsets, self._first_rows, rows = self.core.offsets, self.core.first_rows, self.core.rows
-        self._query, self._whole = truth.query, truth
+        self._query, self._whole_truth = truth.query, truth
         self.truth = self._truth = _taken(truth, slice(None) if rows is None else rows)
-        self._pieces: dict[Align, list[Alignment]] = {how: [] for how in alignments}
-        self._dropped = dict.fromkeys(self._pieces, 0)
+        self._alignments = tuple(alignments)
         self._depths = depths  # how many rows of each list to keep, by what changes what it shows
-        self._firsts: dict[Align, list[First]] = {how: [] for how in depths}
-        self._numbers: list[Ints] = []
+        self._partials: list[Partial] = []
         self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
         self._extra: Extra = set()
 
@@ -51,13 +50,11 @@ class Grouped:
 
     def _align(self, rows: Columns, known: Ints) -> None:
         source = ColumnPair(self._judged(known), rows)
-        for how, pieces in self._pieces.items():
-            aligned = source.align(how)
-            pieces.append(aligned.ranked)
-            self._dropped[how] += aligned.dropped
-        for how, firsts in self._firsts.items():
-            firsts.append(source.first(how, self._depths[how]))
-        self._numbers.append(known)
+        aligned = {how: source.align(how) for how in self._alignments}
+        ranked = {how: one.ranked for how, one in aligned.items()}
+        firsts = {how: source.first(how, depth) for how, depth in self._depths.items()}
+        dropped = aligned[self._alignments[0]].dropped
+        self._partials.append(Partial(ranked, None, dropped=dropped, firsts=firsts, labels={"number": known}))
 
     def _judged(self, known: Ints) -> Columns:
         """The truth of some queries."""
@@ -69,21 +66,27 @@ class Grouped:
         """Add the judged queries that the run does not have."""
         self._align(empty, np.flatnonzero(~self._finished))
 
+    @cached_property
+    def _whole(self) -> Partial:
+        """All queries, in the truth's order."""
+        whole = concat(self._partials)
+        self._partials = []
+        return whole.only(np.argsort(whole.labels["number"], kind="stable"))
+
     def align(self, how: Align) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them."""
-        graded = self._truth.grade is not None
-        whole = join(self._pieces[how]).only(self._order()).replace(notes=notes_of(self._whole, how))
+        ranked = self._whole.ranked[how].replace(notes=notes_of(self._whole_truth, how))
         return aligned_with(
-            whole, self._dropped[how], lambda: plain_ids(self._query, self._first_rows), self._extra, graded
+            ranked,
+            self._whole.dropped,
+            lambda: plain_ids(self._query, self._first_rows),
+            self._extra,
+            self._truth.grade is not None,
         )
 
     def first(self, how: Align, depth: int | None) -> First:
         """What the lists show: as deep as was asked for when it was made."""
-        return some(joined(self._firsts[shown_by(how)]), self._order())
-
-    def _order(self) -> Ints:
-        """Where each query is among those that came, in the truth's order."""
-        return np.argsort(np.concatenate(self._numbers), kind="stable")
+        return self._whole.firsts[shown_by(how)]
 
     def ids(self) -> tuple[tuple[()], tuple[()]]:
         """A stream's items have gone by."""
