@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.align import state as saved
-from rankstone.align.state import State, locked, reading
-from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.align.state import State, locked
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, refuse_unknown
 from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.matrices import Dense, is_sparse
 from rankstone.data.source import Alone, Source
@@ -25,7 +25,6 @@ from rankstone.evaluate.partial import (
     Partial,
     Resumable,
     by_query,
-    check_settings,
     concat,
     concat_weights,
     items_of,
@@ -34,9 +33,6 @@ from rankstone.evaluate.partial import (
 )  # fmt: skip
 from rankstone.evaluate.pipeline import (
     depths_of,
-    given_beside,
-    made_of,
-    movable_beside,
     open_source,
     refuse_truthless,
 )  # fmt: skip
@@ -91,6 +87,8 @@ class Accumulator(Resumable):
     0.6
     """
 
+    _what = "accumulator"
+
     def __init__(
         self,
         metrics: Metrics = DEFAULT_METRICS,
@@ -103,16 +101,11 @@ class Accumulator(Resumable):
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
-        beside, made = given_beside(catalogue, history, reference, metrics, choices)
-        self._beside = movable_beside(beside)
-        self.plans = make_plans(metrics, convention, made)
+        self._begin(
+            metrics, convention, choices, catalogue=catalogue, history=history, reference=reference, keep=keep,
+            threads=threads,
+        )  # fmt: skip
         self._alignments = alignments(self.plans, threads)
-        self._convention = find_convention(convention)
-        self._choices = made
-        self._made = {
-            "metrics": [str(plan.metric) for plan in self.plans], "convention": convention, "keep": keep,
-            "threads": threads, **made_of(self._beside, reference, catalogue), **choices,
-        }  # fmt: skip
         self._shown = tuple(depths_of(self.plans))  # alignments of metrics that read what the lists show
         self._weighted = any(plan.averaging.weighted for plan in self.plans)
         self._orders = any(
@@ -353,15 +346,7 @@ class Accumulator(Resumable):
             "extra_pieces": [piece.state() for piece in held.extra_pieces],
         }
 
-    def load_state_dict(self, state: State) -> None:
-        """Go on from what `state_dict` gave. Metrics, choices and keep must be the same."""
-        check_settings(self._settings(), state, "accumulator")
-        with reading("accumulator"):
-            held = self._read(state)
-        with self._lock:
-            self._held = held
-
-    def _read(self, state: State) -> _Held:
+    def _load(self, state: State) -> None:
         ids, queries, named = saved.items(state, "ids"), saved.whole(state, "queries"), saved.flag(state, "named", None)
         pieces, extra_pieces = (
             [
@@ -383,7 +368,8 @@ class Accumulator(Resumable):
                 raise ValueError(f"its pieces do not have the {queries} queries")
         elif any(each.queries > queries for each in sums):
             raise ValueError(f"its sums are of more than {queries} queries")
-        return held
+        with self._lock:
+            self._held = held
 
     def _settings(self) -> dict[str, Any]:
         return {**settings_of(self.plans, self._beside), "keep": self.keep}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankstone.align import state as saved
-from rankstone.align.state import State, locked, reading
+from rankstone.align.state import State, locked
 from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, make_plans, refuse_unknown
+from rankstone.conventions.convention import Convention
+from rankstone.conventions.plan import Feeding, refuse_unknown
 from rankstone.data.dicts import Dicts
 from rankstone.errors import QueryError
 from rankstone.evaluate.means import finish_of
@@ -26,13 +26,12 @@ from rankstone.evaluate.partial import (
     Partial,
     Resumable,
     by_query,
-    check_settings,
     concat,
     items_of,
     partial_of,
     settings_of,
 )  # fmt: skip
-from rankstone.evaluate.pipeline import depths_of, given_beside, made_of, movable_beside
+from rankstone.evaluate.pipeline import depths_of
 from rankstone.evaluate.timeparse import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
 from rankstone.evaluate.window import UNUSED, Estimate, Window, estimate, estimate_of_all, words_of
 from rankstone.results.definition import Definition, definition_of
@@ -113,6 +112,8 @@ class Online(Resumable):
     finds its list wherever that was served.
     """
 
+    _what = "Online"
+
     def __init__(
         self,
         metrics: Metrics,
@@ -128,12 +129,12 @@ class Online(Resumable):
         history: Truth | None = None,
         **choices: Unpack[Keywords],
     ) -> None:
-        beside, made = given_beside(catalogue, history, None, metrics, choices)
-        self._beside = movable_beside(beside)
-        asked = make_plans(metrics, convention, made)
-        named = find_convention(convention).with_choices(**made)
-        refuse_unknown(asked, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
-        self._plans = tuple(map(by_query, asked))
+        self._begin(
+            metrics, convention, choices, catalogue=catalogue, history=history, window=window, horizon=horizon,
+            half_life=half_life, ahead=ahead, by=by, confidence=confidence,
+        )  # fmt: skip
+        refuse_unknown(self.plans, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
+        self._plans = tuple(map(by_query, self.plans))
         self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
         self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))
         self._finish = [
@@ -153,13 +154,8 @@ class Online(Resumable):
         self.confidence = confidence
         self.by = by if by is None or isinstance(by, str) else list(by)
         self._words = words_of(by)
-        self._definitions = {plan.label: definition_of(plan, named) for plan in asked}
-        self._made = {
-            "metrics": [str(plan.metric) for plan in asked], "window": window, "horizon": horizon,
-            "half_life": half_life, "ahead": ahead, "by": by, "confidence": confidence, "convention": convention,
-            **{name: found for name, found in made_of(self._beside, None, catalogue).items() if found is not None},
-            **choices,
-        }  # fmt: skip
+        named = self._convention.with_choices(**self._choices)
+        self._definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
         self._lock = RLock()
         self.reset()
 
@@ -514,27 +510,24 @@ class Online(Resumable):
             "counts": dict(self._counts),
         }
 
-    def load_state_dict(self, state: State) -> None:
-        """Go on from what `state_dict` gave. Metrics, choices, window, horizon, half_life and by must be the same."""
-        check_settings(self._settings(), state, "Online")
-        with reading("Online"):
-            clock = -math.inf if state["clock"] is None else finite("time", state["clock"])
-            kind, scored = state["times"], saved.flag(state, "scored")
-            lists = {list_id: _List.read(self._read_segment, *row) for list_id, *row in saved.items(state, "lists")}
-            early = [
-                (list_id, finite("time", at), item, finite("grade", grade))
-                for list_id, at, item, grade in saved.items(state, "early")
-            ]
-            hash(tuple((list_id, item) for list_id, _, item, _ in early))  # they will be looked up
-            settled = self._read_settled(state["settled"])
-            counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
-            known = set(settled.ids or ())
-            if len(known) < len(settled) or known & lists.keys() or len(lists) < len(state["lists"]):
-                raise ValueError("a list is there twice")
-            if counts.keys() - {*_USED, *UNUSED} or any(served.time > clock for served in lists.values()):
-                raise ValueError("its counts and times do not go with its clock")
-            if kind not in KINDS and not (kind is None and clock == -math.inf and not early):
-                raise ValueError(f"times is {kind!r}")
+    def _load(self, state: State) -> None:
+        clock = -math.inf if state["clock"] is None else finite("time", state["clock"])
+        kind, scored = state["times"], saved.flag(state, "scored")
+        lists = {list_id: _List.read(self._read_segment, *row) for list_id, *row in saved.items(state, "lists")}
+        early = [
+            (list_id, finite("time", at), item, finite("grade", grade))
+            for list_id, at, item, grade in saved.items(state, "early")
+        ]
+        hash(tuple((list_id, item) for list_id, _, item, _ in early))  # they will be looked up
+        settled = self._read_settled(state["settled"])
+        counts = Counter({name: saved.whole(state["counts"], name) for name in state["counts"]})
+        known = set(settled.ids or ())
+        if len(known) < len(settled) or known & lists.keys() or len(lists) < len(state["lists"]):
+            raise ValueError("a list is there twice")
+        if counts.keys() - {*_USED, *UNUSED} or any(served.time > clock for served in lists.values()):
+            raise ValueError("its counts and times do not go with its clock")
+        if kind not in KINDS and not (kind is None and clock == -math.inf and not early):
+            raise ValueError(f"times is {kind!r}")
         with self._lock:
             self.reset()
             self._clock, self._kind, self._scored, self._settled_ids, self._counts = clock, kind, scored, known, counts

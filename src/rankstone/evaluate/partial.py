@@ -22,9 +22,10 @@ from rankstone.align import topk
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints
 from rankstone.align.concat import join
 from rankstone.align.recommendations import Shown, without_ids
-from rankstone.align.state import State, ranked_from_state, ranked_state
+from rankstone.align.state import State, ranked_from_state, ranked_state, reading
 from rankstone.align.ties import TIES
-from rankstone.conventions.plan import Plan, alignments
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.data.arrow import Column, as_text, is_whole
 from rankstone.data.source import Align, Aligned, First, Source
 from rankstone.evaluate.checks import SOME, Queries, refuse, refuse_strangers
@@ -39,16 +40,16 @@ from rankstone.evaluate.means import (
     shares_of,
     sums_of,
 )  # fmt: skip
-from rankstone.evaluate.pipeline import align_all, firsts_of
+from rankstone.evaluate.pipeline import align_all, firsts_of, given_beside, made_of, movable_beside
 from rankstone.evaluate.programs import Measured, measure_each
 from rankstone.evaluate.values import extreme_for, view_for, weights_of, without_pairs
-from rankstone.metrics.registry import Declaration, is_built_in, metric
+from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
 
 if TYPE_CHECKING:
     from rankstone.data.side_info import Beside, Known
-    from rankstone.typing import Weights
+    from rankstone.typing import Metrics, Run, Stock, Truth, Weights
 
 _UNLISTED = 1 << 20  # items of no catalogue and no history whose numbers are kept
 
@@ -448,15 +449,56 @@ def for_shares(plan: Plan, highest: Callable[[], float]) -> Plan:
 
 
 class Resumable(ABC):
-    """Has a state of plain data, and is pickled by it: what it was made of, then what it knows."""
+    """Is fed bit by bit; has a state of plain data, and is pickled by it: what it was made of, then what it knows."""
 
-    _made: dict[str, Any]  # what `__init__` was given
+    _what: str  # in errors
+    plans: tuple[Plan, ...]
+
+    def _begin(
+        self,
+        metrics: Metrics,
+        convention: str | Convention,
+        choices: ByName,
+        *,
+        catalogue: Stock | int | None,
+        history: Truth | None,
+        reference: Run | None = None,
+        **made: object,
+    ) -> None:
+        """Make every choice. made: all else that `__init__` was given."""
+        beside, self._choices = given_beside(catalogue, history, reference, metrics, choices)
+        self._beside = movable_beside(beside)
+        self._convention = find_convention(convention)
+        self.plans = make_plans(metrics, convention, self._choices)
+        known = {
+            name: given for name, given in made_of(self._beside, reference, catalogue).items() if given is not None
+        }
+        names = [str(plan.metric) for plan in self.plans]
+        self._made = {"metrics": names, "convention": convention, **made, **known, **choices}
 
     @abstractmethod
-    def state_dict(self) -> dict[str, Any]: ...
+    def _settings(self) -> dict[str, Any]:
+        """What must be the same in a state, and in another one to merge with."""
 
     @abstractmethod
-    def load_state_dict(self, state: State) -> None: ...
+    def state_dict(self) -> dict[str, Any]:
+        """All it knows, in arrays, lists, strings and numbers; ids are as they were given."""
+
+    @abstractmethod
+    def _load(self, state: State) -> None:
+        """Go on from a state of the same settings."""
+
+    def load_state_dict(self, state: State) -> None:
+        """Go on from what `state_dict` gave. Metrics, choices and all else that it was made with must be the same."""
+        settings = self._settings()
+        theirs = state.get("settings") if isinstance(state, Mapping) else None
+        if not isinstance(theirs, Mapping) or theirs.keys() != settings.keys():
+            raise ValueError(f"this is no state of this {self._what}")
+        for name, ours in settings.items():
+            if theirs[name] != ours:
+                raise ValueError(f"the state has another {name}: {theirs[name]!r}, not {ours!r}")
+        with reading(self._what):
+            self._load(state)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"made": self._made, "state": self.state_dict()}
@@ -474,16 +516,6 @@ def settings_of(plans: Iterable[Plan], beside: Beside | None = None) -> dict[str
         "choices": [repr(sorted({**plan.choices, **plan.arguments}.items())) for plan in plans],
         "beside": _named(beside),
     }
-
-
-def check_settings(settings: State, state: object, what: str) -> None:
-    """Stop at a state that was made with other settings."""
-    theirs = state.get("settings") if isinstance(state, Mapping) else None
-    if not isinstance(theirs, Mapping) or theirs.keys() != settings.keys():
-        raise ValueError(f"this is no state of this {what}")
-    for name, ours in settings.items():
-        if theirs[name] != ours:
-            raise ValueError(f"the state has another {name}: {theirs[name]!r}, not {ours!r}")
 
 
 def _named(beside: Beside | None) -> list[str | None]:

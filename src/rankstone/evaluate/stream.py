@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from rankstone.align.state import State, reading
+from rankstone.align.state import State
 from rankstone.align.topk import deepest
 from rankstone.align.two_passes import TwoPasses
 from rankstone.conventions.convention import Convention, find_convention
@@ -24,13 +24,10 @@ from rankstone.data.roles import find_side, roles_of
 from rankstone.data.source import Source
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
 from rankstone.evaluate.one_pass import one_pass
-from rankstone.evaluate.partial import Resumable, check_settings, identity, settings_of
+from rankstone.evaluate.partial import Resumable, identity, settings_of
 from rankstone.evaluate.pipeline import (
     depths_of,
     evaluate_plans,
-    given_beside,
-    made_of,
-    movable_beside,
     refuse_truthless,
 )
 from rankstone.progress import Progress, watched
@@ -109,6 +106,8 @@ class Stream(Resumable):
     them is forgotten.
     """
 
+    _what = "stream"
+
     def __init__(
         self,
         truth: Truth | None,
@@ -122,23 +121,22 @@ class Stream(Resumable):
         threads: int = 0,
         **choices: Unpack[Keywords],
     ) -> None:
-        beside, made = given_beside(catalogue, history, reference, metrics, choices)
-        self._beside = movable_beside(beside)
-        plans = make_plans(metrics, convention, made)
+        self._begin(
+            metrics, convention, choices, catalogue=catalogue, history=history, reference=reference, columns=columns,
+            threads=threads,
+        )  # fmt: skip
+        plans = self.plans
         refuse_unknown(plans, ALONE if truth is None else STREAM)
         self.threads = threads
         self._columns = columns
-        self._choices = made
-        self._convention = find_convention(convention)
-        self._plans = plans
         refuse_truthless(plans, judged=truth is not None)
         judged = None if truth is None else _judged(truth, columns, plans)
         self._passes = TwoPasses(judged, (plan.align for plan in plans), deepest(depths_of(plans)))
-        self._settings = {**settings_of(plans, self._beside), "truth": None if judged is None else _identity(judged)}
-        self._made = {
-            "truth": judged, "metrics": [str(plan.metric) for plan in plans], "convention": convention,
-            "columns": columns, **made_of(self._beside, reference, catalogue), "threads": threads, **choices,
-        }  # fmt: skip
+        self._made["truth"] = judged
+        self._identity = None if judged is None else _identity(judged)
+
+    def _settings(self) -> dict[str, Any]:
+        return {**settings_of(self.plans, self._beside), "truth": self._identity}
 
     # -- the two passes --------------------------------------------------------------------------------------
 
@@ -166,7 +164,7 @@ class Stream(Resumable):
         choices = dict(self._choices)
         if weights is not None:
             choices.setdefault("averaging", "weighted")
-        plans = make_plans([plan.metric for plan in self._plans], self._convention, choices)
+        plans = make_plans([plan.metric for plan in self.plans], self._convention, choices)
         return evaluate_plans(self._passes, plans, self._convention, choices, weights, self.threads, self._beside)
 
     # -- sharing the work ------------------------------------------------------------------------------------
@@ -175,7 +173,7 @@ class Stream(Resumable):
         """Take in what another copy of this stream has found, or counted. Returns this one."""
         if not isinstance(other, Stream):
             raise TypeError(f"a stream merges with another stream, not with {type(other).__name__}")
-        if other._settings != self._settings:
+        if other._settings() != self._settings():
             raise ValueError("the streams differ in their truth, metrics or choices; merge copies of one stream")
         self._passes.merge(other._passes)
         return self
@@ -185,19 +183,15 @@ class Stream(Resumable):
         self._passes.reset()
 
     def state_dict(self) -> dict[str, Any]:
-        """All it knows of the run, in arrays, lists, strings and numbers."""
-        return {"settings": self._settings, **self._passes.state()}
+        return {"settings": self._settings(), **self._passes.state()}
 
-    def load_state_dict(self, state: State) -> None:
-        """Go on from what `state_dict` gave. Truth, metrics and choices must be the same."""
-        check_settings(self._settings, state, "stream")
-        with reading("stream"):
-            self._passes.load(state)
+    def _load(self, state: State) -> None:
+        self._passes.load(state)
 
     def __repr__(self) -> str:
         found, counted = self._passes.seen()
         rows = f"{found:,} rows found" + (f", {counted:,} counted" if counted else "")
-        return f"Stream({', '.join(plan.label for plan in self._plans)}; {rows})"
+        return f"Stream({', '.join(plan.label for plan in self.plans)}; {rows})"
 
 
 # -- large files ---------------------------------------------------------------------------------------------
