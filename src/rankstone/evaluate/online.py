@@ -6,11 +6,10 @@ import copy
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,8 +31,26 @@ from rankstone.evaluate.partial import (
     settings_of,
 )  # fmt: skip
 from rankstone.evaluate.pipeline import depths_of
-from rankstone.evaluate.timeparse import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
-from rankstone.evaluate.window import UNUSED, Estimate, Window, estimate, estimate_of_all, words_of
+from rankstone.evaluate.window import (
+    KINDS,
+    NUMBERS,
+    UNUSED,
+    Estimate,
+    ServedList,
+    Span,
+    Time,
+    Window,
+    estimate,
+    estimate_of_all,
+    finite,
+    has_unit,
+    is_pair,
+    listed_items,
+    read_span,
+    read_time,
+    words_of,
+    written,
+)  # fmt: skip
 from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:
@@ -165,7 +182,7 @@ class Online(Resumable):
         self._clock = -math.inf
         self._kind: str | None = None  # of time; all events have the same
         self._scored = False  # has any list come with scores
-        self._lists: dict[Any, _List] = {}  # not yet measured
+        self._lists: dict[Any, ServedList] = {}  # not yet measured
         self._due: list[Any] = []  # those of them that wait no longer
         self._next: list[tuple[float, int, Any]] = []  # a heap of the others, by time
         self._early: dict[Any, list[tuple[float, Any, float]]] = {}  # outcomes that wait for their list
@@ -190,7 +207,7 @@ class Online(Resumable):
         if list_id in self._lists or list_id in self._settled_ids:
             raise ValueError(f"list {list_id!r} was served before")
         try:
-            shown, scores = _items(items)
+            shown, scores = listed_items(items)
             segment = self._segment(words)
         except (TypeError, ValueError) as error:
             raise type(error)(f"list {list_id!r}: {error}") from None
@@ -210,7 +227,7 @@ class Online(Resumable):
             self._counts["late lists"] += 1
             return
         self._scored |= scores is not None
-        self._lists[list_id] = found = _List(at, shown, segment, {}, scores)
+        self._lists[list_id] = found = ServedList(at, shown, segment, {}, scores)
         self._push(self._next, at, list_id)
         for outcome in self._early.pop(list_id, ()):
             self._join(found, *outcome)
@@ -220,7 +237,7 @@ class Online(Resumable):
         """Somebody did something with an item: clicked it (grade 1), say, or bought it (a higher grade)."""
         try:
             worth = finite("grade", grade)
-            if _is_pair(item):
+            if is_pair(item):
                 raise ValueError("this reads as an item with its score; give the item alone")
         except ValueError as error:
             raise ValueError(f"list {list_id!r}, item {item!r}: {error}") from None
@@ -270,7 +287,7 @@ class Online(Resumable):
         self._wait(lists, early)
         self._go_on(at)
 
-    def _wait(self, lists: dict[Any, _List], early: Iterable[tuple[Any, float, Any, float]]) -> None:
+    def _wait(self, lists: dict[Any, ServedList], early: Iterable[tuple[Any, float, Any, float]]) -> None:
         """Begin with these lists and outcomes."""
         self._lists, self._next, self._early, self._early_next = lists, [], {}, []
         for list_id, found in lists.items():
@@ -306,7 +323,7 @@ class Online(Resumable):
         """Lists up to this time are settled."""
         return self._clock - self.horizon
 
-    def _join(self, found: _List, time: float, item: Any, grade: float) -> None:
+    def _join(self, found: ServedList, time: float, item: Any, grade: float) -> None:
         if time < found.time:
             self._counts["outcomes before their list"] += 1
             return
@@ -359,7 +376,7 @@ class Online(Resumable):
             if left < len(first):
                 self._settled.insert(0, first.only(np.arange(left, len(first))))
 
-    def _measured(self, lists: Sequence[tuple[Any, _List]]) -> Partial:
+    def _measured(self, lists: Sequence[tuple[Any, ServedList]]) -> Partial:
         """Lists by time: what each adds to the means, and what is read of them when all are known."""
         source = Dicts({name: one.outcomes for name, one in lists}, {name: one.shown for name, one in lists})
         if self._shown:
@@ -513,7 +530,7 @@ class Online(Resumable):
     def _load(self, state: State) -> None:
         clock = -math.inf if state["clock"] is None else finite("time", state["clock"])
         kind, scored = state["times"], saved.flag(state, "scored")
-        lists = {list_id: _List.read(self._read_segment, *row) for list_id, *row in saved.items(state, "lists")}
+        lists = {list_id: ServedList.read(self._read_segment, *row) for list_id, *row in saved.items(state, "lists")}
         early = [
             (list_id, finite("time", at), item, finite("grade", grade))
             for list_id, at, item, grade in saved.items(state, "early")
@@ -563,64 +580,6 @@ class Online(Resumable):
 
     def __repr__(self) -> str:
         return f"Online({', '.join(plan.label for plan in self._plans)}; {self.account['lists']:,} lists settled)"
-
-
-# -- inside --------------------------------------------------------------------------------------------------
-
-
-class _List(NamedTuple):
-    time: float
-    items: list[Any]
-    segment: Any
-    outcomes: dict[Any, float]
-    scores: list[float] | None
-
-    @property
-    def shown(self) -> list[Any] | dict[Any, float]:
-        """The items best first, or with their scores."""
-        return self.items if self.scores is None else dict(zip(self.items, self.scores, strict=True))
-
-    @classmethod
-    def read(cls, segment_of: Callable[[Any], Any], *row: Any) -> _List:
-        """A list from a state."""
-        time, items, segment, outcomes, scores = row
-        shown = saved.items({"items": items}, "items")
-        if scores is not None:
-            scores = saved.floats({"scores": scores}, "scores", len(set(shown))).tolist()
-        grades = {item: finite("grade", grade) for item, grade in outcomes}
-        return cls(finite("time", time), shown, segment_of(segment), grades, scores)
-
-
-def _is_pair(item: object) -> bool:
-    """Is it an item with its score."""
-    return (
-        isinstance(item, (tuple, list))
-        and len(item) == 2
-        and isinstance(item[1], (Real, np.number))
-        and not isinstance(item[1], bool)
-    )
-
-
-def _items(items: Any) -> tuple[list[Any], list[float] | None]:
-    """The items of a list, and their scores if there are any."""
-    if isinstance(items, (str, bytes, Set)) or not isinstance(items, Iterable):
-        raise TypeError(f"its items are {items!r}; give them in a list, best first, or as {{item: score}}")
-    if isinstance(items, Mapping):
-        return list(items), list(map(_score, items, items.values()))
-    shown = items.tolist() if isinstance(items, np.ndarray) else list(items)
-    pairs = [_is_pair(item) for item in shown]
-    if not any(pairs):
-        return shown, None
-    if not all(pairs):
-        raise ValueError(f"item {shown[pairs.index(False)]!r} has no score, but {shown[pairs.index(True)]!r} seems to")
-    return [item for item, _ in shown], [_score(item, score) for item, score in shown]
-
-
-def _score(item: Any, score: Any) -> float:
-    number = float(score) if isinstance(score, (Real, np.number)) else math.nan
-    if math.isnan(number):
-        raise ValueError(f"item {item!r}: score {score!r} is not a number")
-    return number
 
 
 def _plain(value: Any) -> Any:

@@ -1,27 +1,93 @@
-"""What `Online` answers: estimates of each metric, with intervals, over the lists of a window."""
+"""Windows of time: times and spans as people write them, and estimates with intervals over the lists of a window."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from datetime import datetime, timedelta, timezone
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rankstone.align import state as saved
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.plan import Plan
 from rankstone.evaluate.means import LEFT_OUT, ExactSum, Sums, mean_from, sums_of
 from rankstone.evaluate.programs import measure
-from rankstone.evaluate.timeparse import written
 from rankstone.program.ranking import Finish
 from rankstone.results.answer import Answer, Readable, table_of
 from rankstone.results.definition import ByMetric, Definition, summarize
 
+Time: TypeAlias = float | str | datetime | np.datetime64  # 1704067200, "2024-01-01T00:00:00", datetime(2024, 1, 1)
+Span: TypeAlias = float | str | timedelta  # 3600, "1h", timedelta(hours=1)
+
+NUMBERS, ZONELESS, ZONED = KINDS = ("numbers", "times without a zone", "times with a zone")
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_PART = rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(_UNITS, key=len, reverse=True))})"
 UNUSED = (
     "late lists", "late outcomes", "outcomes before their list", "outcomes without a list", "outcomes far ahead",
     "lists taken back",
 )  # fmt: skip
 _NUMBERS = ("metric", "mean", "low", "high", "lists")  # the columns of a Window, after those of its words
+
+
+class ServedList(NamedTuple):
+    """A list that was served, and its outcomes so far."""
+
+    time: float
+    items: list[Any]
+    segment: Any
+    outcomes: dict[Any, float]
+    scores: list[float] | None
+
+    @property
+    def shown(self) -> list[Any] | dict[Any, float]:
+        """The items best first, or with their scores."""
+        return self.items if self.scores is None else dict(zip(self.items, self.scores, strict=True))
+
+    @classmethod
+    def read(cls, segment_of: Callable[[Any], Any], *row: Any) -> ServedList:
+        """A list from a state."""
+        time, items, segment, outcomes, scores = row
+        shown = saved.items({"items": items}, "items")
+        if scores is not None:
+            scores = saved.floats({"scores": scores}, "scores", len(set(shown))).tolist()
+        grades = {item: finite("grade", grade) for item, grade in outcomes}
+        return cls(finite("time", time), shown, segment_of(segment), grades, scores)
+
+
+def is_pair(item: object) -> bool:
+    """Is it an item with its score."""
+    return (
+        isinstance(item, (tuple, list))
+        and len(item) == 2
+        and isinstance(item[1], (Real, np.number))
+        and not isinstance(item[1], bool)
+    )
+
+
+def listed_items(items: Any) -> tuple[list[Any], list[float] | None]:
+    """The items of a list, and their scores if there are any."""
+    if isinstance(items, (str, bytes, Set)) or not isinstance(items, Iterable):
+        raise TypeError(f"its items are {items!r}; give them in a list, best first, or as {{item: score}}")
+    if isinstance(items, Mapping):
+        return list(items), list(map(_score, items, items.values()))
+    shown = items.tolist() if isinstance(items, np.ndarray) else list(items)
+    pairs = [is_pair(item) for item in shown]
+    if not any(pairs):
+        return shown, None
+    if not all(pairs):
+        raise ValueError(f"item {shown[pairs.index(False)]!r} has no score, but {shown[pairs.index(True)]!r} seems to")
+    return [item for item, _ in shown], [_score(item, score) for item, score in shown]
+
+
+def _score(item: Any, score: Any) -> float:
+    number = float(score) if isinstance(score, (Real, np.number)) else math.nan
+    if math.isnan(number):
+        raise ValueError(f"item {item!r}: score {score!r} is not a number")
+    return number
 
 
 class Estimate(NamedTuple):
@@ -157,3 +223,68 @@ def words_of(by: str | Sequence[str] | None) -> tuple[str, ...]:
             f"; {word!r} means something else there" for word in sorted(taken)
         ))  # fmt: skip
     return words
+
+
+# -- times and spans -----------------------------------------------------------------------------------------
+
+
+def finite(name: str, value: Any) -> float:
+    """A number that is one."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} {value!r} is not a finite number")
+    return number
+
+
+def read_time(time: Time) -> tuple[float, str]:
+    """A time in seconds, and which kind of time it is. One without a zone is in UTC."""
+    if isinstance(time, np.datetime64):
+        time = time.astype("datetime64[us]").item()
+    if isinstance(time, str):
+        time = _from_text(time)
+    if isinstance(time, datetime):
+        zoned = time.tzinfo is not None
+        return (time if zoned else time.replace(tzinfo=timezone.utc)).timestamp(), ZONED if zoned else ZONELESS
+    try:
+        return finite("time", time), NUMBERS
+    except TypeError:
+        raise TypeError(f"time {time!r} is no time; {_TIMES}") from None
+
+
+_TIMES = "give a number, a datetime, or text such as '2024-01-01T12:00:00'"
+
+
+def _from_text(text: str) -> datetime:
+    try:
+        if not re.match(r"\d{4}-", text):  # 20240101 may be a number, too
+            raise ValueError
+        return datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))  # Python 3.10 does not know the Z
+    except ValueError:
+        raise ValueError(f"time {text!r} is no time; {_TIMES}") from None
+
+
+def read_span(name: str, span: Span, endless: bool = False) -> float:
+    """A span of time in seconds, or in whatever the times are counted."""
+    if isinstance(span, timedelta):
+        seconds = span.total_seconds()
+    elif isinstance(span, str):
+        if not re.fullmatch(rf"\s*({_PART}\s*)+", span):
+            raise ValueError(f"{name}={span!r}; write it as '1h', '30min' or '1d 12h' (units: {', '.join(_UNITS)})")
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, span))
+    else:
+        seconds = float(span)
+    if not (0 < seconds < math.inf or (endless and seconds == math.inf)):
+        raise ValueError(f"{name}={span!r}; give a time above 0")
+    return seconds
+
+
+def has_unit(span: Any) -> bool:
+    """Is it in hours, say, and not in whatever the times are counted."""
+    return isinstance(span, (str, timedelta))
+
+
+def written(seconds: float, kind: str | None) -> str:
+    """A time as people read it."""
+    if kind in (ZONELESS, ZONED) and 0 <= seconds < 1e11:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S" + " UTC" * (kind == ZONED))
+    return f"{seconds:.15g}"
