@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,16 +18,11 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.evaluate.values import counted_of, ratio_of, values_of
-from rankstone.metrics.registry import Metric, declared, depth, is_built_in, on_declare
+from rankstone.metrics.registry import Metric, Value, declared, depth, is_built_in, on_declare
 from rankstone.program.core import depths
 from rankstone.program.graph import Expression, Fault, Graph, Space
 from rankstone.program.ranking import Facts, Ranking
 from rankstone.program.rectangular import Array, Batch, Rectangular
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Keywords
 
 # Rows come in any batches, and the value of one may not depend on its neighbours.
 _ROWS = Feeding(
@@ -70,7 +65,7 @@ class BatchMetric:
         truth: Array = None,
         convention: str | Convention = "rankstone",
         check: bool = True,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> Array:
         if swapped:
             raise TypeError(f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)")

@@ -32,15 +32,13 @@ from rankstone.evaluate.pipeline import depths_of, firsts_of, open_source, refus
 from rankstone.evaluate.programs import Measured, measure_each
 from rankstone.evaluate.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.evaluate.values import weights_of
-from rankstone.metrics.registry import is_built_in
+from rankstone.metrics.registry import Value, is_built_in
 from rankstone.results.definition import ByMetric, Definition, definition_of
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.data.side_info import Beside, Known
-    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import Array, Items, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 512  # queries that are added up at a time
@@ -92,7 +90,7 @@ class Accumulator(Saved):
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         beside, made = given_beside(catalogue, history, reference, metrics, choices)
         self._beside = movable_beside(beside)

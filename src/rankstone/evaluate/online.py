@@ -35,10 +35,9 @@ from rankstone.results.definition import ByMetric, Definition, definition_of, su
 from rankstone.results.table import Page
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.data.side_info import Known
-    from rankstone.typing import Keywords, Metrics, Stock, Truth
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Metrics, Stock, Truth
 
 _TOGETHER = 1024  # lists that are measured at a time
 _BY_LIST = "lists are measured as they are served"
@@ -128,7 +127,7 @@ class Online(Saved):
         convention: str | Convention = "rankstone",
         catalogue: Stock | int | None = None,
         history: Truth | None = None,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         beside, made = given_beside(catalogue, history, None, metrics, choices)
         self._beside = movable_beside(beside)

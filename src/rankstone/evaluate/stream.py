@@ -29,10 +29,9 @@ from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.data.side_info import Beside
-    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Stock, Truth, Weights
+    from rankstone.metrics.registry import ByName, Value
+    from rankstone.typing import Column, Metrics, Path, Roles, Run, Stock, Truth, Weights
 
 Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
 
@@ -110,7 +109,7 @@ class Stream(Saved):
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         beside, made = given_beside(catalogue, history, reference, metrics, choices)
         self._beside = movable_beside(beside)
@@ -210,7 +209,7 @@ def evaluate_file(
     format: str | None = None,  # noqa: A002
     beside: Beside | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Result:
     """Measure a run in a file of any size, batch by batch.
 
@@ -252,7 +251,7 @@ def _evaluate(
     weights: Weights | None,
     beside: Beside | None,
     threads: int,
-    choices: Keywords,
+    choices: ByName,
 ) -> Result:
     if judged is not None:
         judged = replace(judged, **{role: as_text(getattr(judged, role)) for role in texts})

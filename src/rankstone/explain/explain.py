@@ -28,15 +28,13 @@ from rankstone.evaluate.pipeline import open_source
 from rankstone.evaluate.values import ratio_of
 from rankstone.explain.sweep import Sweep, changed, choice_of, differences
 from rankstone.metrics.gains import DISCOUNTS, cg
-from rankstone.metrics.registry import Metric, parse_one
+from rankstone.metrics.registry import Metric, Value, parse_one
 from rankstone.program.flat import ranking_of
 from rankstone.results.definition import Definition, definition_of, summarize
 from rankstone.results.table import Page, queries
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
 
 _SHOWN = 30  # rows of a printed table
 JUDGED = Feeding(shown="what is explained is a list beside its truth")
@@ -56,7 +54,7 @@ def explain(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Explanation | Difference | Moves:
     """Where a query's score came from: each item's grade and what it earned, the ideal list, and the division.
 

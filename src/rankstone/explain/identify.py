@@ -17,15 +17,13 @@ from rankstone.conventions.plan import Plan, make_plans, refuse_unknown
 from rankstone.evaluate.pipeline import open_source
 from rankstone.explain.explain import JUDGED
 from rankstone.explain.sweep import Sweep, changed, choice_of, options_of, presets
-from rankstone.metrics.registry import ByName, Metric, parse_one
+from rankstone.metrics.registry import ByName, Metric, Value, parse_one
 from rankstone.progress import watched
 from rankstone.results.definition import Definition, definition_of
 from rankstone.results.table import html_table, text_table
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
 
 _SHOWN = 40  # lines of a printed table
 _LEARNT_FROM = 3  # conventions that differ
@@ -108,7 +106,7 @@ def identify(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Identified:
     """Which conventions and tools make a number that someone reported: `"nDCG@10 = 0.4704"`, or a metric and a number.
 

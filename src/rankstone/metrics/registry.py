@@ -32,10 +32,8 @@ from rankstone.align.functions import Values
 from rankstone.program.ranking import Ranking, Ratio
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.conventions.convention import Convention
-    from rankstone.typing import Items, Keywords, Numbers
+    from rankstone.typing import Items, Numbers
 
 T = TypeVar("T")
 Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "shown"]
@@ -402,13 +400,12 @@ class Metric:
     @overload
     def __call__(
         self,
-        ranked: Items,
-        /,
+        __ranked: Items,
         *,
         truth: Items,
         k: int | None = None,
         convention: str | Convention = ...,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> float: ...
     @overload
     def __call__(
@@ -419,7 +416,7 @@ class Metric:
         truth: Numbers | None = None,
         k: int | None = None,
         convention: str | Convention = ...,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> float: ...
     @overload
     def __call__(self, *, k: int | None = None, **params: Value) -> Metric: ...

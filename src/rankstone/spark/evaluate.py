@@ -33,9 +33,8 @@ from rankstone.spark.local import sent
 from rankstone.spark.result import SparkResult
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Id, Keywords, Metrics, Roles, Run, Stock, Truth
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Id, Metrics, Roles, Run, Stock, Truth
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "boolean")
@@ -53,7 +52,7 @@ def evaluate(
     history: Truth | None = None,
     reference: Run | None = None,
     threads: int = 1,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Result:
     """Measure a run against a truth, Spark tables; arguments and numbers as those of `rs.evaluate`.
 
@@ -74,8 +73,7 @@ def evaluate(
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     asked: Any = choices
     known: Any = {"catalogue": catalogue, "history": history, "reference": reference}
-    _, made = given_beside(**known, metrics=metrics, choices=choices)
-    choices = cast("Keywords", made)
+    _, choices = given_beside(**known, metrics=metrics, choices=choices)
     plans = make_plans(metrics, convention, choices)
     alignments(plans)  # or an error, before any work is sent
     refuse_truthless(plans, judged=truth is not None)

@@ -23,9 +23,8 @@ from rankstone.sql.statement import At, How, Statement, Step, indented, select, 
 from rankstone.sql.tables import Side, column_of, side_of, source_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Keywords, Metrics, Roles
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Metrics, Roles
 
 # How what is told of each query is summed up.
 _TOLD = ("judged", "missing", "nothing_relevant", "tied", "extra")
@@ -47,7 +46,7 @@ def text(
     weights: str | None = None,
     account: bool = False,
     ids: Literal["text", "integer"] | None = None,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> str:
     """Metrics as a statement of SQL, which gives the numbers that `rs.evaluate` gives.
 
