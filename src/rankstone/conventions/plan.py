@@ -225,7 +225,7 @@ def alignments(plans: Iterable[Plan], threads: int = 0, zeros_too: bool = False)
 
 
 @dataclass(frozen=True)
-class Feeding:
+class Capabilities:
     """What a way of feeding cannot know of the data: why it cannot, or nothing where it can."""
 
     row_order: str = ""  # which of a query's rows came first
@@ -255,23 +255,23 @@ class Feeding:
             raise ValueError(f"the {what} has no score or rank column, and {self.row_order}")
 
 
-def refuse_unknown(plans: Iterable[Plan], feeding: Feeding) -> None:
+def check_supported(plans: Iterable[Plan], capabilities: Capabilities) -> None:
     """Stop at choices that ask for more than can be known."""
-    if problem := unknown(plans, feeding):
+    if problem := unsupported(plans, capabilities):
         raise ValueError(problem)
 
 
-def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
+def unsupported(plans: Iterable[Plan], capabilities: Capabilities) -> str:
     """The first of the plans' choices that asks for more than can be known, in words; nothing if there is none."""
     for plan in plans:
         for fact, problem in _asked(plan):
-            if why := getattr(feeding, fact):
-                return f"{problem}{feeding.otherwise and ', ' + feeding.otherwise} ({why})"
+            if why := getattr(capabilities, fact):
+                return f"{problem}{capabilities.otherwise and ', ' + capabilities.otherwise} ({why})"
     return ""
 
 
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
-    """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
+    """What a plan has to know: a field of `Capabilities`; what asks for it, and what to choose instead."""
     declaration, choices, label = plan.metric.declaration, plan.choices, plan.label
     ties, averaging = TIES[choices["ties"]], plan.averaging
     duplicates, chosen = choices["duplicates"], choices["averaging"]

@@ -21,7 +21,7 @@ from rankstone.align.concat import join
 from rankstone.align.recommendations import Shown, without_ids
 from rankstone.align.state import State, locked, ranked_from_state, ranked_state, reading
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.matrices import Dense, is_sparse
 from rankstone.data.source import Align, Aligned, Alone, First, Source
@@ -45,7 +45,7 @@ _TOGETHER = 512  # queries that are added up at a time
 _GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
 _STRANGERS = 1 << 20  # items of no catalogue and no history whose numbers are kept
 _SUMS = "only sums are kept"
-SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
+SUMS = Capabilities(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
 class Accumulator(Saved):
@@ -110,7 +110,7 @@ class Accumulator(Saved):
         self.keep = keep
         self.threads = threads
         if not keep:
-            refuse_unknown(self.plans, SUMS)
+            check_supported(self.plans, SUMS)
             self._summed = tuple(map(by_query, self.plans))
         self._none = [Sums(0, 0, 0)] * len(self.plans)
         self._lock = RLock()

@@ -19,7 +19,7 @@ from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.state import State, locked, reading
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.dicts import Dicts
 from rankstone.data.source import Align, Source
 from rankstone.errors import QueryError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _TOGETHER = 1024  # lists that are measured at a time
 _BY_LIST = "lists are measured as they are served"
-SERVED = Feeding(
+SERVED = Capabilities(
     all_queries=_BY_LIST,
     one_list=_BY_LIST,
     ratings=_BY_LIST,
@@ -133,7 +133,7 @@ class Online(Saved):
         self._beside = movable_beside(beside)
         asked = make_plans(metrics, convention, made)
         named = find_convention(convention).with_choices(**made)
-        refuse_unknown(asked, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
+        check_supported(asked, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
         self._plans = tuple(map(by_query, asked))
         self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
         self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))

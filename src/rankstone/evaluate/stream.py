@@ -14,7 +14,7 @@ from rankstone.align.state import State, reading
 from rankstone.align.topk import deepest
 from rankstone.align.two_passes import OnePass, TwoPasses
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
 from rankstone.data.batches import Batches
 from rankstone.data.columns import Columns, by_role, one_each
@@ -37,7 +37,7 @@ Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "i
 
 _ANY_ORDER = "a stream's rows come in any order"
 
-BATCHES = Feeding(  # of a file where each query's rows lie together
+BATCHES = Capabilities(  # of a file where each query's rows lie together
     extra_queries="only judged queries are kept",
     whole_lists="of a run in batches only the first places of each list are kept",
 )
@@ -114,7 +114,7 @@ class Stream(Saved):
         beside, made = given_beside(catalogue, history, reference, metrics, choices)
         self._beside = movable_beside(beside)
         plans = make_plans(metrics, convention, made)
-        refuse_unknown(plans, ALONE if truth is None else STREAM)
+        check_supported(plans, ALONE if truth is None else STREAM)
         self.threads = threads
         self._columns = columns
         self._choices = made
@@ -220,7 +220,7 @@ def evaluate_file(
     if weights is not None:
         choices.setdefault("averaging", "weighted")
     plans = make_plans(metrics, convention, choices)
-    refuse_unknown(plans, ALONE if truth is None else BATCHES)
+    check_supported(plans, ALONE if truth is None else BATCHES)
     batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
     judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
     asked = (plans, metrics, convention, weights, beside, threads, choices)

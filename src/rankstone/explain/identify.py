@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.conventions.convention import find_convention
-from rankstone.conventions.plan import Plan, make_plans, refuse_unknown
+from rankstone.conventions.plan import Plan, check_supported, make_plans
 from rankstone.evaluate.pipeline import open_source
 from rankstone.explain.explain import JUDGED
 from rankstone.explain.sweep import Sweep, changed, choice_of, options_of, presets
@@ -121,7 +121,7 @@ def identify(
     """
     name, reported = asked(metric, value)
     lowest, highest = interval(reported)
-    refuse_unknown(make_plans(name, "rankstone", {}), JUDGED)
+    check_supported(make_plans(name, "rankstone", {}), JUDGED)
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     search = _Search(Sweep(source, threads), presets(name, choices), choices)
     with watched(f"identifying {name}", "definitions") as progress:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 from rankstone.align.alignment import Ints
 from rankstone.align.topk import deepest
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.arrow import is_spark
 from rankstone.data.files import is_path
 from rankstone.data.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
@@ -83,10 +83,10 @@ def evaluate(
     alone = run is None and weights is None
     beside = _two_lists(truth, given) if alone else None
     sides = _both_lists(truth, *beside, given) if beside else _sides(truth, run, columns)
-    feeding = _feeding(sides["truth"], sides["run"])
-    refuse_unknown(plans, feeding)
+    capabilities = _capabilities(sides["truth"], sides["run"])
+    check_supported(plans, capabilities)
     if sides["run"].shape.value is None:
-        feeding.refuse_no_scores("run")
+        capabilities.refuse_no_scores("run")
     if weights is not None:
         sides["weights"] = _weights(weights, sides["truth"])
     highest = cache(lambda: _highest(sides["truth"]))  # a pass over the truth, for metrics that need it
@@ -372,9 +372,9 @@ def _highest(truth: _Side) -> float:
 # -- what cannot be ------------------------------------------------------------------------------------------
 
 
-def _feeding(truth: _Side, run: _Side) -> Feeding:
+def _capabilities(truth: _Side, run: _Side) -> Capabilities:
     no_order = "rows of a Spark table have no order"
-    return Feeding(
+    return Capabilities(
         row_order="" if run.shape.lists else no_order,
         ties_order="" if run.shape.lists or run.ranked else no_order,
         truth_order="" if truth.shape.lists else no_order,
