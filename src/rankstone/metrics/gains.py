@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from rankstone.align.functions import Depth, Discount, Functions, Values
@@ -195,20 +196,16 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     return truth.highest(truth.abs(_gains(truth, parameters)))
 
 
-@metric(
+graded = partial(metric, expected=True, ends_at_k=True, best_first=_gains, weighs=True)
+of_gains = partial(graded, zeros=_values_zero, bounds=(0, math.inf), earns=_any_gain, grows=_sum_grows)
+
+
+@of_gains(
     "cg",
     formula="sum of <gain>",
     latex=r"\sum_{i \le k} <gain>",
     use="What the first k places are worth, in any order.",
     beware="It does not see the order, nor what was possible.",
-    expected=True,
-    zeros=_values_zero,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    best_first=_gains,
-    earns=_any_gain,
-    grows=_sum_grows,
-    weighs=True,
 )
 def cg(
     ranking: Ranking,
@@ -229,7 +226,7 @@ def cg(
     return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
-@metric(
+@of_gains(
     "dcg",
     aliases=("discounted_cumulative_gain",),
     spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
@@ -237,14 +234,6 @@ def cg(
     latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}<divisor>",
     use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
     beware="Values of different queries do not compare: a query with more relevant items can earn more.",
-    expected=True,
-    zeros=_values_zero,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    best_first=_gains,
-    earns=_any_gain,
-    grows=_sum_grows,
-    weighs=True,
 )
 def dcg(
     ranking: Ranking,
@@ -280,7 +269,7 @@ def _grows(parameters: ByName) -> Growth | None:
     return "share" if parameters["gain"] == "binary" else "share of gains"
 
 
-@metric(
+@graded(
     "ndcg",
     aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
     spellings={"ndcg_cut_{k}": "ndcg@{k}", "ndcg_burges": "ndcg(gain='exp2')"},  # trec_eval, ranx
@@ -291,12 +280,8 @@ def _grows(parameters: ByName) -> Growth | None:
         "Libraries differ in the gain (grade, or 2^grade - 1), the ideal list and queries without a "
         "relevant item, and each of these moves the mean more than most improvements do."
     ),
-    expected=True,
     zeros=_places_zero,
-    ends_at_k=True,
-    best_first=_gains,
     grows=_grows,
-    weighs=True,
 )
 def ndcg(
     ranking: Ranking,
