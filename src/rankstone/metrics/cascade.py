@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from rankstone.align.functions import Depth, Functions, Values
-from rankstone.metrics.gains import DISCOUNTS, DiscountName
+from rankstone.align.functions import Depth, Values
+from rankstone.metrics.gains import DISCOUNTS, DiscountName, Geometric
 from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
@@ -208,17 +207,7 @@ def rbp(
     """
 
     def earned(items: Ranking, depth: Depth) -> Values:
-        return items.discounted(_weighed(items, gain), Persistence(p), depth)
+        return items.discounted(_weighed(items, gain), Geometric(p, 1.0 - p), depth)
 
     best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
     return Ratio(earned(ranking, k), best)
-
-
-@dataclass(frozen=True)
-class Persistence:
-    """(1 - p) p^(rank - 1)."""
-
-    p: float
-
-    def __call__(self, f: Functions, rank: Values) -> Values:
-        return (1.0 - self.p) * self.p ** (rank - 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -112,6 +113,17 @@ def _ln(f: Functions, rank: Values) -> Values:
 def reciprocal(f: Functions, rank: Values) -> Values:
     """One over the rank."""
     return 1.0 / rank
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """p^(rank - 1), of a person who goes on to the next place with probability p; times what the first one counts."""
+
+    p: float
+    first: float = 1.0
+
+    def __call__(self, f: Functions, rank: Values) -> Values:
+        return self.first * self.p ** (rank - 1.0)
 
 
 DISCOUNTS: Mapping[str, Discount] = {

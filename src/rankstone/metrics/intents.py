@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from rankstone.align.functions import Depth, Discount, Functions, Values
 from rankstone.metrics.cascade import Persisting
-from rankstone.metrics.gains import DISCOUNTS, reciprocal
+from rankstone.metrics.gains import DISCOUNTS, Geometric, reciprocal
 from rankstone.metrics.registry import Parameter, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
@@ -158,16 +158,6 @@ def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: Div
     return _over_ideal(ranking, alpha, reciprocal, k, ideal)
 
 
-@dataclass(frozen=True)
-class Going:
-    """beta^(rank - 1)."""
-
-    beta: float
-
-    def __call__(self, f: Functions, rank: Values) -> Values:
-        return self.beta ** (rank - 1.0)
-
-
 @over_every(
     "nrbp",
     formula=f"(1 - (1 - <alpha>) <beta>) * sum of {_GAIN} <beta>^(rank - 1), over subtopics",
@@ -183,7 +173,7 @@ def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persist
     0.75
     """
     intents = ranking.by_subtopic()
-    return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Going(beta), k), intents.subtopics)
+    return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Geometric(beta), k), intents.subtopics)
 
 
 @over_ideal(
@@ -200,7 +190,7 @@ def nnrbp(
     >>> rs.metrics.nnrbp(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
     """
-    return _over_ideal(ranking, alpha, Going(beta), k, ideal)
+    return _over_ideal(ranking, alpha, Geometric(beta), k, ideal)
 
 
 @of_intents(
