@@ -98,18 +98,6 @@ IdealDepth = Annotated[
 ]
 
 
-def _log2(f: Functions, rank: Values) -> Values:
-    return 1.0 / f.log2(rank + 1.0)
-
-
-def _log2_from_2(f: Functions, rank: Values) -> Values:
-    return 1.0 / f.log2(f.maximum(rank, 2.0))
-
-
-def _ln(f: Functions, rank: Values) -> Values:
-    return 1.0 / f.log(rank + 1.0)
-
-
 def reciprocal(f: Functions, rank: Values) -> Values:
     """One over the rank."""
     return 1.0 / rank
@@ -127,9 +115,9 @@ class Geometric:
 
 
 DISCOUNTS: Mapping[str, Discount] = {
-    "log2(rank+1)": _log2,
-    "log2(max(rank,2))": _log2_from_2,
-    "ln(rank+1)": _ln,
+    "log2(rank+1)": lambda f, rank: 1.0 / f.log2(rank + 1.0),
+    "log2(max(rank,2))": lambda f, rank: 1.0 / f.log2(f.maximum(rank, 2.0)),
+    "ln(rank+1)": lambda f, rank: 1.0 / f.log(rank + 1.0),
     "rank": reciprocal,
 }
 
