@@ -8,17 +8,34 @@ from rankstone import errors
 from rankstone.align.recommendations import Shown
 from rankstone.conventions.choices import CHOICES as _CHOICES
 from rankstone.conventions.convention import Convention, conventions
+from rankstone.conventions.convention import check_choice as _check_choice
 from rankstone.metrics.cascade import err, rbp
 from rankstone.metrics.errors import mae, rmse
 from rankstone.metrics.gains import dcg, ndcg
 from rankstone.metrics.pairs import auc, bpref
 from rankstone.metrics.precision import ap, rr
 from rankstone.metrics.registry import Metric, Parameter, metric, metrics
+from rankstone.metrics.registry import hooks as _hooks
 from rankstone.metrics.sets import f1, hit_rate, precision, r_precision, recall
 from rankstone.program.ranking import Ranking, Ratio
 from rankstone.version import __version__ as __version__
 
 choices = _CHOICES
+
+
+def _evaluate_list(*arguments: _typing.Any, **options: _typing.Any) -> float:
+    from rankstone.evaluate.single import measure_list
+
+    return measure_list(*arguments, **options)
+
+
+def _manual(metric: Metric) -> str:
+    from rankstone.results.definition import manual
+
+    return manual(metric)
+
+
+_hooks.check_choice, _hooks.evaluate_list, _hooks.manual = _check_choice, _evaluate_list, _manual
 
 if _typing.TYPE_CHECKING:
     from rankstone import arrays as arrays

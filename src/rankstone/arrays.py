@@ -9,28 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
+from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans
 from rankstone.evaluate.values import counted_of, ratio_of, values_of
-from rankstone.metrics.registry import Metric, declared, depth, is_built_in, on_declare
+from rankstone.metrics.registry import Metric, Value, declared, depth, is_built_in, on_declare
 from rankstone.program.core import depths
 from rankstone.program.graph import Expression, Fault, Graph, Space
 from rankstone.program.ranking import Facts, Ranking
 from rankstone.program.rectangular import Array, Batch, Rectangular
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Keywords
-
 # Rows come in any batches, and the value of one may not depend on its neighbours.
-_ROWS = Feeding(
+_ROWS = Capabilities(
     all_queries="a batch is some of the rows at a time; as in max_grade=4",
     unjudged="every item of a row has a label; leave out by the mask what nobody judged",
     notes="a batch has grades alone",
@@ -70,7 +65,7 @@ class BatchMetric:
         truth: Array = None,
         convention: str | Convention = "rankstone",
         check: bool = True,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> Array:
         if swapped:
             raise TypeError(f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)")
@@ -83,7 +78,7 @@ class BatchMetric:
             if choice is not None and choice.stage == "mean":
                 raise ValueError(f"{given}= is about the mean over queries, and there is none here; use rs.evaluate")
         plan = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
-        refuse_unknown([plan], _ROWS)
+        check_supported([plan], _ROWS)
         plans = [plan] if ks == [None] else [_at(plan, cutoff) for cutoff in ks]
         batch = _batch(plan, scores, labels, mask, lengths, labels_by_rank, truth, check)
         with np.errstate(all="ignore"):  # what must not be is looked for

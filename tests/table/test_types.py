@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import rankstone as rs
-from rankstone.metrics.registry import declared
-from rankstone.typing import Keywords
 
 SOURCE = Path(rs.__file__).parent
 SCRIPT = """
@@ -28,9 +26,6 @@ fused: rs.Fused = rs.fuse({"one": run, "other": run}, "sum", norm="min-max", wei
 mean = rs.evaluate(truth, fused, "ap")["ap"]
 """
 WRONG = {
-    'rs.evaluate({}, {}, "ap", treshold=2)': "treshold",
-    'rs.evaluate({}, {}, "ap", ties="alphabetic")': "ties",
-    'rs.evaluate({}, {}, "ap", ap_divisor="q")': "ap_divisor",
     "rs.evaluate({}, {}, 3)": "evaluate",
     'rs.ndcg(["a"], ["b"])': "__call__",
     'rs.fuse([{}], nrom="max")': "nrom",
@@ -54,15 +49,6 @@ def test_a_users_script(tmp_path):
     assert [int(line.split(":")[1]) for line in errors] == [*range(first, first + len(WRONG))], said
     for line, word in zip(errors, WRONG.values(), strict=True):
         assert word in line
-
-
-def test_keywords_are_the_choices_and_the_parameters():
-    own = {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
-    parameters = {parameter for row in own.values() for parameter in row.defaults}
-    of_one = {f"{name}_{parameter}" for name, row in own.items() for parameter in row.defaults}
-    arguments = {"catalogue"}  # of `evaluate`, where it can be more than a number
-    # A parameter need not be among them, as it can be set on its metric.
-    assert set(Keywords.__annotations__) <= set(rs.choices) | parameters | of_one | arguments
 
 
 # What is left to type. These numbers may only fall.

@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from rankstone.program.ranking import Ranking
 
 
-TieName = Literal[
-    "item_desc",
-    "item_asc",
-    "input",
-    "reverse_input",
-    "optimistic",
-    "pessimistic",
-    "expected",
-    "group_end",
-    "group_mean",
-]  # fmt: skip  for type checkers; the rows are below
-
-
 @dataclass(frozen=True, eq=False)
 class TieRule:
     """Which rank tied items have: one of `by`, `arrange`, `place` and `expected` says it.

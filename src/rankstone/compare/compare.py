@@ -26,13 +26,11 @@ from rankstone.errors import Advice, Hint
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.evaluate.pipeline import given_beside, made_of
 from rankstone.explain.explain import explain
-from rankstone.metrics.registry import ByName, parse_all, parse_one
+from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
 from rankstone.results.result import Means, Result, label_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
 
 _BEFORE = ("query", "exclude", "parent", "overlap")  # what makes the lists others than those that were given
 
@@ -67,7 +65,7 @@ def compare(
     history: Truth | None = None,
     reference: Run | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Comparison:
     """Is one run better than another, by how much, and how sure is that.
 

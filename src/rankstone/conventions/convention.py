@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS, Preset
 from rankstone.metrics.registry import ByName, Declaration, Listing, Metric, Value, declared, nearest, unknown_word
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Keywords
 
 
 def check_choice(declaration: Declaration | None, name: str, value: Value) -> Value:
@@ -92,7 +87,7 @@ class Convention:
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
 
-    def with_choices(self, **choices: Unpack[Keywords]) -> Convention:
+    def with_choices(self, **choices: Value) -> Convention:
         """The same convention with some choices made otherwise."""
         if not choices:
             return self

@@ -133,68 +133,16 @@ def _decided(metric: Metric, over: ByName, named: Convention) -> Plan:
 def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     """What follows from the choices for the alignment, or an error if they do not go together."""
     declaration, ties, averaging = metric.declaration, TIES[choices["ties"]], AVERAGING[choices["averaging"]]
-    chosen = f"averaging={choices['averaging']!r}"
     if declaration.takes_k:
         arguments = {**arguments, "k": choices["default_k"] if metric.k is None else metric.k}
     if ties.averaged and not declaration.expected and declaration.reads == "ranking":
-        raise NoExpectedValue(
-            Advice(f"{metric} has no closed form over all orders of tied items; choose ", Hint("ties"), " another of ",
-                   ", ".join(names(lambda rule: not rule.averaged)))
-        )  # fmt: skip
-    # What agrees, and is known over all orders, takes equal scores for equal.
-    in_no_order = declaration.kind == "ratings" or (declaration.kind == "agreement" and declaration.expected)
-    if averaging.pooled and not in_no_order and not ties.across_queries:
-        raise ValueError(
-            Advice(f"{metric}: with ", Hint("averaging", choices["averaging"]), ", items of all queries cannot be ",
-                   "ordered by ", Hint("ties", ties.name))
-        )  # fmt: skip
-    for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
-        if choices[choice] == value and declaration.two_sided:
-            raise ValueError(
-                f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
-            )
-    if declaration.reads == "shown" and not (ties.by or ties.place):
-        others = ", ".join(names(lambda rule: rule.by or rule.place))
-        raise ValueError(
-            f"{metric} reads items that nobody judged, which ties={ties.name!r} cannot order; choose one of {others}"
-        )
-    if declaration.reads == "shown" and averaging.pooled:
-        raise ValueError(f"{metric}: {chosen} is for rows with a score and a grade; choose micro")
-    of_all = declaration.reads == "shown" and declaration.all_queries(arguments)
-    if of_all and (averaging.weighted or averaging.logarithms):
-        raise ValueError(
-            f"{metric} is a number of all lists together, of which none has a value to weigh: "
-            f"{chosen} means nothing; choose micro"
-        )
-    if choices["credit"] == "weight" and not declaration.weighs:
-        weighing = ", ".join(name for name, other in declared().items() if other.weighs)
-        raise ValueError(f"{metric} cannot count items by credit='weight'; {weighing} can")
-    if declaration.kind == "intents" and choices["credit"] != "whole":
-        raise ValueError(
-            f"{metric}: for a subtopic an item is relevant or not: credit={choices['credit']!r} says neither"
-        )
-    if declaration.kind == "intents" or choices["credit"] == "weight":  # what the truth says besides grades
-        what = "subtopics" if declaration.kind == "intents" else "weights"
-        part_of = {"known": choices["known"] == "returned", "averaging": averaging.pooled,
-                   "truth_depth": choices["truth_depth"] == "k"}  # fmt: skip
-        for choice in (choice for choice, is_part in part_of.items() if is_part):
-            said = f"{choice}={choices[choice]!r}"
-            raise ValueError(f"{metric} reads {what} of the whole truth of each query, without {said}")
-    if averaging.two_means and declaration.whole is None:
-        raise ValueError(f"{metric} has no parts; {chosen} is for f1 of mean precision and mean recall")
+        others = ", ".join(names(lambda rule: not rule.averaged))
+        problem = f"{metric} has no closed form over all orders of tied items; choose "
+        raise NoExpectedValue(Advice(problem, Hint("ties"), " another of ", others))
     relevance = Relevance.of(choices["threshold"], choices["credit"], choices["truth_depth"])
-    every_row = relevance.threshold < 0 or (relevance.threshold == 0 and not relevance.strict)
-    if choices["known"] == "returned" and every_row and declaration.kind in ("ranking", "count"):
-        raise ValueError(f"{metric}: known='returned' gives unjudged items grade 0, so the threshold must be above 0")
-    if choices["known"] == "returned" and choices["truth_depth"] == "k" and declaration.kind in ("ranking", "count"):
-        raise ValueError(
-            f"{metric}: truth_depth='k' goes by the order of the truth, of which known='returned' leaves none"
-        )
-    if choices["known"] == "judged" and choices["duplicates"] == "once":
-        raise ValueError(
-            f"{metric}: known='judged' leaves no places but those of judged items, of which duplicates='once' would "
-            "keep more; choose duplicates='best', 'first' or 'count'"
-        )
+    every_row = bool(relevance.reached(0.0))
+    for conflict in _conflicts(metric, arguments, choices, every_row):
+        raise ValueError(conflict)
     whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or averaging.pooled
     every_grade = choices["known"] == "judged" or choices["credit"] == "weight"
     zeros = declaration.zeros(arguments) or every_row or whole or every_grade
@@ -207,6 +155,51 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
         zeros=False,
     )
     return Plan(metric, str(metric), arguments, relevance, choices, align, zeros)
+
+
+def _conflicts(metric: Metric, arguments: ByName, choices: ByName, every_row: bool) -> Iterator[str | Advice]:
+    """Choices that do not go together, or not with the metric; every_row: is an item of grade 0 relevant."""
+    declaration, ties, averaging = metric.declaration, TIES[choices["ties"]], AVERAGING[choices["averaging"]]
+    kind, shown, chosen = declaration.kind, declaration.reads == "shown", f"averaging={choices['averaging']!r}"
+    credit, known, at_k = choices["credit"], choices["known"], choices["truth_depth"] == "k"
+    # What agrees, and is known over all orders, takes equal scores for equal.
+    in_no_order = kind == "ratings" or (kind == "agreement" and declaration.expected)
+    if averaging.pooled and not in_no_order and not ties.across_queries:
+        rule = Hint("averaging", choices["averaging"])
+        ordered = ", items of all queries cannot be ordered by "
+        yield Advice(f"{metric}: with ", rule, ordered, Hint("ties", ties.name))
+    for choice, value in (("credit", "clamp"), ("nonpositive_score", "miss")):
+        if choices[choice] == value and declaration.two_sided:
+            yield f"{metric} asks which items are relevant and which are not: {choice}={value!r} says neither"
+    if shown and not (ties.by or ties.place):
+        others = ", ".join(names(lambda rule: rule.by or rule.place))
+        cannot = f"reads items that nobody judged, which ties={ties.name!r} cannot order"
+        yield f"{metric} {cannot}; choose one of {others}"
+    if shown and averaging.pooled:
+        yield f"{metric}: {chosen} is for rows with a score and a grade; choose micro"
+    if shown and declaration.all_queries(arguments) and (averaging.weighted or averaging.logarithms):
+        none = "is a number of all lists together, of which none has a value to weigh"
+        yield f"{metric} {none}: {chosen} means nothing; choose micro"
+    if credit == "weight" and not declaration.weighs:
+        weighing = ", ".join(name for name, other in declared().items() if other.weighs)
+        yield f"{metric} cannot count items by credit='weight'; {weighing} can"
+    if kind == "intents" and credit != "whole":
+        yield f"{metric}: for a subtopic an item is relevant or not: credit={credit!r} says neither"
+    if kind == "intents" or credit == "weight":  # what the truth says besides grades
+        what = "subtopics" if kind == "intents" else "weights"
+        for choice, in_part in (("known", known == "returned"), ("averaging", averaging.pooled), ("truth_depth", at_k)):
+            if in_part:
+                yield f"{metric} reads {what} of the whole truth of each query, without {choice}={choices[choice]!r}"
+    if averaging.two_means and declaration.whole is None:
+        yield f"{metric} has no parts; {chosen} is for f1 of mean precision and mean recall"
+    if known == "returned" and kind in ("ranking", "count"):
+        if every_row:
+            yield f"{metric}: known='returned' gives unjudged items grade 0, so the threshold must be above 0"
+        if at_k:
+            yield f"{metric}: truth_depth='k' goes by the order of the truth, of which known='returned' leaves none"
+    if known == "judged" and choices["duplicates"] == "once":
+        places = "known='judged' leaves no places but those of judged items, of which duplicates='once' would keep more"
+        yield f"{metric}: {places}; choose duplicates='best', 'first' or 'count'"
 
 
 def alignments(plans: Iterable[Plan], threads: int = 0, zeros_too: bool = False) -> dict[Align, Align]:
@@ -225,7 +218,7 @@ def alignments(plans: Iterable[Plan], threads: int = 0, zeros_too: bool = False)
 
 
 @dataclass(frozen=True)
-class Feeding:
+class Capabilities:
     """What a way of feeding cannot know of the data: why it cannot, or nothing where it can."""
 
     row_order: str = ""  # which of a query's rows came first
@@ -255,23 +248,23 @@ class Feeding:
             raise ValueError(f"the {what} has no score or rank column, and {self.row_order}")
 
 
-def refuse_unknown(plans: Iterable[Plan], feeding: Feeding) -> None:
+def check_supported(plans: Iterable[Plan], capabilities: Capabilities) -> None:
     """Stop at choices that ask for more than can be known."""
-    if problem := unknown(plans, feeding):
+    if problem := unsupported(plans, capabilities):
         raise ValueError(problem)
 
 
-def unknown(plans: Iterable[Plan], feeding: Feeding) -> str:
+def unsupported(plans: Iterable[Plan], capabilities: Capabilities) -> str:
     """The first of the plans' choices that asks for more than can be known, in words; nothing if there is none."""
     for plan in plans:
         for fact, problem in _asked(plan):
-            if why := getattr(feeding, fact):
-                return f"{problem}{feeding.otherwise and ', ' + feeding.otherwise} ({why})"
+            if why := getattr(capabilities, fact):
+                return f"{problem}{capabilities.otherwise and ', ' + capabilities.otherwise} ({why})"
     return ""
 
 
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
-    """What a plan has to know: a field of `Feeding`; what asks for it, and what to choose instead."""
+    """What a plan has to know: a field of `Capabilities`; what asks for it, and what to choose instead."""
     declaration, choices, label = plan.metric.declaration, plan.choices, plan.label
     ties, averaging = TIES[choices["ties"]], plan.averaging
     duplicates, chosen = choices["duplicates"], choices["averaging"]

@@ -16,7 +16,7 @@ import numpy as np
 from rankstone.align import state as saved
 from rankstone.align.state import State, locked
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported
 from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.matrices import Dense, is_sparse
 from rankstone.data.source import Alone, Source
@@ -36,23 +36,21 @@ from rankstone.evaluate.pipeline import (
     open_source,
     refuse_truthless,
 )  # fmt: skip
-from rankstone.metrics.registry import is_built_in
+from rankstone.metrics.registry import Value, is_built_in
 from rankstone.results.definition import ByMetric, Definition, definition_of
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.data.side_info import Known
     from rankstone.data.source import Align, Aligned
     from rankstone.evaluate.means import Outcome
-    from rankstone.typing import Array, Items, Keywords, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import Array, Items, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
 _TOGETHER = 512  # queries that are added up at a time
 _GATHERED = 8192  # queries whose arrays are made one: many small ones would fill the memory with gaps
 _SUMS = "only sums are kept"
-SUMS = Feeding(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
+SUMS = Capabilities(all_queries=_SUMS, all_lists=_SUMS, one_list=_SUMS, otherwise="or choose keep=True")
 
 
 class Accumulator(Resumable):
@@ -99,7 +97,7 @@ class Accumulator(Resumable):
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         self._begin(
             metrics, convention, choices, catalogue=catalogue, history=history, reference=reference, keep=keep,
@@ -114,7 +112,7 @@ class Accumulator(Resumable):
         self.keep = keep
         self.threads = threads
         if not keep:
-            refuse_unknown(self.plans, SUMS)
+            check_supported(self.plans, SUMS)
             self._summed = tuple(map(by_query, self.plans))
         self._none = [Sums(0, 0, 0)] * len(self.plans)
         self._lock = RLock()

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.arrow import is_spark
 from rankstone.evaluate.fastpath import kept_for
 from rankstone.evaluate.pipeline import evaluate_source, given_beside, open_source
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import Metric, Value
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Column, Keywords, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
 
 
 def evaluate(
@@ -40,7 +38,7 @@ def evaluate(
     overlap: float | None = None,
     unjudged: Literal["bounds"] | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Result:
     """Measure a run against a truth.
 
@@ -101,8 +99,7 @@ def evaluate(
         return on_the_cluster(
             **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
         )
-    beside, made = given_beside(catalogue, history, reference, metrics, choices)
-    choices = cast("Keywords", made)
+    beside, choices = given_beside(catalogue, history, reference, metrics, choices)
     if isinstance(truth, str) or isinstance(run, str):
         from rankstone.data.tables import queried
 
@@ -142,7 +139,7 @@ class Evaluator:
         *,
         convention: str | Convention = "rankstone",
         threads: int = 0,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
         self._asked, self._convention, self._threads, self._choices = asked, convention, threads, choices

@@ -17,7 +17,7 @@ from rankstone.align import state as saved
 from rankstone.align.state import State, locked
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Feeding, refuse_unknown
+from rankstone.conventions.plan import Capabilities, check_supported
 from rankstone.data.dicts import Dicts
 from rankstone.errors import QueryError
 from rankstone.evaluate.means import finish_of
@@ -54,14 +54,13 @@ from rankstone.evaluate.window import (
 from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.data.side_info import Known
-    from rankstone.typing import Keywords, Metrics, Stock, Truth
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Metrics, Stock, Truth
 
 _TOGETHER = 1024  # lists that are measured at a time
 _BY_LIST = "lists are measured as they are served"
-SERVED = Feeding(
+SERVED = Capabilities(
     all_queries=_BY_LIST,
     one_list=_BY_LIST,
     ratings=_BY_LIST,
@@ -144,13 +143,13 @@ class Online(Resumable):
         convention: str | Convention = "rankstone",
         catalogue: Stock | int | None = None,
         history: Truth | None = None,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         self._begin(
             metrics, convention, choices, catalogue=catalogue, history=history, window=window, horizon=horizon,
             half_life=half_life, ahead=ahead, by=by, confidence=confidence,
         )  # fmt: skip
-        refuse_unknown(self.plans, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
+        check_supported(self.plans, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHED))
         self._plans = tuple(map(by_query, self.plans))
         self._shown = depths_of(self._plans)  # alignments of metrics that read what the lists show
         self._kept = tuple(dict.fromkeys(plan.align for plan in self._plans if plan.of_all_lists))

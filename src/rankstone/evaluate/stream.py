@@ -14,7 +14,7 @@ from rankstone.align.state import State
 from rankstone.align.topk import deepest
 from rankstone.align.two_passes import TwoPasses
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
 from rankstone.data.batches import Batches
 from rankstone.data.columns import Columns, by_role, one_each
@@ -34,10 +34,9 @@ from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.data.side_info import Beside
-    from rankstone.typing import Column, Keywords, Metrics, Path, Roles, Run, Stock, Truth, Weights
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Column, Metrics, Path, Roles, Run, Stock, Truth, Weights
 
 Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
 
@@ -45,7 +44,7 @@ T = TypeVar("T")
 _IDS = ("query", "item")
 _ANY_ORDER = "a stream's rows come in any order"
 
-BATCHES = Feeding(  # of a file where each query's rows lie together
+BATCHES = Capabilities(  # of a file where each query's rows lie together
     extra_queries="only judged queries are kept",
     whole_lists="of a run in batches only the first places of each list are kept",
 )
@@ -119,14 +118,14 @@ class Stream(Resumable):
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> None:
         self._begin(
             metrics, convention, choices, catalogue=catalogue, history=history, reference=reference, columns=columns,
             threads=threads,
         )  # fmt: skip
         plans = self.plans
-        refuse_unknown(plans, ALONE if truth is None else STREAM)
+        check_supported(plans, ALONE if truth is None else STREAM)
         self.threads = threads
         self._columns = columns
         refuse_truthless(plans, judged=truth is not None)
@@ -208,7 +207,7 @@ def evaluate_file(
     format: str | None = None,  # noqa: A002
     beside: Beside | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Result:
     """Measure a run in a file of any size, batch by batch.
 
@@ -219,7 +218,7 @@ def evaluate_file(
     if weights is not None:
         choices.setdefault("averaging", "weighted")
     named, plans = find_convention(convention), make_plans(metrics, convention, choices)
-    refuse_unknown(plans, ALONE if truth is None else BATCHES)
+    check_supported(plans, ALONE if truth is None else BATCHES)
     batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
     judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
     with watched(f"measuring {os.fspath(path)}") as progress:
@@ -246,7 +245,7 @@ class _Reader:
             grouped = self._pass(1, lambda truth, rows: one_pass(truth, rows, ways.values(), depths, threads))
             if grouped is not None:
                 return grouped
-            refuse_unknown(self._plans, STREAM)
+            check_supported(self._plans, STREAM)
 
         def find(truth: Columns | None, batches: Iterable[Columns]) -> TwoPasses:
             passes = TwoPasses(truth, ways, depths)

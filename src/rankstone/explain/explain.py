@@ -15,7 +15,7 @@ from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.align.functions import NUMPY
 from rankstone.align.subtopics import by_subtopic
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
+from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans
 from rankstone.data.arrow import plain, plain_ids
 from rankstone.data.columns import ColumnPair, columns
 from rankstone.data.dicts import Dicts
@@ -28,18 +28,16 @@ from rankstone.evaluate.pipeline import open_source
 from rankstone.evaluate.values import ratio_of
 from rankstone.explain.sweep import Sweep, changed, choice_of, differences
 from rankstone.metrics.gains import DISCOUNTS, cg
-from rankstone.metrics.registry import Metric, parse_one
+from rankstone.metrics.registry import Metric, Value, parse_one
 from rankstone.program.flat import ranking_of
 from rankstone.results.answer import Page, queries
 from rankstone.results.definition import Definition, definition_of, summarize
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
 
 _SHOWN = 30  # rows of a printed table
-JUDGED = Feeding(shown="what is explained is a list beside its truth")
+JUDGED = Capabilities(shown="what is explained is a list beside its truth")
 _FEW = 6  # choices whose every order is tried
 _AT_ONCE = 1 << 21  # hits of copies of a query
 
@@ -56,7 +54,7 @@ def explain(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Explanation | Difference | Moves:
     """Where a query's score came from: each item's grade and what it earned, the ideal list, and the division.
 
@@ -75,7 +73,7 @@ def explain(
     if len(named) > 2 or len(runs) > 2 or len(named) + len(runs) > 3:
         raise ValueError("explain one score, or the difference of two conventions, or that of two runs")
     plans = [make_plans(metric, name, choices)[0] for name in named]
-    refuse_unknown(plans, JUDGED)
+    check_supported(plans, JUDGED)
     conventions = [find_convention(name).with_choices(**choices) for name in named]
     sources = [open_source(truth, side, **doors) for side in runs]
     sweeps = [Sweep(source, threads) for source in sources]

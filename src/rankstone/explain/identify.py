@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.conventions.convention import find_convention
-from rankstone.conventions.plan import Plan, make_plans, refuse_unknown
+from rankstone.conventions.plan import Plan, check_supported, make_plans
 from rankstone.evaluate.pipeline import open_source
 from rankstone.explain.explain import JUDGED
 from rankstone.explain.sweep import Sweep, changed, choice_of, options_of, presets
-from rankstone.metrics.registry import ByName, Metric, parse_one
+from rankstone.metrics.registry import ByName, Metric, Value, parse_one
 from rankstone.progress import watched
 from rankstone.results.answer import html_table, text_table
 from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
 
 _SHOWN = 40  # lines of a printed table
 _LEARNT_FROM = 3  # conventions that differ
@@ -108,7 +106,7 @@ def identify(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Identified:
     """Which conventions and tools make a number that someone reported: `"nDCG@10 = 0.4704"`, or a metric and a number.
 
@@ -123,7 +121,7 @@ def identify(
     """
     name, reported = asked(metric, value)
     lowest, highest = interval(reported)
-    refuse_unknown(make_plans(name, "rankstone", {}), JUDGED)
+    check_supported(make_plans(name, "rankstone", {}), JUDGED)
     source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
     search = _Search(Sweep(source, threads), presets(name, choices), choices)
     with watched(f"identifying {name}", "definitions") as progress:

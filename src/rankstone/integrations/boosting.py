@@ -13,13 +13,11 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.lists import ListPair, labelled
 from rankstone.evaluate.pipeline import evaluate_source
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import ByName, Metric, Value
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Metrics, Numbers
+    from rankstone.typing import Array, Metrics, Numbers
 
 
 _HIGHER = ("auc", "pre", "map", "ndcg")  # how names begin that XGBoost's early stopping takes for better when higher
@@ -32,9 +30,7 @@ class Pool(Protocol):
     def get_group_id_hash(self) -> Numbers | None: ...
 
 
-def lightgbm(
-    metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Unpack[Keywords]
-) -> _LightGBMMetric:
+def lightgbm(metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Value) -> _LightGBMMetric:
     """A metric for LightGBM, both ways: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))` and
     `lgb.LGBMRanker().fit(..., eval_metric=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
 
@@ -45,9 +41,7 @@ def lightgbm(
     return _LightGBMMetric(_Hook(metrics, convention, choices))
 
 
-def xgboost(
-    metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Unpack[Keywords]
-) -> _XGBoostMetric:
+def xgboost(metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Value) -> _XGBoostMetric:
     """A metric for XGBoost, both ways: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))` and
     `xgb.XGBRanker(eval_metric=rs.integrations.xgboost("ndcg@10"))`.
 
@@ -63,7 +57,7 @@ def xgboost(
 
 
 def catboost(
-    metric: str | Metric, *pools: Pool, convention: str | Convention = "catboost", **choices: Unpack[Keywords]
+    metric: str | Metric, *pools: Pool, convention: str | Convention = "catboost", **choices: Value
 ) -> _CatBoostMetric:
     """An `eval_metric` for CatBoost: `CatBoost({"eval_metric": rs.integrations.catboost("ndcg@10", train, valid)})`.
 
@@ -185,7 +179,7 @@ class _Pool:
 class _Hook:
     """Some metrics of labels and scores, row by row, with each query's rows together."""
 
-    def __init__(self, metrics: Metrics, convention: str | Convention, choices: Keywords) -> None:
+    def __init__(self, metrics: Metrics, convention: str | Convention, choices: ByName) -> None:
         plans = make_plans(metrics, convention, choices)
         self.higher = {plan.label: plan.metric.declaration.better != "lower" for plan in plans}
         self._metrics: Sequence[Metric] = [plan.metric for plan in plans]

@@ -11,12 +11,10 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.columns import columns
 from rankstone.evaluate.evaluate import evaluate
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import ByName, Metric, Value
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Column, Keywords, Numbers
+    from rankstone.typing import Column, Numbers
 
 _RESPONSES = ("decision_function", "predict_proba", "predict")
 
@@ -26,7 +24,7 @@ def scorer(
     *,
     groups: str | int | None = None,
     convention: str | Convention = "scikit-learn",
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Callable[..., float]:
     """A scorer for `cross_val_score`, `GridSearchCV` and their like, that measures each query's rows as one list.
 
@@ -48,7 +46,7 @@ def scorer(
 class _Score:
     """The number, from labels, predictions and groups. A class, so that it can be pickled with a search."""
 
-    def __init__(self, metric: str | Metric, convention: str | Convention, choices: Keywords) -> None:
+    def __init__(self, metric: str | Metric, convention: str | Convention, choices: ByName) -> None:
         plans = make_plans(metric, convention, choices)
         if len(plans) != 1:
             raise ValueError(f"a scorer gives one number, not {', '.join(plan.label for plan in plans)}")

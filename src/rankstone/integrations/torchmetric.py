@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torchmetrics.utilities.data import dim_zero_cat
 
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Feeding, make_plans, refuse_unknown
+from rankstone.conventions.plan import Capabilities, check_supported, make_plans
 from rankstone.data.columns import columns
 from rankstone.evaluate.accumulate import Accumulator
 from rankstone.evaluate.means import Sums
@@ -72,8 +72,8 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         self._asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
         self._convention, self._choices = find_convention(convention), choices
         plans = self._accumulator().plans
-        refuse_unknown(
-            plans, Feeding(weights="a TorchMetric is given none", notes="a TorchMetric is given grades alone")
+        check_supported(
+            plans, Capabilities(weights="a TorchMetric is given none", notes="a TorchMetric is given grades alone")
         )
         # A MetricCollection takes metrics for one whose states have the same names and, once, the same values.
         said = repr(settings_of(plans)).encode()

@@ -1,37 +1,16 @@
-"""The metrics, one file a family. Importing this package declares them all."""
+"""The metrics, one file for each family. Importing this package declares them all."""
 
-from rankstone.metrics import (
+from rankstone.metrics import (  # noqa: F401
     agreement,
     cascade,
     errors,
     gains,
     groups,
     intents,
-    judged,
     pairs,
     precision,
     sets,
     shown,
     variety,
 )
-from rankstone.metrics.registry import Declaration, Metric, declared, metric, parse
-
-__all__ = [
-    "Declaration",
-    "Metric",
-    "agreement",
-    "cascade",
-    "declared",
-    "errors",
-    "gains",
-    "groups",
-    "intents",
-    "judged",
-    "metric",
-    "pairs",
-    "parse",
-    "precision",
-    "sets",
-    "shown",
-    "variety",
-]
+from rankstone.metrics.registry import declared as declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from rankstone.align.functions import Depth, Values
@@ -33,8 +34,6 @@ Variant = Annotated[
     ),
 ]
 
-_SKIP = {"undefined": "skip", "missing": "skip"}
-
 
 def _by_merit(ranking: Ranking, parameters: ByName) -> Values:
     """As the truth has them; what it does not have comes last."""
@@ -42,17 +41,22 @@ def _by_merit(ranking: Ranking, parameters: ByName) -> Values:
     return merit + ranking.spread(ranking.highest(1.0 - merit))
 
 
-@metric(
+of_orders = partial(
+    metric,
+    kind="agreement",
+    choices={"undefined": "skip", "missing": "skip"},
+    best_first=_by_merit,
+    bounds=(-1, 1),
+)
+
+
+@of_orders(
     "spearman",
     formula="pearson of the two rank numbers",
     latex=r"\mathrm{pearson}(\mathrm{rank}(s), \mathrm{rank}(g))",
     use="Do the two orders agree?",
     beware="Ties are given their mean rank.",
-    kind="agreement",
-    choices=_SKIP,
-    best_first=_by_merit,
     expected=True,
-    bounds=(-1, 1),
 )
 def spearman(ranking: Ranking) -> Ratio:
     """Correlation of the two orders' rank numbers; equal values share their mean rank.
@@ -71,18 +75,14 @@ def spearman(ranking: Ranking) -> Ratio:
     return Ratio(found.numerator, ranking.sqrt(spread * by_merit.numerator))
 
 
-@metric(
+@of_orders(
     "kendall",
     aliases=("tau", "kendall_tau"),
     formula="<variant>",
     latex="<variant>",
     use="Do the two orders agree, counted in pairs?",
     beware="Say what becomes of ties; there are several variants.",
-    kind="agreement",
-    choices=_SKIP,
-    best_first=_by_merit,
     expected=True,
-    bounds=(-1, 1),
 )
 def kendall(ranking: Ranking, *, variant: Variant = "b") -> Ratio:
     """Pairs that the two orders place the same way, less those they place opposite ways.
@@ -103,16 +103,12 @@ def kendall(ranking: Ranking, *, variant: Variant = "b") -> Ratio:
     return Ratio(balance + agreed, pairs)
 
 
-@metric(
+@of_orders(
     "tau_ap",
     formula="2 / (n - 1) * sum over i > 1 of right above i / (i - 1), less 1",
     latex=r"\frac{2}{n - 1} \sum_{i > 1} \frac{\mathrm{right\ above}(i)}{i - 1} - 1",
     use="Agreement of two orders where the top matters more.",
     beware="It is not symmetric.",
-    kind="agreement",
-    choices=_SKIP,
-    best_first=_by_merit,
-    bounds=(-1, 1),
 )
 def tau_ap(ranking: Ranking) -> Ratio:
     """Rank correlation that weighs disagreement near the top of the run more.
@@ -126,15 +122,14 @@ def tau_ap(ranking: Ranking) -> Ratio:
     return Ratio(2.0 * ranking.sum(ranking.right_above(ranking.merit)) - below_top, below_top)
 
 
-@metric(
+@of_orders(
     "rbo",
     formula="(1 - <p>) * sum of <p>^(d - 1) * overlap(d) / d, extrapolated",
     latex=r"(1 - <p>) \sum_{d} <p>^{d - 1} \frac{\mathrm{overlap}(d)}{d}",
     use="Agreement of two lists that need not hold the same items, the top weighing more.",
     beware="The weight p has to be said; the tail that nobody saw is extrapolated.",
-    kind="agreement",
     choices={"missing": "zero"},
-    best_first=_by_merit,
+    bounds=(0.0, 1.0),
 )
 def rbo(ranking: Ranking, *, k: Depth = None, p: Persisting = 0.9) -> Ratio:
     """Overlap of the two lists, depth by depth, for a reader who goes on with probability p.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
-from rankstone.align.functions import Depth, Functions, Values
-from rankstone.metrics.gains import DISCOUNTS, DiscountName
+from rankstone.align.functions import Depth, Values
+from rankstone.metrics.gains import DISCOUNTS, DiscountName, Geometric
 from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
@@ -68,7 +68,10 @@ def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
     return truth.highest(truth.abs(_stops(truth, parameters)))
 
 
-@metric(
+of_stopping = partial(metric, all_queries=_takes_highest, ends_at_k=True, best_first=_stops)
+
+
+@of_stopping(
     "err",
     aliases=("expected_reciprocal_rank",),
     formula="sum of R / <discount> * product of 1 - R above, with R = <stop_chance>",
@@ -76,9 +79,6 @@ def _satisfies(ranking: Ranking, parameters: ByName) -> Values:
     use="A very relevant item early makes the rest matter little: the reader has found it.",
     beware="It depends on the highest grade there is; fix it for a whole study, or queries are on different scales.",
     zeros=False,
-    all_queries=_takes_highest,
-    ends_at_k=True,
-    best_first=_stops,
     earns=_satisfies,
     grows="gains",
 )
@@ -103,7 +103,7 @@ def err(
     return Ratio(_cascade(ranking, k, max_grade, stop_chance, discount), ranking.one)
 
 
-@metric(
+@of_stopping(
     "nerr",
     formula="sum of R / <discount> * product of 1 - R above, over that of the ideal list, with R = <stop_chance>",
     latex=(
@@ -113,9 +113,6 @@ def err(
     use="As err, on a scale from 0 to 1 for each query.",
     beware="The ideal list decides; it needs all grades.",
     zeros=lambda parameters: parameters["stop_chance"] == "grade",  # in the ideal list they stand before negative ones
-    all_queries=_takes_highest,
-    ends_at_k=True,
-    best_first=_stops,
     grows="binary",
 )
 def nerr(
@@ -210,17 +207,7 @@ def rbp(
     """
 
     def earned(items: Ranking, depth: Depth) -> Values:
-        return items.discounted(_weighed(items, gain), Persistence(p), depth)
+        return items.discounted(_weighed(items, gain), Geometric(p, 1.0 - p), depth)
 
     best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
     return Ratio(earned(ranking, k), best)
-
-
-@dataclass(frozen=True)
-class Persistence:
-    """(1 - p) p^(rank - 1)."""
-
-    p: float
-
-    def __call__(self, f: Functions, rank: Values) -> Values:
-        return (1.0 - self.p) * self.p ** (rank - 1.0)

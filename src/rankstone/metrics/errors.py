@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 from rankstone.align.functions import Values
 from rankstone.metrics.registry import metric
@@ -11,12 +11,10 @@ from rankstone.program.ranking import Ranking, Ratio
 
 CLIP = 1e-15
 
-_RATINGS: dict[str, Any] = {
-    "kind": "ratings",
-    "choices": {"averaging": "one_list", "undefined": "skip", "missing": "skip"},
-    "expected": True,
-}
-_ERROR: dict[str, Any] = {**_RATINGS, "bounds": (0, math.inf), "better": "lower", "additive": True}
+of_ratings = partial(
+    metric, kind="ratings", choices={"averaging": "one_list", "undefined": "skip", "missing": "skip"}, expected=True
+)
+of_errors = partial(of_ratings, bounds=(0, math.inf), better="lower", additive=True)
 
 
 def _squares(ranking: Ranking) -> Values:
@@ -28,13 +26,12 @@ def sqrt(value: Values) -> Values:
     return value**0.5
 
 
-@metric(
+@of_errors(
     "mae",
     formula="sum |score - grade| / n",
     latex=r"\frac{1}{n} \sum_i |s_i - g_i|",
     use="Predicted ratings, with errors in their own unit.",
     beware="A good order with wrong ratings looks bad.",
-    **_ERROR,
 )
 def mae(ranking: Ranking) -> Ratio:
     """Mean absolute error of the predicted ratings.
@@ -45,13 +42,12 @@ def mae(ranking: Ranking) -> Ratio:
     return Ratio(ranking.sum(ranking.abs(ranking.predicted - ranking.grade)), ranking.placed)
 
 
-@metric(
+@of_errors(
     "mse",
     formula="sum (score - grade)^2 / n",
     latex=r"\frac{1}{n} \sum_i (s_i - g_i)^2",
     use="Predicted ratings, large errors count more.",
     beware="Its unit is the rating squared.",
-    **_ERROR,
 )
 def mse(ranking: Ranking) -> Ratio:
     """Mean squared error of the predicted ratings.
@@ -62,13 +58,12 @@ def mse(ranking: Ranking) -> Ratio:
     return Ratio(_squares(ranking), ranking.placed)
 
 
-@metric(
+@of_errors(
     "rmse",
     formula="sqrt(sum (score - grade)^2 / n)",
     latex=r"\sqrt{\frac{1}{n} \sum_i (s_i - g_i)^2}",
     use="Predicted ratings, large errors count more, in the ratings' unit.",
     beware="A few outliers can decide.",
-    **_ERROR,
 )
 def rmse(ranking: Ranking) -> Ratio:
     """Square root of the mean squared error of the predicted ratings.
@@ -79,14 +74,13 @@ def rmse(ranking: Ranking) -> Ratio:
     return Ratio(_squares(ranking), ranking.placed, sqrt)
 
 
-@metric(
+@of_ratings(
     "r2",
     formula="1 - sum (score - grade)^2 / sum (grade - mean)^2",
     latex=r"1 - \frac{\sum_i (s_i - g_i)^2}{\sum_i (g_i - \bar g)^2}",
     use="How much better than always predicting the mean.",
     beware="It depends on how much the ratings vary.",
     bounds=(-math.inf, 1),
-    **_RATINGS,
 )
 def r2(ranking: Ranking) -> Ratio:
     """Share of the ratings' variance that the predictions explain; below 0 if worse than the mean.
@@ -98,13 +92,12 @@ def r2(ranking: Ranking) -> Ratio:
     return Ratio(spread - _squares(ranking), spread)
 
 
-@metric(
+@of_errors(
     "logloss",
     formula="-sum (grade ln score + (1 - grade) ln (1 - score)) / n",
     latex=r"-\frac{1}{n} \sum_i \bigl(g_i \ln s_i + (1 - g_i) \ln (1 - s_i)\bigr)",
     use="Predicted probabilities that should mean what they say.",
     beware="One confident mistake costs a lot; probabilities are kept off 0 and 1.",
-    **_ERROR,
 )
 def logloss(ranking: Ranking) -> Ratio:
     """Mean logarithmic loss of predicted probabilities; they are kept 1e-15 off 0 and 1.
@@ -118,17 +111,13 @@ def logloss(ranking: Ranking) -> Ratio:
     return Ratio(-ranking.sum(losses), ranking.placed)
 
 
-@metric(
+@of_ratings(
     "pearson",
     formula="covariance / (deviation * deviation)",
-    latex=(
-        r"\frac{\sum_i (s_i - \bar s)(g_i - \bar g)}{\sqrt{\sum_i (s_i - \bar s)^2 \sum_i (g_i - \bar "
-        r"g)^2}}"
-    ),
+    latex=r"\frac{\sum_i (s_i - \bar s)(g_i - \bar g)}{\sqrt{\sum_i (s_i - \bar s)^2 \sum_i (g_i - \bar g)^2}}",
     use="Do predictions and ratings go together linearly?",
     beware="It does not see a constant offset.",
     bounds=(-1, 1),
-    **_RATINGS,
 )
 def pearson(ranking: Ranking) -> Ratio:
     """Linear correlation of predictions and ratings.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from rankstone.align.functions import Depth, Discount, Functions, Values
@@ -96,27 +98,26 @@ IdealDepth = Annotated[
 ]
 
 
-def _log2(f: Functions, rank: Values) -> Values:
-    return 1.0 / f.log2(rank + 1.0)
-
-
-def _log2_from_2(f: Functions, rank: Values) -> Values:
-    return 1.0 / f.log2(f.maximum(rank, 2.0))
-
-
-def _ln(f: Functions, rank: Values) -> Values:
-    return 1.0 / f.log(rank + 1.0)
-
-
 def reciprocal(f: Functions, rank: Values) -> Values:
     """One over the rank."""
     return 1.0 / rank
 
 
+@dataclass(frozen=True)
+class Geometric:
+    """p^(rank - 1), of a person who goes on to the next place with probability p; times what the first one counts."""
+
+    p: float
+    first: float = 1.0
+
+    def __call__(self, f: Functions, rank: Values) -> Values:
+        return self.first * self.p ** (rank - 1.0)
+
+
 DISCOUNTS: Mapping[str, Discount] = {
-    "log2(rank+1)": _log2,
-    "log2(max(rank,2))": _log2_from_2,
-    "ln(rank+1)": _ln,
+    "log2(rank+1)": lambda f, rank: 1.0 / f.log2(rank + 1.0),
+    "log2(max(rank,2))": lambda f, rank: 1.0 / f.log2(f.maximum(rank, 2.0)),
+    "ln(rank+1)": lambda f, rank: 1.0 / f.log(rank + 1.0),
     "rank": reciprocal,
 }
 
@@ -195,20 +196,16 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     return truth.highest(truth.abs(_gains(truth, parameters)))
 
 
-@metric(
+graded = partial(metric, expected=True, ends_at_k=True, best_first=_gains, weighs=True)
+of_gains = partial(graded, zeros=_values_zero, bounds=(0, math.inf), earns=_any_gain, grows=_sum_grows)
+
+
+@of_gains(
     "cg",
     formula="sum of <gain>",
     latex=r"\sum_{i \le k} <gain>",
     use="What the first k places are worth, in any order.",
     beware="It does not see the order, nor what was possible.",
-    expected=True,
-    zeros=_values_zero,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    best_first=_gains,
-    earns=_any_gain,
-    grows=_sum_grows,
-    weighs=True,
 )
 def cg(
     ranking: Ranking,
@@ -229,7 +226,7 @@ def cg(
     return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
-@metric(
+@of_gains(
     "dcg",
     aliases=("discounted_cumulative_gain",),
     spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
@@ -237,14 +234,6 @@ def cg(
     latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}<divisor>",
     use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
     beware="Values of different queries do not compare: a query with more relevant items can earn more.",
-    expected=True,
-    zeros=_values_zero,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    best_first=_gains,
-    earns=_any_gain,
-    grows=_sum_grows,
-    weighs=True,
 )
 def dcg(
     ranking: Ranking,
@@ -280,7 +269,7 @@ def _grows(parameters: ByName) -> Growth | None:
     return "share" if parameters["gain"] == "binary" else "share of gains"
 
 
-@metric(
+@graded(
     "ndcg",
     aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
     spellings={"ndcg_cut_{k}": "ndcg@{k}", "ndcg_burges": "ndcg(gain='exp2')"},  # trec_eval, ranx
@@ -291,12 +280,8 @@ def _grows(parameters: ByName) -> Growth | None:
         "Libraries differ in the gain (grade, or 2^grade - 1), the ideal list and queries without a "
         "relevant item, and each of these moves the mean more than most improvements do."
     ),
-    expected=True,
     zeros=_places_zero,
-    ends_at_k=True,
-    best_first=_gains,
     grows=_grows,
-    weighs=True,
 )
 def ndcg(
     ranking: Ranking,

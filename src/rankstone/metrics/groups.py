@@ -12,14 +12,19 @@ import numpy as np
 from rankstone.align.alignment import Floats, Ints
 from rankstone.align.recommendations import Cutoff, Shown, lists_of
 from rankstone.errors import NotGiven
-from rankstone.metrics.registry import ByName, Parameter
-from rankstone.metrics.shown import ABOVE_ZERO, EXPOSURES, GEOMETRIC, Exposure, Patience, per_list, relative, weights
+from rankstone.metrics.registry import Parameter
+from rankstone.metrics.shown import (
+    ABOVE_ZERO,
+    GEOMETRIC,
+    Exposure,
+    Patience,
+    exposures,
+    jensen_shannon,
+    per_list,
+    relative,
+    shares_by_list,
+)
 from rankstone.program.ranking import Ratio
-
-__all__ = [
-    "awrf", "ee_d", "ee_l", "ee_r", "exposure", "exposure_difference", "exposure_ratio", "group_pairs", "iaa", "ndkl",
-    "reo", "rsp",
-]  # fmt: skip
 
 Group = Annotated[
     Any, Parameter("the group; None: all of them", {None: "of all groups", ...: "of group {}"}, quiet=(None,))
@@ -78,11 +83,7 @@ among_lists = partial(
     per_list, all_queries=lambda _: "adds up what each group gets in all lists; choose metrics of each list by itself"
 )
 over_groups = partial(among_lists, choices={"averaging": "micro", "undefined": "skip"})  # one value of all lists
-
-
-def per_relevance(parameters: ByName) -> bool:
-    """Does it divide by the grades."""
-    return bool(parameters["per"] == "relevance")
+of_chances = partial(over_groups, bounds=ABOVE_ZERO, better="lower")
 
 
 class GroupExposure(NamedTuple):
@@ -141,7 +142,7 @@ def scaled(shown: Shown, exposure: str, patience: float, scale: str) -> Floats:
     if scale != "none" and exposure != "geometric":
         raise ValueError(f"exposure_scale={scale!r} goes with exposure='geometric', not with {exposure!r}")
     unit = {"none": 1.0, "sum": 1.0 - patience, "percent": 100.0 * (1.0 - patience)}[scale]
-    return unit * weights(shown, exposure, patience)
+    return unit * exposures(shown.rank, exposure, patience)
 
 
 def at(count: int, place: np.intp, value: float) -> Floats:
@@ -198,7 +199,7 @@ def exposure(
 @over_groups(
     "exposure_ratio",
     aliases=("disparate_exposure",),
-    grades=per_relevance,
+    grades=lambda parameters: parameters["per"] == "relevance",
     formula="exposure of the least exposed group / that of the most exposed one, each <per>",
     latex=r"\frac{\min_g E_g}{\max_g E_g}",
     use="One number for all groups: 1 if each item has the same exposure, whatever its group.",
@@ -214,7 +215,7 @@ def exposure_ratio(
     >>> result["exposure_ratio@2"]
     1.0
     """
-    found = GroupExposure.of(shown, weights(shown, exposure, patience))
+    found = GroupExposure.of(shown, exposures(shown.rank, exposure, patience))
     share, over = found.shares(per)
     low = at(len(share), np.argmin(share), 1.0)
     # Each list has its part of what the most exposed group gets in all, or one that does not show it would not count.
@@ -223,7 +224,7 @@ def exposure_ratio(
 
 @among_lists(
     "exposure_difference",
-    grades=per_relevance,
+    grades=lambda parameters: parameters["per"] == "relevance",
     formula="exposure of the most exposed group - that of the least exposed one, each <per>",
     latex=r"\max_g E_g - \min_g E_g",
     use="As exposure_ratio, in the unit of exposure; 0 is even.",
@@ -306,7 +307,7 @@ def iaa(shown: Shown, *, k: Cutoff = None, exposure: Exposure = "log2", patience
     >>> rs.evaluate({"u1": {"a": 1, "b": 0.5}}, {"u1": ["a", "b"]}, "iaa@2", exposure="1/rank")["iaa@2"]
     0.0
     """
-    off = np.abs(weights(shown, exposure, patience) - shown.grade_or_zero)
+    off = np.abs(exposures(shown.rank, exposure, patience) - shown.grade_or_zero)
     return Ratio(shown.sum(off), shown.number(shown.shown > 0))
 
 
@@ -332,18 +333,13 @@ def awrf(
     >>> rs.evaluate(run={"u1": ["a", "b"]}, metrics="awrf@2", catalogue=films)["awrf@2"]
     1.0
     """
-    found = GroupExposure.of(shown, weights(shown, exposure, patience))
-    wanted, many = found.target(target), len(found.names)
-    keys, row = np.unique(shown.query[found.row] * many + found.group, return_inverse=True)
-    amount = np.bincount(row, found.amount, minlength=len(keys))
-    query, code = keys // max(many, 1), keys % max(many, 1)
-    total = np.bincount(query, amount, minlength=len(shown))
-    p, q = amount / total[query], wanted[code]
-    middle = (p + q) / 2
+    found = GroupExposure.of(shown, exposures(shown.rank, exposure, patience))
+    wanted, many = found.target(target), max(len(found.names), 1)
+    keys, p, total = shares_by_list(shown, found.row, found.group, found.amount, many)
+    query, q = keys // many, wanted[keys % many]
     # A group that the list does not show has p = 0, and adds q log 2 / 2.
-    ours = relative(p, middle) + relative(q, middle)
     absent = 1.0 - np.bincount(query, q, minlength=len(shown))
-    divergence = (np.bincount(query, ours, minlength=len(shown)) + absent * log(2)) / 2
+    divergence = np.bincount(query, jensen_shannon(p, q), minlength=len(shown)) + absent * log(2) / 2
     return Ratio(np.where(total > 0, 1.0 - divergence, 0.0), shown.number(total > 0))
 
 
@@ -365,7 +361,7 @@ def ndkl(shown: Shown, *, k: Cutoff = None, smoothing: Smoothing = 0.0) -> Ratio
     0.0
     """
     found = GroupExposure.of(shown, np.ones(len(shown.item)))
-    each = weights(shown, "log2")
+    each = exposures(shown.rank, "log2")
     terms = np.zeros(len(shown.item))
     for group in range(len(found.names)):
         mine = np.bincount(found.row[found.group == group], minlength=len(shown.item)).astype(np.float64)
@@ -388,7 +384,7 @@ class _Expected(NamedTuple):
 
     @classmethod
     def of(cls, shown: Shown, target: Target, length: int | None, exposure: str, patience: float, of: str) -> _Expected:
-        each = weights(shown, exposure, patience)
+        each = exposures(shown.rank, exposure, patience)
         found = GroupExposure.of(shown, each * shown.credit if of == "relevant" else each)
         lists = max(len(shown), 1)
         mean = found.total() / lists
@@ -399,7 +395,7 @@ class _Expected(NamedTuple):
         if length is None:
             places = shown.sum(each)
         else:
-            places = shown.per_query(EXPOSURES[exposure](np.arange(1.0, length + 1.0), patience).sum())
+            places = shown.per_query(exposures(np.arange(1, length + 1), exposure, patience).sum())
         wanted = share * places.mean() if len(places) else share
         return cls(found, mean, wanted, lambda factor: places * float(share @ factor))
 
@@ -565,7 +561,7 @@ def _relevant_items(shown: Shown) -> tuple[Ints, Ints, Floats]:
     return query[keep], shown.catalogue.codes.find(truth.item, "truth")[keep], credit[keep]
 
 
-@over_groups(
+@of_chances(
     "rsp",
     aliases=("ranking_statistical_parity",),
     spellings={"pop_rsp": "rsp(grouping='popularity')"},
@@ -573,8 +569,6 @@ def _relevant_items(shown: Shown) -> tuple[Ints, Ints, Floats]:
     latex=r"\frac{\mathrm{std}_g P_g}{\mathrm{mean}_g P_g}",
     use="Whether items of each group are as likely to be shown; 0 is even.",
     beware="It asks for even chances, relevant or not.",
-    bounds=ABOVE_ZERO,
-    better="lower",
 )
 def rsp(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are (Zhu et al. 2020).
@@ -586,7 +580,7 @@ def rsp(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio
     return _chances(shown, grouping, relevant=False)
 
 
-@over_groups(
+@of_chances(
     "reo",
     aliases=("ranking_equal_opportunity",),
     grades=True,
@@ -595,8 +589,6 @@ def rsp(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio
     latex=r"\frac{\mathrm{std}_g R_g}{\mathrm{mean}_g R_g}",
     use="Whether relevant items of each group are as likely to be found; 0 is even.",
     beware="A group with few relevant items makes it noisy.",
-    bounds=ABOVE_ZERO,
-    better="lower",
 )
 def reo(shown: Shown, *, k: Cutoff = None, grouping: GroupBy = "group") -> Ratio:
     """How unequal the groups' chances to be shown are where their items are relevant (Zhu et al. 2020).

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 from rankstone.align.functions import Depth, Discount, Functions, Values
-from rankstone.metrics.gains import DISCOUNTS, reciprocal
+from rankstone.metrics.cascade import Persisting
+from rankstone.metrics.gains import DISCOUNTS, Geometric, reciprocal
 from rankstone.metrics.registry import Parameter, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
@@ -15,7 +17,6 @@ Alpha = Annotated[
     float,
     Parameter("how much of a subtopic's worth each relevant item takes from those below it", at_least=0, at_most=1),
 ]
-NrbpPatience = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
 DiverseIdeal = Annotated[
     Literal["greedy", "best"],
     Parameter(
@@ -44,12 +45,20 @@ EveryDivisor = Annotated[
 
 _GAIN = "(1 - <alpha>)^(relevant items of the subtopic above)"
 _GAIN_LATEX = r"\sum_{i \le k} \sum_{s \in i} (1 - <alpha>)^{n_s(i)}"
-_DIVERSE: dict[str, Any] = {
-    "kind": "intents",
-    "earns": by_relevant,
-    "best_first": lambda ranking, parameters: None,  # which order of tied items is best depends on all the others
-}
 _SEES = "It needs judgements by subtopic, and a subtopic that nobody thought of is not missed."
+of_intents = partial(
+    metric,
+    kind="intents",
+    earns=by_relevant,
+    best_first=lambda ranking, parameters: None,  # which order of tied items is best depends on all the others
+    ends_at_k=True,
+)
+over_every = partial(of_intents, beware=f"No list can reach 1 where no item covers every subtopic. {_SEES}")
+over_ideal = partial(
+    of_intents,
+    beware=f"The usual greedy ideal list is not always the best one, so that a value can pass 1. {_SEES}",
+    bounds=(0, math.inf),
+)
 
 
 def _earned(intents: Ranking, alpha: float, discount: Discount, k: Depth) -> Values:
@@ -82,14 +91,11 @@ def _over_ideal(ranking: Ranking, alpha: float, discount: Discount, k: Depth, id
     return Ratio(_earned(intents, alpha, discount, k), intents.ideal_sum(alpha, discount, k, ideal == "best"))
 
 
-@metric(
+@over_every(
     "alpha_dcg",
     formula=f"sum of {_GAIN} / log2(rank+1)<divisor>",
     latex=rf"{_GAIN_LATEX} / \log_2(i + 1)<divisor>",
     use="Several intents behind a query, early places matter more, and every list is measured on one scale.",
-    beware="No list can reach 1 where no item covers every subtopic. " + _SEES,
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
     """Gain of the first k items by subtopic, less for one that came before, discounted by rank.
@@ -102,15 +108,11 @@ def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor:
     return _over_every(ranking, alpha, DISCOUNTS["log2(rank+1)"], k, divisor)
 
 
-@metric(
+@over_ideal(
     "alpha_ndcg",
     formula=f"sum of {_GAIN} / log2(rank+1), over that of the ideal list",
     latex=rf"\frac{{{_GAIN_LATEX} / \log_2(i + 1)}}{{\mathrm{{that\ of\ the\ ideal\ list}}}}",
     use="Several intents behind a query: a list should serve each of them early, and none of them twice.",
-    beware="The usual greedy ideal list is not always the best one, so that a value can pass 1. " + _SEES,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
     """Gain of the first k items by subtopic, less for one that came before, over that of an ideal list.
@@ -123,14 +125,11 @@ def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: 
     return _over_ideal(ranking, alpha, DISCOUNTS["log2(rank+1)"], k, ideal)
 
 
-@metric(
+@over_every(
     "err_ia",
     formula=f"sum of {_GAIN} / rank<divisor>",
     latex=rf"{_GAIN_LATEX} / i<divisor>",
     use="A reader with one of several intents, who stops when it is served.",
-    beware="No list can reach 1 where no item covers every subtopic. " + _SEES,
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
     """Expected value of one over the rank at which a person with one of several intents stops, satisfied.
@@ -144,15 +143,11 @@ def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: Ev
     return _over_every(ranking, alpha, reciprocal, k, divisor)
 
 
-@metric(
+@over_ideal(
     "nerr_ia",
     formula=f"sum of {_GAIN} / rank, over that of the ideal list",
     latex=rf"\frac{{{_GAIN_LATEX} / i}}{{\mathrm{{that\ of\ the\ ideal\ list}}}}",
     use="As err_ia, over what a list of the judged items can reach.",
-    beware="The usual greedy ideal list is not always the best one, so that a value can pass 1. " + _SEES,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
     """Expected reciprocal rank by intent, over that of an ideal list.
@@ -163,26 +158,13 @@ def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: Div
     return _over_ideal(ranking, alpha, reciprocal, k, ideal)
 
 
-@dataclass(frozen=True)
-class Going:
-    """beta^(rank - 1)."""
-
-    beta: float
-
-    def __call__(self, f: Functions, rank: Values) -> Values:
-        return self.beta ** (rank - 1.0)
-
-
-@metric(
+@over_every(
     "nrbp",
     formula=f"(1 - (1 - <alpha>) <beta>) * sum of {_GAIN} <beta>^(rank - 1), over subtopics",
     latex=rf"\frac{{1 - (1 - <alpha>) <beta>}}{{S}} {_GAIN_LATEX} <beta>^{{i - 1}}",
     use="A reader with one of several intents, who goes on to the next place with probability beta.",
-    beware="No list can reach 1 where no item covers every subtopic. " + _SEES,
-    ends_at_k=True,
-    **_DIVERSE,
 )
-def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPatience = 0.5) -> Ratio:
+def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persisting = 0.5) -> Ratio:
     """Subtopics met by a person who goes on with probability beta, less for one that came before.
 
     Clarke, Kolla and Vechtomova, 2009.
@@ -191,39 +173,33 @@ def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPat
     0.75
     """
     intents = ranking.by_subtopic()
-    return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Going(beta), k), intents.subtopics)
+    return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Geometric(beta), k), intents.subtopics)
 
 
-@metric(
+@over_ideal(
     "nnrbp",
     formula=f"sum of {_GAIN} <beta>^(rank - 1), over that of the ideal list",
     latex=rf"\frac{{{_GAIN_LATEX} <beta>^{{i - 1}}}}{{\mathrm{{that\ of\ the\ ideal\ list}}}}",
     use="As nrbp, over what a list of the judged items can reach.",
-    beware="The usual greedy ideal list is not always the best one, so that a value can pass 1. " + _SEES,
-    bounds=(0, math.inf),
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def nnrbp(
-    ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: NrbpPatience = 0.5, ideal: DiverseIdeal = "greedy"
+    ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persisting = 0.5, ideal: DiverseIdeal = "greedy"
 ) -> Ratio:
     """Subtopics met by a person who goes on with probability beta, over those of an ideal list.
 
     >>> rs.metrics.nnrbp(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
     """
-    return _over_ideal(ranking, alpha, Going(beta), k, ideal)
+    return _over_ideal(ranking, alpha, Geometric(beta), k, ideal)
 
 
-@metric(
+@of_intents(
     "ap_ia",
     aliases=("map_ia",),
     formula="mean over the subtopics of their average precision",
     latex=r"\frac{1}{S} \sum_s \frac{1}{R_s} \sum_{i \le k,\, s \in i} \frac{R_s(i)}{i}",
     use="As ap, where a list should hold what is relevant for each of several intents.",
     beware="It has no penalty for serving one intent again and again. " + _SEES,
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """Average precision of each subtopic, averaged over the subtopics that have a relevant item.
@@ -238,7 +214,7 @@ def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     return Ratio(intents.sum(precisions, k), intents.subtopics)
 
 
-@metric(
+@of_intents(
     "precision_ia",
     aliases=("p_ia",),
     formula="mean over the subtopics of hits(k) / k",
@@ -246,8 +222,6 @@ def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     use="As precision, where an item counts for each intent that it serves.",
     beware="It sees neither the order within the k nor whether one intent is served again and again. " + _SEES,
     expected=True,
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """Precision of each subtopic, averaged over the subtopics that have a relevant item.
@@ -261,15 +235,13 @@ def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
     return Ratio(intents.sum(intents.credit, k), ranking.places(k) * intents.subtopics)
 
 
-@metric(
+@of_intents(
     "subtopic_recall",
     aliases=("strec", "strecall", "s_recall"),
     formula="subtopics covered by the first k / subtopics",
     latex=r"\frac{\mathrm{covered}(k)}{S}",
     use="It is enough that each intent, or each nugget of an answer, is covered once.",
     beware="It sees neither the order within the k nor how well a subtopic is covered. " + _SEES,
-    ends_at_k=True,
-    **_DIVERSE,
 )
 def subtopic_recall(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """Share of the subtopics that some item of the first k covers.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from rankstone.align.functions import Depth, Values
 from rankstone.errors import NoExpectedValue
 from rankstone.metrics.registry import ByName, Parameter, metric
-from rankstone.metrics.sets import Catalogue
+from rankstone.metrics.sets import Catalogue, check_catalogue
 from rankstone.program.ranking import Ranking, Ratio
 
 Pairs = Annotated[
@@ -106,10 +106,7 @@ def auc(
     0.75
     """
     if catalogue is not None:
-        ranking.refuse(
-            ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
-            f"a catalogue of {catalogue} items cannot hold the items",
-        )
+        check_catalogue(ranking, catalogue)
     if ranking.expected and k is not None:
         raise NoExpectedValue("has no closed form over all orders of tied items with a cutoff")
     if ranking.shared and tied_pairs == "order":

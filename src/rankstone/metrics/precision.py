@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from rankstone.align.functions import Depth, Functions, Values
@@ -109,7 +110,12 @@ def _grows(parameters: ByName) -> Growth | None:
     return None if parameters["divisor"] == "grades" else "hits" if parameters["divisor"] in ("k", "none") else "share"
 
 
-@metric(
+of_relevant = partial(metric, zeros=False, earns=by_relevant)
+averaged = partial(of_relevant, ends_at_k=True, best_first=_found, grows=_grows)
+interpolated = partial(of_relevant, grows="share")
+
+
+@averaged(
     "ap",
     aliases=("map", "average_precision", "mean_average_precision"),
     spellings={"map_cut_{k}": "ap@{k}"},
@@ -118,11 +124,6 @@ def _grows(parameters: ByName) -> Growth | None:
     use="Grades are binary, a query has several relevant items, and all of them should come early.",
     beware="Five libraries divide it by five different numbers. At a cutoff, always say which.",
     expected=True,
-    zeros=False,
-    ends_at_k=True,
-    best_first=_found,
-    earns=by_relevant,
-    grows=_grows,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
     """Precision at each relevant item of the first k, averaged over all relevant items.
@@ -135,22 +136,14 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
     return Ratio(_sum_of_precisions(ranking, k, term_digits), _ap_divisor(ranking, k, divisor))
 
 
-@metric(
+@averaged(
     "gmap",
     aliases=("gm_map",),
     formula="geometric mean over queries of: sum of the precision at each relevant item<divisor>",
-    latex=(
-        r"\Bigl(\prod_{q} <divisor>\sum_{i \le k} \mathrm{rel}_i \, "
-        r"\frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}"
-    ),
+    latex=r"\Bigl(\prod_{q} <divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}",
     use="Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
     beware="Values below 0.00001 are raised to it, so that one query of 0 does not decide.",
     choices={"averaging": "geometric"},
-    zeros=False,
-    ends_at_k=True,
-    best_first=_found,
-    earns=by_relevant,
-    grows=_grows,
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
     """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
@@ -199,7 +192,7 @@ def _grows_by_terms(parameters: ByName) -> Growth:
     return growths[parameters["terms"]]
 
 
-@metric(
+@of_relevant(
     "rr",
     aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
     formula="<terms>",
@@ -207,10 +200,8 @@ def _grows_by_terms(parameters: ByName) -> Growth:
     use="The reader wants one right answer and stops there: questions, navigation.",
     beware="The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
     expected=True,
-    zeros=False,
     ends_at_k=True,
     best_first=_first,
-    earns=by_relevant,
     grows=_grows_by_terms,
 )
 def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
@@ -231,7 +222,7 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
 
 
-@metric(
+@interpolated(
     "iprec",
     aliases=("iprec_at_recall",),
     spellings={"iprec_at_recall_{x}": "iprec(recall={x})", "iprec@{x}": "iprec(recall={x})"},
@@ -239,9 +230,6 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     latex=r"\max_{i : \mathrm{recall}(i) \ge <recall>} \mathrm{precision}(i)",
     use="Drawing a precision-recall curve.",
     beware="It is interpolated: the highest precision from there on.",
-    zeros=False,
-    earns=by_relevant,
-    grows="share",
 )
 def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Highest precision at any rank where at least this share of the relevant items has been found.
@@ -254,20 +242,14 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
     return Ratio(_interpolated(ranking, recall, recall_rounding), ranking.one)
 
 
-@metric(
+@interpolated(
     "iprec11",
     aliases=("eleven_point",),
     spellings={"11pt_avg": "iprec11"},
     formula="mean of iprec at recall 0, 0.1 ... 1",
-    latex=(
-        r"\frac{1}{11} \sum_{r \in \{0, 0.1, \ldots, 1\}} \max_{i : \mathrm{recall}(i) \ge r} "
-        r"\mathrm{precision}(i)"
-    ),
+    latex=r"\frac{1}{11} \sum_{r \in \{0, 0.1, \ldots, 1\}} \max_{i : \mathrm{recall}(i) \ge r} \mathrm{precision}(i)",
     use="Comparing with figures from the time when this was the usual summary.",
     beware="Average precision says nearly the same without interpolation.",
-    zeros=False,
-    earns=by_relevant,
-    grows="share",
 )
 def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
     """Mean of the interpolated precision at recall 0, 0.1, up to 1.
@@ -280,9 +262,7 @@ def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") ->
 
 def _interpolated(ranking: Ranking, recall: float, recall_rounding: RecallRounding) -> Values:
     def least(f: Functions, relevant: Values) -> Values:
-        if (
-            recall_rounding == "ceil(x)"
-        ):  # 0.3 of 10 items are 3 of them, although 0.3 * 10 is a little more in floating point
+        if recall_rounding == "ceil(x)":  # 0.3 of 10 items are 3, although 0.3 * 10 is a little more than 3
             return f.ceil(f.round(recall * relevant, 9))
         return f.floor(recall * relevant + (0.9 if recall_rounding == "floor(x+0.9)" else 0.5))
 

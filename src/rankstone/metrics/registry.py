@@ -32,10 +32,8 @@ from rankstone.align.functions import Values
 from rankstone.program.ranking import Ranking, Ratio
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from rankstone.conventions.convention import Convention
-    from rankstone.typing import Items, Keywords, Numbers
+    from rankstone.typing import Items, Numbers
 
 T = TypeVar("T")
 Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "shown"]
@@ -317,6 +315,17 @@ def declared() -> dict[str, Declaration]:
     return dict(_DECLARED)
 
 
+class Hooks:
+    """What later packages do for a metric; `rankstone` sets them, so that no import leads from here to there."""
+
+    check_choice: Callable[[Declaration | None, str, Value], Value]
+    evaluate_list: Callable[..., float]
+    manual: Callable[[Metric], str]
+
+
+hooks = Hooks()
+
+
 class _Doc:
     """The text that `help` shows: of the class its own, of a metric all about that metric."""
 
@@ -326,9 +335,7 @@ class _Doc:
     def __get__(self, metric: Metric | None, owner: type) -> str:
         if metric is None:
             return self.text
-        from rankstone.results.definition import manual  # upward: it is written from the definition
-
-        return manual(metric)
+        return hooks.manual(metric)
 
 
 class _Signature:
@@ -369,10 +376,8 @@ class Metric:
         if self.name not in _DECLARED:
             raise ValueError(_unknown(self.name))
         if self.params:
-            from rankstone.conventions.convention import check_choice
-
             for name, value in self.params:
-                check_choice(self.declaration, name, value)
+                hooks.check_choice(self.declaration, name, value)
         if self.k is not None:
             object.__setattr__(self, "k", depth(self.k))
             if not self.declaration.takes_k:
@@ -387,11 +392,9 @@ class Metric:
 
     def given(self, **params: Value) -> Metric:
         """The same metric with parameters or choices set."""
-        from rankstone.conventions.convention import check_choice
-
         merged = dict(self.params)
         for name, value in params.items():
-            merged[name] = check_choice(self.declaration, name, value)
+            merged[name] = hooks.check_choice(self.declaration, name, value)
         return Metric(self.name, self.k, tuple(sorted(merged.items())))
 
     @staticmethod
@@ -402,13 +405,12 @@ class Metric:
     @overload
     def __call__(
         self,
-        ranked: Items,
-        /,
+        __ranked: Items,
         *,
         truth: Items,
         k: int | None = None,
         convention: str | Convention = ...,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> float: ...
     @overload
     def __call__(
@@ -419,7 +421,7 @@ class Metric:
         truth: Numbers | None = None,
         k: int | None = None,
         convention: str | Convention = ...,
-        **choices: Unpack[Keywords],
+        **choices: Value,
     ) -> float: ...
     @overload
     def __call__(self, *, k: int | None = None, **params: Value) -> Metric: ...
@@ -433,9 +435,7 @@ class Metric:
         if len(ranked) > 1:
             raise TypeError(f"give the truth by name, as either side is a list: rs.{self.name}(items, truth=relevant)")
         if ranked or {"labels", "scores", "truth"} & options.keys():
-            from rankstone.evaluate.single import measure_list  # upward: one list goes through the whole house
-
-            return measure_list(self if k is None else self @ k, *ranked, **options)
+            return hooks.evaluate_list(self if k is None else self @ k, *ranked, **options)
         given = self.given(**options)
         return given if k is None else given @ k
 

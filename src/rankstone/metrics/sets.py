@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 from rankstone.align.functions import Depth, Values
 from rankstone.metrics.registry import ByName, Growth, Parameter, by_hits, by_relevant, metric
@@ -55,13 +56,25 @@ Nonrelevant = Annotated[
     ),
 ]
 
-_COUNT: dict[str, Any] = {
-    "kind": "count",
-    "choices": {"averaging": "sum"},
-    "expected": True,
-    "zeros": False,
-    "bounds": (0, math.inf),
-}
+# Families of metrics, by what their rows have in common.
+of_hits = partial(metric, expected=True, zeros=False, ends_at_k=True, counts_hits=True, earns=by_relevant)
+counting = partial(
+    metric,
+    kind="count",
+    choices={"averaging": "sum"},
+    expected=True,
+    zeros=False,
+    bounds=(0, math.inf),
+    better="neither",
+    ends_at_k=True,
+    grows="hits",
+)
+
+
+def check_catalogue(ranking: Ranking, catalogue: int) -> None:
+    """Refuse lists that a catalogue of so many items cannot hold."""
+    over = ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue
+    ranking.refuse(over, f"a catalogue of {catalogue} items cannot hold the items")
 
 
 def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
@@ -71,7 +84,7 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     return -ranking.judged_bad
 
 
-@metric(
+@of_hits(
     "precision",
     aliases=("p", "set_p"),
     spellings={"P_{k}": "precision@{k}"},
@@ -79,11 +92,6 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use="A page shows k items and each of them costs the reader the same.",
     beware="It cannot reach 1 where fewer than k items are relevant, and it does not see the order within the k.",
-    expected=True,
-    zeros=False,
-    ends_at_k=True,
-    counts_hits=True,
-    earns=by_relevant,
     grows=lambda parameters: "share" if "relevant" in parameters["divisor"] else "hits",
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
@@ -97,7 +105,7 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     return Ratio(ranking.hits(k), ranking.places(k, divisor))
 
 
-@metric(
+@of_hits(
     "recall",
     aliases=("r", "set_r", "set_recall"),
     spellings={"recall_{k}": "recall@{k}"},
@@ -107,11 +115,6 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     beware=(
         "It cannot reach 1 where more than k items are relevant; that is why some tools divide by min(k, relevant)."
     ),
-    expected=True,
-    zeros=False,
-    ends_at_k=True,
-    counts_hits=True,
-    earns=by_relevant,
     grows=lambda parameters: None if parameters["divisor"] == "grades" else "share",
     weighs=True,
 )
@@ -145,20 +148,16 @@ def _grows(parameters: ByName) -> Growth | None:
     return None if parameters["recall_divisor"] == "grades" else "share"
 
 
-@metric(
+of_both = partial(of_hits, whole=harmonic, grows=_grows)
+
+
+@of_both(
     "f",
     aliases=("set_f", "f1beta"),
     formula="(1 + <beta>^2) hits(k) / (<beta>^2 <recall_divisor> + <precision_divisor>)",
     latex=r"\frac{(1 + <beta>^2)\,\mathrm{hits}(k)}{<beta>^2\,<recall_divisor> + <precision_divisor>}",
     use="Both precision and recall matter, and one number has to stand for them.",
     beware="Say beta, and say whether it is the mean of the users' F or the F of the mean precision and recall.",
-    expected=True,
-    zeros=False,
-    whole=harmonic,
-    ends_at_k=True,
-    counts_hits=True,
-    earns=by_relevant,
-    grows=_grows,
 )
 def f(
     ranking: Ranking,
@@ -176,28 +175,18 @@ def f(
     0.2777777777777778
     """
     weight = beta * beta
-    hits, relevant, places = (
-        ranking.hits(k),
-        _relevant(ranking, k, recall_divisor),
-        ranking.places(k, precision_divisor),
-    )
+    hits, relevant = ranking.hits(k), _relevant(ranking, k, recall_divisor)
+    places = ranking.places(k, precision_divisor)
     parts = (Ratio(hits, places), Ratio(hits, relevant))
     return Ratio((1.0 + weight) * hits, weight * relevant + places, parts=parts)
 
 
-@metric(
+@of_both(
     "f1",
     formula="2 hits(k) / (<recall_divisor> + <precision_divisor>)",
     latex=r"\frac{2\,\mathrm{hits}(k)}{<recall_divisor> + <precision_divisor>}",
     use="As f, with equal weight for precision and recall.",
     beware="The mean of F1 and the F1 of the means differ.",
-    expected=True,
-    zeros=False,
-    whole=harmonic,
-    ends_at_k=True,
-    counts_hits=True,
-    earns=by_relevant,
-    grows=_grows,
 )
 def f1(
     ranking: Ranking,
@@ -218,7 +207,7 @@ def f1(
     )
 
 
-@metric(
+@of_hits(
     "hit_rate",
     aliases=("hit", "success", "hr", "hit_ratio"),
     spellings={"success_{k}": "hit_rate@{k}"},
@@ -226,11 +215,6 @@ def f1(
     latex=r"[\mathrm{hits}(k) > 0]",
     use="One good item is enough, as in a carousel or with one held-out item a user.",
     beware="It treats a list with one hit and a list of hits alike.",
-    expected=True,
-    zeros=False,
-    ends_at_k=True,
-    counts_hits=True,
-    earns=by_relevant,
     grows="hits",
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
@@ -242,18 +226,15 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     return Ratio(ranking.any_hit(k), ranking.one)
 
 
-@metric(
+@of_hits(
     "r_precision",
     aliases=("rprec",),
     formula="hits(relevant) / relevant",
     latex=r"\frac{\mathrm{hits}(\mathrm{relevant})}{\mathrm{relevant}}",
     use="The number of relevant items varies much between queries: the cutoff varies with it.",
     beware="With one relevant item it is the same as precision at 1.",
-    expected=True,
-    zeros=False,
-    counts_hits=True,
+    ends_at_k=False,
     best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
-    earns=by_relevant,
     grows="share",
 )
 def r_precision(ranking: Ranking) -> Ratio:
@@ -290,27 +271,20 @@ def fallout(
     """
     taken = ranking.places(k, "min(k,retrieved)") - ranking.hits(k)
     if catalogue is not None:
-        ranking.refuse(
-            ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue,
-            f"a catalogue of {catalogue} items cannot hold the items",
-        )
+        check_catalogue(ranking, catalogue)
         return Ratio(taken, catalogue - ranking.relevant_at(k))
     if nonrelevant == "list" or ranking.listed:  # where only the list is known
         return Ratio(taken, ranking.retrieved - ranking.returned_at(k))
     return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
 
 
-@metric(
+@counting(
     "num_ret",
     spellings={"NumRet(rel={x})": "num_rel_ret(threshold={x})"},  # ir_measures
     formula="min(k, retrieved)",
     latex=r"\min(k, \mathrm{retrieved})",
     use="Checking how long the lists are.",
     beware="It says nothing of their quality.",
-    better="neither",
-    ends_at_k=True,
-    **_COUNT,
-    grows="hits",
 )
 def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many items the run returned, over all queries.
@@ -321,15 +295,13 @@ def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.one)
 
 
-@metric(
+@counting(
     "num_rel",
     formula="relevant",
     latex=r"\mathrm{relevant}",
     use="Checking how much the truth holds.",
     beware="It does not look at the run.",
-    better="neither",
-    **_COUNT,
-    grows="hits",
+    ends_at_k=False,
 )
 def num_rel(ranking: Ranking) -> Ratio:
     """How many relevant items the truth has, over all queries.
@@ -340,17 +312,15 @@ def num_rel(ranking: Ranking) -> Ratio:
     return Ratio(ranking.relevant, ranking.one)
 
 
-@metric(
+@counting(
     "num_rel_ret",
     spellings={"hits": "num_rel_ret(averaging='macro')"},  # ranx
     formula="hits(k)",
     latex=r"\mathrm{hits}(k)",
     use="Counting hits over all queries.",
     beware="It grows with the number of queries.",
-    ends_at_k=True,
-    **_COUNT,
+    better="higher",
     counts_hits=True,
-    grows="hits",
 )
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     """How many relevant items the run returned, over all queries.
@@ -359,3 +329,24 @@ def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     1.0
     """
     return Ratio(ranking.hits(k), ranking.one)
+
+
+@metric(
+    "judged",
+    formula="judged(k) / <divisor>",
+    latex=r"\frac{\mathrm{judged}(k)}{<divisor>}",
+    use="Before trusting any other number: how much of what was returned has been judged?",
+    beware="A high share says that the judgements cover the run, not that the run is good.",
+    expected=True,
+    best_first=lambda ranking, _: ranking.number(ranking.grade == ranking.grade),
+    ends_at_k=True,
+)
+def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:
+    """Share of the first k items that the truth judges, relevant or not.
+
+    >>> rs.metrics.judged(["a", "b", "c", "d"], truth={"a": 1, "c": 0}, k=4)
+    0.5
+    """
+    if ranking.listed:  # everything in the list has a grade
+        return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.places(k, divisor))
+    return Ratio(ranking.sum(ranking.number(ranking.grade == ranking.grade), k), ranking.places(k, divisor))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Literal
 
@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.align.functions import Values
+from rankstone.align.functions import NUMPY, Discount, Values
 from rankstone.align.recommendations import Base, Cutoff, Outside, Popularity, Shown
 from rankstone.data.id_encoder import order_of
+from rankstone.metrics.gains import DISCOUNTS, Geometric
 from rankstone.metrics.registry import Parameter, metric
 from rankstone.program.ranking import Ratio
-
-__all__ = [
-    "coverage", "efd", "entropy", "epc", "filled", "gini", "novelty", "popularity", "tail", "unseen",
-]  # fmt: skip
 
 # -- parameters that several metrics share -------------------------------------------------------------------
 
@@ -204,18 +201,18 @@ over_lists = partial(  # one value of all lists together
 ABOVE_ZERO = (0.0, math.inf)  # bounds
 TINY = 1e-300  # what a sum of 0 is replaced by, to be divided by
 
-EXPOSURES: dict[str, Callable[[Floats, float], Floats]] = {  # of places, given the patience
-    "one": lambda rank, patience: np.ones(len(rank)),
-    "geometric": lambda rank, patience: patience ** (rank - 1),
-    "log2": lambda rank, patience: 1.0 / np.log2(rank + 1),
-    "log2_from_2": lambda rank, patience: 1.0 / np.log2(np.maximum(rank, 2)),
-    "1/rank": lambda rank, patience: 1.0 / rank,
+EXPOSURES: Mapping[str, Discount] = {  # of places; "geometric" is by the patience
+    "one": lambda f, rank: np.ones(len(rank)),
+    "log2": DISCOUNTS["log2(rank+1)"],
+    "log2_from_2": DISCOUNTS["log2(max(rank,2))"],
+    "1/rank": DISCOUNTS["rank"],
 }
 
 
-def weights(shown: Shown, exposure: str, patience: float = 0.0) -> Floats:
-    """How much exposure each row has."""
-    return EXPOSURES[exposure](shown.rank.astype(np.float64), patience)
+def exposures(rank: Ints, exposure: str, patience: float = 0.0) -> Floats:
+    """How much exposure places have."""
+    discount = Geometric(patience) if exposure == "geometric" else EXPOSURES[exposure]
+    return discount(NUMPY, rank.astype(np.float64))
 
 
 def logarithm(x: Values, base: int | str) -> Values:
@@ -226,6 +223,19 @@ def logarithm(x: Values, base: int | str) -> Values:
 def relative(p: Floats, q: Floats, log: int | str = "e") -> Floats:
     """The terms of the divergence of one distribution from another, Kullback and Leibler's."""
     return np.where(p > 0, p * logarithm(np.where(p > 0, p, 1.0) / np.where(p > 0, q, 1.0), log), 0.0)
+
+
+def jensen_shannon(p: Floats, q: Floats, log: int | str = "e") -> Floats:
+    """The terms of the divergence of two distributions from their mean, Jensen and Shannon's."""
+    return (relative(p, (p + q) / 2, log) + relative(q, (p + q) / 2, log)) / 2
+
+
+def shares_by_list(shown: Shown, row: Ints, code: Ints, amount: Floats, many: int) -> tuple[Ints, Floats, Floats]:
+    """The share that each of many codes has of its list: keys (list times many plus code), shares, sums of lists."""
+    keys, at = np.unique(shown.query[row] * many + code, return_inverse=True)
+    amounts = np.bincount(at, amount, minlength=len(keys))
+    total: Floats = np.bincount(keys // many, amounts, minlength=len(shown)).astype(np.float64)
+    return keys, amounts / total[keys // many], total
 
 
 def one_less(value: Values) -> Values:
@@ -311,7 +321,7 @@ def gini(
     """
     view = shown.within(items, outside)
     n = view.size + padding
-    each = None if exposure == "one" else weights(view, exposure, patience)
+    each = None if exposure == "one" else exposures(view.rank, exposure, patience)
     unequal = 2.0 * view.look_up(_places(view, view.times(exposure=each)))
     unequal -= n + 1 - 2 * padding
     total = view.shown if each is None else view.sum(each)
@@ -482,7 +492,7 @@ def efd(
 
 
 def _discovered(shown: Shown, gain: Floats) -> Ratio:
-    each = weights(shown, "log2")
+    each = exposures(shown.rank, "log2")
     return Ratio(shown.sum(each * shown.credit * shown.look_up(gain)), shown.sum(each))
 
 

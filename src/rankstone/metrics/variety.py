@@ -17,15 +17,15 @@ from rankstone.metrics.shown import (
     Log,
     Patience,
     ShownDivisor,
+    exposures,
+    jensen_shannon,
     one_less,
     over_lists,
     per_list,
     relative,
-    weights,
+    shares_by_list,
 )
 from rankstone.program.ranking import Ratio
-
-__all__ = ["calibration", "categories", "ild", "overlap", "personalisation", "serendipity"]
 
 Distance = Annotated[
     Literal["cosine", "hamming", "cooccurrence"],
@@ -431,7 +431,7 @@ def calibration(
     """
     had = shown.history
     many = max(len(shown.labels("category").names), 1)
-    ours, q = _shares(shown, weights(shown, exposure, patience))
+    ours, q = _shares(shown, exposures(shown.rank, exposure, patience))
     theirs, p = _shares(had, np.ones(len(had.item)))
     keys = np.union1d(ours, theirs)
     both = np.zeros((2, len(keys)))
@@ -441,8 +441,7 @@ def calibration(
     if form == "kl":
         terms = relative(p, (1 - alpha) * q + alpha * p, log)
     else:
-        a, b = (1 - alpha) * p + alpha * q, (1 - alpha) * q + alpha * p
-        terms = (relative(a, (a + b) / 2, log) + relative(b, (a + b) / 2, log)) / 2
+        terms = jensen_shannon((1 - alpha) * p + alpha * q, (1 - alpha) * q + alpha * p, log)
     value = np.bincount(keys // many, terms, minlength=len(shown))
     defined = (np.bincount(theirs // many, minlength=len(shown)) > 0) & (shown.shown > 0)
     return Ratio(np.where(defined, value, 0.0), shown.number(defined))
@@ -451,10 +450,6 @@ def calibration(
 def _shares(shown: Shown, each: Floats) -> tuple[Ints, Floats]:
     """The share of each category in each list: keys of both, and the shares."""
     row, mine = shown.labels("category").by_row(shown.item)
-    many = max(len(mine.names), 1)
     per_item = np.bincount(row, mine.weights, minlength=len(shown.item))
     share = each[row] * mine.weights / np.maximum(per_item, 1e-300)[row]
-    keys, at = np.unique(shown.query[row] * many + mine.codes, return_inverse=True)
-    values: Floats = np.bincount(at, share, minlength=len(keys)).astype(np.float64)
-    total = np.bincount(keys // many, values, minlength=len(shown))
-    return keys, values / total[keys // many] if len(keys) else values
+    return shares_by_list(shown, row, mine.codes, share, max(len(mine.names), 1))[:2]

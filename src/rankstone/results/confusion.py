@@ -11,13 +11,12 @@ import numpy as np
 from rankstone.align.alignment import Floats
 from rankstone.conventions.convention import Convention
 from rankstone.evaluate.evaluate import evaluate
+from rankstone.metrics.registry import Value
 from rankstone.metrics.registry import metrics as known
 from rankstone.results.answer import Page
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
 
 
 def confusion(
@@ -32,7 +31,7 @@ def confusion(
     groups: Numbers | None = None,
     catalogue: int | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Confusion:
     """Count true and false positives and negatives of the first k places, for each query and in all.
 

@@ -17,15 +17,13 @@ from rankstone.evaluate.checks import refuse_strangers, some
 from rankstone.evaluate.means import one_list
 from rankstone.evaluate.pipeline import open_source
 from rankstone.evaluate.values import apply, view_for
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import Metric, Value
 from rankstone.plots.plot import Plot
 from rankstone.program.flat import ranking_of
 from rankstone.results.result import Means, Result
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Array, Keywords, Numbers, Roles, Run, Truth
+    from rankstone.typing import Array, Numbers, Roles, Run, Truth
 
 
 class Curve(NamedTuple):
@@ -46,7 +44,7 @@ def roc_curve(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     threads: int = 0,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Curve:
     """The ROC curve of one query, or of the rows of all queries with `averaging="one_list"`. Its area is `auc`.
 

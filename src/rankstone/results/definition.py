@@ -7,18 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention, idle
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Metric, Parameter, parse_one
+from rankstone.metrics.registry import Metric, Parameter, Value, parse_one
 from rankstone.version import __version__
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Keywords
 
 Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
 T = TypeVar("T")
@@ -103,9 +98,7 @@ def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def define(
-    metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Unpack[Keywords]
-) -> Definition:
+def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Value) -> Definition:
     """What a metric's number means: `formula`, `latex`, `sentence`, `edge_cases`, and `cite`, a line to put under it.
 
     >>> rs.define("precision@5", convention="hivemall").formula

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
 from rankstone.align.alignment import Ints
 from rankstone.align.topk import deepest
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.arrow import is_spark
 from rankstone.data.files import is_path
 from rankstone.data.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
@@ -32,9 +32,8 @@ from rankstone.spark.local import sent
 from rankstone.spark.result import SparkResult
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Id, Keywords, Metrics, Roles, Run, Stock, Truth
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Id, Metrics, Roles, Run, Stock, Truth
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "boolean")
@@ -52,7 +51,7 @@ def evaluate(
     history: Truth | None = None,
     reference: Run | None = None,
     threads: int = 1,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> Result:
     """Measure a run against a truth, Spark tables; arguments and numbers as those of `rs.evaluate`.
 
@@ -73,8 +72,7 @@ def evaluate(
         raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
     asked: Any = choices
     known: Any = {"catalogue": catalogue, "history": history, "reference": reference}
-    _, made = given_beside(**known, metrics=metrics, choices=choices)
-    choices = cast("Keywords", made)
+    _, choices = given_beside(**known, metrics=metrics, choices=choices)
     plans = make_plans(metrics, convention, choices)
     alignments(plans)  # or an error, before any work is sent
     refuse_truthless(plans, judged=truth is not None)
@@ -84,10 +82,10 @@ def evaluate(
     alone = run is None and weights is None
     beside = _two_lists(truth, given) if alone else None
     sides = _both_lists(truth, *beside, given) if beside else _sides(truth, run, columns)
-    feeding = _feeding(sides["truth"], sides["run"])
-    refuse_unknown(plans, feeding)
+    capabilities = _capabilities(sides["truth"], sides["run"])
+    check_supported(plans, capabilities)
     if sides["run"].shape.value is None:
-        feeding.refuse_no_scores("run")
+        capabilities.refuse_no_scores("run")
     if weights is not None:
         sides["weights"] = _weights(weights, sides["truth"])
     highest = cache(lambda: _highest(sides["truth"]))  # a pass over the truth, for metrics that need it
@@ -373,9 +371,9 @@ def _highest(truth: _Side) -> float:
 # -- what cannot be ------------------------------------------------------------------------------------------
 
 
-def _feeding(truth: _Side, run: _Side) -> Feeding:
+def _capabilities(truth: _Side, run: _Side) -> Capabilities:
     no_order = "rows of a Spark table have no order"
-    return Feeding(
+    return Capabilities(
         row_order="" if run.shape.lists else no_order,
         ties_order="" if run.shape.lists or run.ranked else no_order,
         truth_order="" if truth.shape.lists else no_order,

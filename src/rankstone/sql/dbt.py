@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Plan, make_plans, unknown
+from rankstone.conventions.plan import Plan, make_plans, unsupported
 from rankstone.metrics.registry import declared
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.tables import Side
-from rankstone.sql.warehouse import feeding_of, written
+from rankstone.sql.warehouse import capabilities_of, written
 from rankstone.version import __version__
 
 _ROLES = ("query", "item", "grade", "score")
@@ -47,7 +47,7 @@ def _body(
     """The statement for a metric; None if the convention has no such metric, or SQL cannot say it."""
     try:
         (plan,) = make_plans(name if k is None else f"{name}@1", named, {})
-        if unknown([plan], feeding_of(sides, None, to)):
+        if unsupported([plan], capabilities_of(sides, None, to)):
             return None
         return written([_with_k(plan, k)], named, to, sides, per_query=per_query)
     except ValueError:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown, unknown
+from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans, unsupported
 from rankstone.data.arrow import Pieces, is_list, is_text, one_piece
 from rankstone.data.dicts import Dicts
 from rankstone.data.lists import GradeLists, ListPair, Lists, lists
@@ -30,7 +30,7 @@ from rankstone.program.sql import Term as Value
 from rankstone.program.sql import Tree
 from rankstone.sql.writer import Calls, Expression, Text
 
-GRADED_ROWS = Feeding(
+GRADED_ROWS = Capabilities(
     all_queries="a function sees some of the rows at a time",
     notes="a function is given grades alone",
     shown="a function is given one list and its truth",
@@ -116,7 +116,7 @@ def _measured(
             rec, sizes = _first(rec, depths)
     source = _source(rec, truth)
     if source.truth.values is not None:
-        refuse_unknown([plan], GRADED_ROWS)
+        check_supported([plan], GRADED_ROWS)
     try:
         aligned = source.align(plan.alignment)
         refuse_ungraded(plan, aligned.graded)
@@ -200,7 +200,7 @@ def _written(value: Value, to: Calls, part: Callable[[str], Expression]) -> Expr
 
 
 # What an aggregate cannot know.
-AGGREGATED = Feeding(
+AGGREGATED = Capabilities(
     one_list="a function sees one row at a time",
     weights="a function is given none",
     notes="a function is given grades alone",
@@ -219,7 +219,7 @@ def mean_of(name: str, convention: str | Convention | None, options: str = "") -
     except ValueError:
         tree = Tree()
         return Mean(tree.node("average", tree.node("top", kind="query"), kind="mean"))
-    problem = unknown([plan], AGGREGATED)
+    problem = unsupported([plan], AGGREGATED)
     return Mean(None, problem) if problem else _mean_of(plan)
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple, cast
 
 from rankstone.align.ties import TieRule
-from rankstone.conventions.plan import Feeding, Plan, refuse_unknown
+from rankstone.conventions.plan import Capabilities, Plan, check_supported
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.program.sql import OPERATIONS, Tables, Term, Tree, at_rank
 from rankstone.sql.dialects import DIALECTS
@@ -72,7 +72,7 @@ def macro(plan: Plan) -> Macro | None:
     if "error" in (choices["undefined"], choices["no_relevant"], choices["empty_list"], choices["no_queries"]):
         return None
     try:
-        refuse_unknown([plan], _FED)
+        check_supported([plan], _FED)
         refuse_ungraded(plan, graded=False)
         tree = Tree()
         if plan.arguments.get("k") is not None:
@@ -87,7 +87,7 @@ def macro(plan: Plan) -> Macro | None:
         return None
 
 
-_FED = Feeding(
+_FED = Capabilities(
     ratings="lists of items have none",
     agreement="they need both orders",
     shown="they have no catalogue",

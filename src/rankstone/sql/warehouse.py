@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from rankstone.align.ties import TIES
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
 from rankstone.evaluate.programs import Measured
@@ -23,9 +23,8 @@ from rankstone.sql.statement import At, How, Statement, Step, indented, select, 
 from rankstone.sql.tables import Side, column_of, side_of, source_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from rankstone.typing import Keywords, Metrics, Roles
+    from rankstone.metrics.registry import Value
+    from rankstone.typing import Metrics, Roles
 
 # How what is told of each query is summed up.
 _TOLD = ("judged", "missing", "nothing_relevant", "tied", "extra")
@@ -47,7 +46,7 @@ def text(
     weights: str | None = None,
     account: bool = False,
     ids: Literal["text", "integer"] | None = None,
-    **choices: Unpack[Keywords],
+    **choices: Value,
 ) -> str:
     """Metrics as a statement of SQL, which gives the numbers that `rs.evaluate` gives.
 
@@ -76,7 +75,7 @@ def text(
             raise ValueError(f"{word}={value!r}; choose from {', '.join(map(repr, known))}")
     opened = {side: lists is True or lists == side for side in ("truth", "run")}
     sides = {side: side_of(side, table, columns, opened[side], to) for side, table in (("truth", truth), ("run", run))}
-    refuse_unknown(plans, feeding_of(sides, weights, to))
+    check_supported(plans, capabilities_of(sides, weights, to))
     for plan in plans:
         refuse_ungraded(plan, sides["truth"].value is not None)
     grouped = [by] if isinstance(by, str) else list(by or ())
@@ -107,10 +106,10 @@ def written(
     return writing.text(head, per_query=per_query, account=account)
 
 
-def feeding_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> Feeding:
+def capabilities_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> Capabilities:
     """What cannot be known of tables in a database."""
     lists = {name: "" if side.lists else _NO_ORDER for name, side in sides.items()}
-    return Feeding(
+    return Capabilities(
         row_order=lists["run"],
         ties_order="" if sides["run"].lists or sides["run"].value == "rank" else _NO_ORDER,
         truth_order=lists["truth"],
