@@ -16,10 +16,8 @@ from rankstone.statistics.power import (
     power,
 )
 from rankstone.statistics.ranks import Sign, Wilcoxon, sign, wilcoxon
-from rankstone.statistics.ratios import Jackknife, influence, jackknife, without_groups
-from rankstone.statistics.student import Student, student
-from rankstone.statistics.tukey import Tukey, tukey
-from rankstone.statistics.tukey_randomised import TukeyRandomised, tukey_randomised
+from rankstone.statistics.student import Jackknife, Student, influence, jackknife, student, without_groups
+from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
 
 __all__ = [
     "CORRECTIONS",
