@@ -122,7 +122,7 @@ $(FUZZ)/core: tests/fuzz/core.cpp $(CORE) | $(CLANG)
 	@mkdir -p $(FUZZ)/corpus
 	@LD_LIBRARY_PATH=build/clang/usr/lib/$$($(CXX) -print-multiarch) $(CLANG) -std=c++20 -O1 -g -pthread -DRANKSTONE_SANITIZE -Icore \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		$< $(filter-out core/bind.cpp core/dicts.cpp core/error.cpp,$(wildcard core/*.cpp)) -o $@
+		$< $(filter-out core/bind%.cpp core/dicts.cpp core/error.cpp,$(wildcard core/*.cpp)) -o $@
 
 # Debian's clang, unpacked and not installed, which needs no rights; a link to the system's, if it has one.
 $(CLANG):

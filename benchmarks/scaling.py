@@ -17,7 +17,8 @@ from data import Data, Side, integers
 from race import Lap, Numbers, Row, row, say, seconds, within
 
 import rankstone as rs
-from rankstone.plots.plot import Axis, Dots, Line, Plot
+from rankstone.plots.marks import Axis, Dots, Line
+from rankstone.plots.plot import Plot
 
 PICTURE = Path(__file__).with_name("scaling.svg")
 MOST = 100_000_000  # rows

@@ -15,10 +15,9 @@ from rankstone.statistics import flips, max_t, tukey_randomised
 
 # The functions stand in front of their modules.
 SIGNS = importlib.import_module("rankstone.statistics.signs")
-EXACT = importlib.import_module("rankstone.statistics.exact_flips")
 FLIPS = importlib.import_module("rankstone.statistics.flips")
 MAX_T = importlib.import_module("rankstone.statistics.max_t")
-TUKEY = importlib.import_module("rankstone.statistics.tukey_randomised")
+TUKEY = importlib.import_module("rankstone.statistics.tukey")
 
 
 def one_by_one(differences):
@@ -160,7 +159,7 @@ def test_exact_counts(count, q):
 def test_both_exact_ways_agree(q, monkeypatch):
     differences = np.random.default_rng(q).integers(-q, q + 1, 30) / q
     by_grid = flips(differences)
-    monkeypatch.setattr(EXACT, "on_grid", lambda sizes: None)
+    monkeypatch.setattr(FLIPS, "on_grid", lambda sizes: None)
     by_halves = flips(differences)
     assert by_grid.exact
     assert by_halves.exact

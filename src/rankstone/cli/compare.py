@@ -1,22 +1,63 @@
-"""The command `compare`: of runs, of saved results, or of both."""
+"""The commands `compare`, of runs, of saved results, or of both, and `check`, of gates in a file or in the words."""
 
 from __future__ import annotations
 
 import argparse
 import errno
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from rankstone.cli.input import UsageError, check_words, groups_by, named, pairs, results_of, sides
-from rankstone.cli.output import form_of, screen
+from rankstone.cli.evaluate import results_of
+from rankstone.cli.input import check_stdin, columns_of, groups_by, named, sides
+from rankstone.cli.options import (
+    Add,
+    UsageError,
+    choices_of,
+    form_of,
+    put,
+    screen,
+    share,
+    share_input,
+    share_output,
+    usage,
+)
+from rankstone.compare.check import Checks, check
 from rankstone.compare.compare import Origin, compare, judged_beside
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.files import is_large
+from rankstone.errors import GatesError
 from rankstone.metrics.registry import Metric, parse_all
-from rankstone.results.export import RESULT_FORMATS, is_result, read_result, write_answer
+from rankstone.results.export import RESULT_FORMATS, as_json, is_result, read_result, write_answer
 from rankstone.results.result import Means
+from rankstone.statistics import CORRECTIONS, TESTS
 
 FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no place for differences
+
+
+# Options of `compare` that its function takes by the same names.
+_RULES = ("test", "correction", "confidence", "margin", "primary", "resamples", "seed", "population")
+
+
+def describe_compare(add: Add) -> None:
+    add("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
+    runs = "files, as for evaluate, or results that it saved: -o x.json"
+    add("runs", metavar="[NAME=]RUN", nargs="*", help=runs)
+    share_input(add)
+    add("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
+    add("--test", default="t", choices=TESTS, help=", ".join(TESTS))
+    add("--correction", choices=CORRECTIONS, help=f"for many comparisons: {', '.join(CORRECTIONS)}")
+    add("--confidence", type=float, default=0.95, metavar="P", help="of intervals and verdicts: 0.95")
+    add("--margin", type=float, metavar="D", help="the smallest difference that matters")
+    add("--html", metavar="FILE", help="write a report too: one page with pictures")
+    add("--primary", action="append", metavar="M", help="metrics that decide; others are only shown")
+    add("--by", metavar="COLUMN", help="differences by group of queries: a column of the truth file")
+    share(add, "--cluster")
+    add("--population", type=int, metavar="N", help="queries in all, if these are a sample of them")
+    add("--resamples", type=int, default=100_000, metavar="N", help="of what is random: 100000")
+    add("--seed", type=int, default=0, metavar="N", help="of what is random: 0")
+    share_output(add, FORMS)
 
 
 def compare_runs(arguments: argparse.Namespace) -> None:
@@ -26,23 +67,12 @@ def compare_runs(arguments: argparse.Namespace) -> None:
     systems, metrics = _systems(arguments, truth, files)
     if len(systems) < 2:
         raise UsageError(f"there is one run only, {next(iter(systems))}; a comparison needs two")
-    groups = {what: groups_by(arguments, getattr(arguments, what), what) for what in ("by", "clusters")
-              if getattr(arguments, what) is not None}  # fmt: skip
-    comparison = compare(
-        systems,
-        metrics=metrics,
-        baseline=_baseline(arguments.baseline, files, list(systems)),
-        test=arguments.test,
-        correction=arguments.correction,
-        confidence=arguments.confidence,
-        margin=arguments.margin,
-        primary=arguments.primary,
-        resamples=arguments.resamples,
-        seed=arguments.seed,
-        population=arguments.population,
-        by=groups.get("by"),
-        clusters=groups.get("clusters"),
-    )
+    rules: dict[str, Any] = {name: getattr(arguments, name) for name in _RULES}
+    for what in ("by", "clusters"):
+        if getattr(arguments, what) is not None:
+            rules[what] = groups_by(arguments, getattr(arguments, what), what)
+    baseline = _baseline(arguments.baseline, files, list(systems))
+    comparison = compare(systems, metrics=metrics, baseline=baseline, **rules)
     comparison.command = arguments.line
     if truth is not None and (arguments.html or (form == "html" and arguments.output)):
         comparison.origin = _origin(arguments, truth, files)
@@ -63,18 +93,17 @@ def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str])
         return None
     judged, *runs = sides(arguments, list(files.values()))
     known = {name: getattr(arguments, name) for name in ("catalogue", "history") if getattr(arguments, name)}
-    how = {"columns": None, "convention": arguments.convention, **known, **pairs(arguments.set, "--set")}
+    how = {"columns": None, "convention": arguments.convention, **known, **choices_of(arguments)}
     return Origin(judged, {name: (run,) for name, run in zip(files, runs, strict=True)}, how)
 
 
 def _files(arguments: argparse.Namespace) -> tuple[str | None, dict[str, str]]:
     """The truth, if there is one, and the other files by their names."""
     words = [arguments.truth, *arguments.runs]
-    if words.count("-") > 1:
-        raise UsageError("only one file can be read from standard input")
+    check_stdin(words)
     every = named(words)
     if all(map(is_result, every.values())):
-        _refuse_reading(arguments)
+        _check_no_reading(arguments)
         return None, every
     if all(map(is_result, arguments.runs)) and not os.path.exists(arguments.truth):  # it need not be meant as a truth
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), arguments.truth)
@@ -89,22 +118,19 @@ def _files(arguments: argparse.Namespace) -> tuple[str | None, dict[str, str]]:
     return arguments.truth, named(arguments.runs)
 
 
-def _refuse_reading(arguments: argparse.Namespace) -> None:
+def _check_no_reading(arguments: argparse.Namespace) -> None:
     """Stop at options that say how to measure what has been measured."""
-    given = {
+    options = {
         "-c": arguments.convention != "rankstone", "-s": arguments.set, "--columns": arguments.columns,
         "--from-format": arguments.format, "--exclude": arguments.exclude, "--catalogue": arguments.catalogue,
-        "--history": arguments.history, "--reference": arguments.reference,
-        "--parent": arguments.parent,
+        "--history": arguments.history, "--reference": arguments.reference, "--parent": arguments.parent,
     }  # fmt: skip
-    for option in (option for option, is_given in given.items() if is_given):
+    for option in (option for option, value in options.items() if value):
         raise UsageError(f"{option} goes with a truth and runs; saved results have been measured already")
     for option, column in (("--by", arguments.by), ("--cluster", arguments.clusters)):
         if column is not None:
-            words = " ".join([arguments.truth, *arguments.runs])
-            raise UsageError(
-                f"{option} {column} is a column of the truth; give it too: rankstone compare TRUTH {words}"
-            )
+            command = " ".join(["rankstone compare TRUTH", arguments.truth, *arguments.runs])
+            raise UsageError(f"{option} {column} is a column of the truth; give it too: {command}")
 
 
 def _systems(
@@ -121,9 +147,8 @@ def _systems(
     fresh = {name: path for name, path in files.items() if name not in saved}
     made: Mapping[str, Means] = {}
     if fresh:
-        choices = pairs(arguments.set, "--set")
         metrics = metrics or _shared(had) or list(DEFAULT_METRICS)
-        check_words(metrics, arguments.convention, choices)
+        choices = choices_of(arguments, metrics)
         beside = judged_beside(metrics, arguments.convention, choices)
         made = results_of(arguments, fresh, [*metrics, *beside], choices)
     out: dict[str, Means] = {}
@@ -136,10 +161,8 @@ def _systems(
 
 
 def _parsed(words: Sequence[str]) -> list[Metric]:
-    try:
+    with usage():
         return parse_all(words)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _saved(name: str, path: str) -> dict[str, Means]:
@@ -161,3 +184,76 @@ def _baseline(given: str | None, files: Mapping[str, str], names: Sequence[str])
     if len(found) != 1:
         raise UsageError(f"--baseline {given} is none of the runs: {', '.join(names)}")
     return found[0]
+
+
+# -- check --------------------------------------------------------------------------------------------------
+
+_LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
+# Options of `check` that stand in place of a file's keys of the same names.
+_KEYS = ("truth", "baseline", "candidate", "convention", "exclude", "clusters", "confidence", "undecided")
+
+
+def describe_check(add: Add) -> None:
+    add("gates", metavar="GATES", nargs="?", help="a TOML file; options take the place of its keys")
+    add("--truth", metavar="FILE", help="a file, as for evaluate")
+    add("--baseline", metavar="FILE", help="a run, or a result that evaluate saved: -o main.json")
+    add("--candidate", metavar="FILE", help="the same, of the run that is checked")
+    add("-m", "--metric", action="append", metavar="M", help="of the limits that follow, or to show")
+    fall = "by so much it may fall: 0.01, or '2 %%' of the baseline's mean"
+    add("--not-worse-than", type=_margin, metavar="D", help=fall)
+    add("--at-least", type=float, metavar="X", help="the candidate's mean")
+    add("--at-most", type=float, metavar="X", help="the candidate's mean, where lower is better")
+    add("-c", "--convention", metavar="NAME", help="see rankstone conventions")
+    share(add, "-s --set", "--columns")
+    add("--exclude", metavar="FILE", help="what was seen before, as a truth: it leaves the lists")
+    share(add, "--cluster")
+    add("--confidence", type=float, metavar="P", help="of each one-sided test: 0.95")
+    add("--undecided", choices=("pass", "warn", "fail"), help="what a gate that is not decided does")
+    share(add, "--quiet")
+    add("--junit", metavar="FILE", help="write it for a build server")
+    add("--markdown", metavar="FILE", help="write it for a pull request")
+    add("--json", metavar="FILE", help="write all of it")
+
+
+def _margin(word: str) -> float | str:
+    """A number, or a percentage as it is."""
+    return word if word.strip().endswith("%") else float(word)
+
+
+def check_gates(arguments: argparse.Namespace) -> int:
+    """Check the gates, print a line for each, and end with what came of them."""
+    keys = _keys(arguments)
+    if arguments.gates is None and "gate" not in keys:
+        raise UsageError(f"give a file of gates, or -m METRIC and one of {', '.join(_LIMITS.values())}")
+    with usage(GatesError):
+        checks = check({} if arguments.gates is None else arguments.gates, **keys)
+    writers: dict[str, Callable[[Checks], str]] = {
+        "junit": Checks.to_junit, "markdown": Checks.to_markdown, "json": lambda made: as_json(made.to_dict()),
+    }  # fmt: skip
+    for name, write in writers.items():
+        if getattr(arguments, name) is not None:
+            put(write(checks), getattr(arguments, name))
+    try:
+        print(checks.text(screen(), arguments.quiet), flush=True)
+    except BrokenPipeError:  # the verdict stands, whoever reads it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return checks.exit_code
+
+
+def _keys(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the words say in place of a file's keys."""
+    every = {
+        **{name: getattr(arguments, name) for name in _KEYS},
+        "choices": choices_of(arguments) or None,
+        "columns": columns_of(arguments),
+        "metrics": arguments.metric,
+    }
+    keys = {name: value for name, value in every.items() if value is not None}
+    limits = {name: value for name in _LIMITS if (value := getattr(arguments, name)) is not None}
+    if not limits:
+        return keys
+    if not arguments.metric:
+        name, value = next(iter(limits.items()))
+        raise UsageError(f"{_LIMITS[name]} {value}: of which metric; give -m")
+    metrics = _parsed(keys.pop("metrics"))
+    return {**keys, "gate": [{"metric": str(metric), name: limits[name]} for metric in metrics for name in limits]}

@@ -6,6 +6,14 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rankstone.cli.options import Add
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import conventions
+from rankstone.fusion.choices import Fusing
+from rankstone.metrics.registry import declared
+from rankstone.trec_eval.command import FORMATS, OPTIONS
+from rankstone.trec_eval.measures import MEASURES, NICKNAMES
+
 _OF_OPTIONS = {"--metric": "metrics", "--convention": "conventions", "--set": "choices"}  # words that follow them
 
 
@@ -27,10 +35,14 @@ class Completed:
     words: list[str] = field(default_factory=list)
 
 
-def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """A script for bash, zsh or fish."""
-    commands = _commands(parser)
-    return _fish(commands) if shell == "fish" else _bash(commands, zsh=shell == "zsh")
+def describe_completion(add: Add) -> None:
+    add("shell", choices=("bash", "zsh", "fish"))
+
+
+def complete(arguments: argparse.Namespace) -> None:
+    """Print a script for bash, zsh or fish."""
+    commands, shell = _commands(arguments.parser()), arguments.shell
+    print(_fish(commands) if shell == "fish" else _bash(commands, zsh=shell == "zsh"))
 
 
 def _commands(parser: argparse.ArgumentParser) -> dict[str, Completed]:
@@ -53,11 +65,6 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, Completed]:
 
 
 def _words() -> dict[str, list[str]]:
-    from rankstone.conventions.choices import CHOICES
-    from rankstone.conventions.convention import conventions
-    from rankstone.fusion.choices import Fusing
-    from rankstone.metrics.registry import declared
-
     rows = declared().values()
     parameters = [name for row in rows for name in row.defaults]
     return {
@@ -86,9 +93,6 @@ def _command(parser: argparse.ArgumentParser, summary: str, words: Mapping[str, 
 
 
 def _trec_eval() -> list[Option]:
-    from rankstone.trec_eval.command import FORMATS, OPTIONS
-    from rankstone.trec_eval.measures import MEASURES, NICKNAMES
-
     words = {"-m": [*NICKNAMES, *MEASURES], "-R": list(FORMATS)}
     return [Option(row.flags, words.get(row.flags[0], []) if row.value else None, row.help) for row in OPTIONS]
 

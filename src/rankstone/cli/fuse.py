@@ -1,33 +1,75 @@
-"""`rankstone fuse` and `rankstone pool`: one run of several, and what of them is to be judged."""
+"""The commands `fuse`, `pool` and `convert`: one run of several, what of them is to be judged, another format."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from rankstone.cli.input import UsageError, format_of, named, pairs, report_skipped, roles_for, truth_of
-from rankstone.cli.output import screen
+from rankstone.align.ties import COUNTED
+from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
+from rankstone.cli.options import Add, UsageError, choices_of, screen, share, share_reading, usage
+from rankstone.data.files import all_same_ids, read_run
+from rankstone.data.formats import FORMATS, listed
+from rankstone.fusion.choices import PRESETS, decide, find_preset
+from rankstone.fusion.fuse import fuse
+from rankstone.fusion.methods import fusions
+from rankstone.fusion.norms import NORMS
+from rankstone.fusion.pool import pool
+from rankstone.fusion.registry import find_fusion
+from rankstone.results.export import convert
+
+
+def describe_fuse(add: Add) -> None:
+    add("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
+    add("--method", default="rrf", metavar="M", choices=list(fusions), help=", ".join(fusions))
+    add("--norm", metavar="N", choices=list(NORMS), help=f"of the scores: {', '.join(NORMS)}")
+    add("--weights", metavar="W", help="one a run: 0.7,0.3")
+    add("--depth", type=int, metavar="N", help="only the first N of each list")
+    presets = list(PRESETS)
+    add("-c", "--convention", default="rankstone", metavar="NAME", choices=presets, help=", ".join(presets))
+    choices = "e.g. k=10, missing=lowest, keep=1000"
+    add("-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help=choices)
+    add("--tag", metavar="TAG", help="the last field of a TREC run: the method's name")
+    _share_pooling(add)
+
+
+def describe_pool(add: Add) -> None:
+    add("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
+    add("--depth", type=int, required=True, metavar="N", help="the first N of each list")
+    add("--truth", metavar="FILE", help="what is judged already; it is left out")
+    add("--ties", default="item_desc", choices=COUNTED, help="who goes first among equal scores")
+    _share_pooling(add)
+
+
+def describe_convert(add: Add) -> None:
+    add("source", metavar="FROM")
+    add("target", metavar="TO", help="the name's ending tells the format")
+    add("--kind", choices=("truth", "run"), required=True)
+    share_reading(add)
+    _add_to_format(add)
+    share(add, "--on-error")
+
+
+def _share_pooling(add: Add) -> None:
+    share_reading(add)
+    share(add, "--on-error")
+    add("--quiet", action="store_true", help="do not say what was made")
+    share(add, "-o --output")
+    _add_to_format(add)
+
+
+def _add_to_format(add: Add) -> None:
+    add("--to-format", metavar="F", help=listed(form.name for form in FORMATS.values() if form.write))
 
 
 def fuse_runs(arguments: argparse.Namespace) -> None:
     """Fuse files into one: to a file, or to standard output as a TREC run."""
-    from rankstone.fusion.choices import decide, find_preset
-    from rankstone.fusion.fuse import fuse
-    from rankstone.fusion.registry import find_fusion
-
-    choices = pairs(arguments.set, "--set")
+    choices = choices_of(arguments)
     choices |= {name: getattr(arguments, name) for name in ("norm", "depth") if getattr(arguments, name) is not None}
-    try:
+    with usage(ValueError, TypeError):
         decide(find_fusion(arguments.method), find_preset(arguments.convention), choices)
-    except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from None
-    fused = fuse(
-        _runs(arguments),
-        arguments.method,
-        weights=_weights(arguments.weights),
-        convention=arguments.convention,
-        **choices,
-    )
+    weights = _weights(arguments.weights)
+    fused = fuse(_runs(arguments), arguments.method, weights=weights, convention=arguments.convention, **choices)
     target = arguments.output or "-"
     fused.write(target, arguments.to_format or ("trec" if target == "-" else None), tag=arguments.tag)
     if target != "-" and not arguments.quiet:
@@ -36,9 +78,6 @@ def fuse_runs(arguments: argparse.Namespace) -> None:
 
 def pool_runs(arguments: argparse.Namespace) -> None:
     """Pool files: to a file, and how many items there are on the screen."""
-    from rankstone.data.files import all_same_ids
-    from rankstone.fusion.pool import pool
-
     runs, truth = _runs(arguments), None
     if arguments.truth:
         truth, *alike = all_same_ids(truth_of(arguments, arguments.runs, arguments.on_error), list(runs.values()))
@@ -50,12 +89,23 @@ def pool_runs(arguments: argparse.Namespace) -> None:
         print(pooled.text(screen()))
 
 
+def convert_file(arguments: argparse.Namespace) -> None:
+    """Write a file in another format."""
+    read = convert(
+        arguments.source,
+        arguments.target,
+        arguments.kind,
+        source_format=format_of(arguments, arguments.kind),
+        target_format=arguments.to_format,
+        columns=roles_for(arguments, arguments.kind, arguments.source, []),
+        on_error=arguments.on_error,
+    )
+    report_skipped(arguments.source, read)
+
+
 def _runs(arguments: argparse.Namespace) -> dict[str, Any]:
     """The runs by name, with ids of one kind."""
-    from rankstone.data.files import all_same_ids, read_run
-
-    if [*arguments.runs, getattr(arguments, "truth", None)].count("-") > 1:
-        raise UsageError("only one file can be read from standard input")
+    check_stdin([*arguments.runs, getattr(arguments, "truth", None)])
     paths = named(arguments.runs)
     read = []
     for path in paths.values():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.plots.plot import Axis, Band, Bars, Dots, Line, Mark, Notes, Plot, Rule, Spans, Zone, counted
+from rankstone.plots.marks import Axis, Band, Bars, Dots, Line, Mark, Notes, Rule, Spans, Zone
+from rankstone.plots.plot import Plot, counted
 from rankstone.results.answer import number, p_said, p_value, queries, signed
 
 if TYPE_CHECKING:

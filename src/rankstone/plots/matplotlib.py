@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from rankstone.plots.escape import shown
-from rankstone.plots.plot import Band, Bars, Dots, Line, Notes, Plot, Rule, Spans, Zone
+from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Notes, Rule, Spans, Zone
 from rankstone.plots.svg import COLOURS
 
+_QUIET = "#57606a"
 _SHAPES = ("o", "s", "D", "^")
 
 
-def draw(plot: Plot, ax: Any = None) -> Any:
+def draw(plot: Drawing, ax: Any = None) -> Any:
     """Draw on axes; returns them."""
     if ax is None:
         ax = _new(plot)
     for mark in plot.layers:
-        _DRAWN[type(mark)](ax, mark, plot)
+        _DRAWN[type(mark)](ax, mark)
     ax.set_xlim(plot.x.low, plot.x.high)
     ax.set_ylim(*((plot.y.high, plot.y.low) if plot.y.names else (plot.y.low, plot.y.high)))
     ax.set_xlabel(_plain(plot.x.label))
@@ -33,7 +34,7 @@ def draw(plot: Plot, ax: Any = None) -> Any:
     return ax
 
 
-def _new(plot: Plot) -> Any:
+def _new(plot: Drawing) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -50,17 +51,13 @@ def _colour(series: int) -> str:
     return COLOURS[series % len(COLOURS)]
 
 
-def _line(ax: Any, mark: Line, plot: Plot) -> None:
+def _line(ax: Any, mark: Line) -> None:
     shape = {"marker": _SHAPES[mark.series % 4], "markersize": 5, "markevery": (mark.series * 0.02, 0.15)}
     more = shape if mark.name else {}
     ax.plot(mark.x, mark.y, color=_colour(mark.series), label=_plain(mark.name) or None, **more)
 
 
-def _band(ax: Any, mark: Band, plot: Plot) -> None:
-    ax.fill_between(mark.x, mark.low, mark.high, color=_colour(mark.series), alpha=0.18, linewidth=0)
-
-
-def _dots(ax: Any, mark: Dots, plot: Plot) -> None:
+def _dots(ax: Any, mark: Dots) -> None:
     sizes = (1.5 * np.asarray(mark.radii)) ** 2  # the square of how wide it is, in points
     colour = _colour(mark.series)
     ax.scatter(
@@ -69,41 +66,42 @@ def _dots(ax: Any, mark: Dots, plot: Plot) -> None:
     )  # fmt: skip
 
 
-def _bars(ax: Any, mark: Bars, plot: Plot) -> None:
-    ax.bar(mark.x, mark.y, width=mark.width, color=[_colour(int(value < 0)) for value in mark.y])
-
-
-def _spans(ax: Any, mark: Spans, plot: Plot) -> None:
+def _spans(ax: Any, mark: Spans) -> None:
     known = [(y, low, high) for y, low, high in zip(mark.y, mark.low, mark.high, strict=True)
              if math.isfinite(low) and math.isfinite(high)]  # fmt: skip
     if known:
         ax.hlines(*zip(*known, strict=True), color=_colour(mark.series), linewidth=4 if mark.thick else 1)
 
 
-def _rule(ax: Any, mark: Rule, plot: Plot) -> None:
-    style: dict[str, Any] = {"color": "#57606a", "linewidth": 1, "linestyle": "-" if mark.strong else "--"}
+def _rule(ax: Any, mark: Rule) -> None:
+    style: dict[str, Any] = {"color": _QUIET, "linewidth": 1, "linestyle": "-" if mark.strong else "--"}
     if mark.axis == "both":
         ax.axline((0, 0), slope=1, **style)
     else:
         (ax.axvline if mark.axis == "x" else ax.axhline)(mark.at, **style)
     if mark.label and mark.axis == "x":
         ax.annotate(_plain(mark.label), (mark.at, 1), xycoords=("data", "axes fraction"), xytext=(4, -12),
-                    textcoords="offset points", color="#57606a")  # fmt: skip
+                    textcoords="offset points", color=_QUIET)  # fmt: skip
 
 
-def _zone(ax: Any, mark: Zone, plot: Plot) -> None:
-    ax.axvspan(mark.low, mark.high, color="#57606a", alpha=0.12, linewidth=0)
-
-
-def _notes(ax: Any, mark: Notes, plot: Plot) -> None:
+def _notes(ax: Any, mark: Notes) -> None:
     if mark.head:
         ax.annotate(_plain(mark.head), (1, 1), xycoords="axes fraction", xytext=(6, 4), textcoords="offset points",
-                    color="#57606a")  # fmt: skip
+                    color=_QUIET)  # fmt: skip
     for y, text in zip(mark.y, mark.texts, strict=True):
         ax.annotate(_plain(text), (1, y), xycoords=("axes fraction", "data"), xytext=(6, 0),
                     textcoords="offset points", va="center")  # fmt: skip
 
 
 _DRAWN: dict[type, Any] = {
-    Line: _line, Band: _band, Dots: _dots, Bars: _bars, Spans: _spans, Rule: _rule, Zone: _zone, Notes: _notes,
-}  # fmt: skip
+    Line: _line,
+    Band: lambda ax, mark: ax.fill_between(
+        mark.x, mark.low, mark.high, color=_colour(mark.series), alpha=0.18, linewidth=0
+    ),
+    Dots: _dots,
+    Bars: lambda ax, mark: ax.bar(mark.x, mark.y, width=mark.width, color=[_colour(int(y < 0)) for y in mark.y]),
+    Spans: _spans,
+    Rule: _rule,
+    Zone: lambda ax, mark: ax.axvspan(mark.low, mark.high, color=_QUIET, alpha=0.12, linewidth=0),
+    Notes: _notes,
+}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from unicodedata import east_asian_width
 
 from rankstone.plots.escape import prose, safe, shown
-from rankstone.plots.plot import Band, Bars, Dots, Line, Mark, Notes, Plot, Rule, Spans, Zone
+from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Mark, Notes, Rule, Spans, Zone
 
 # After Okabe and Ito, whose colours people who see fewer of them can tell apart; dark and light enough for both papers.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588c", "#8a6d00", "#3f7f93", "#777777")
@@ -35,19 +35,19 @@ _WIDTHS = {
 _TOP, _BOTTOM, _RIGHT, _LEGEND = 12, 44, 16, 18
 
 
-def draw(plot: Plot, *, styled: bool = True) -> str:
+def draw(plot: Drawing, *, styled: bool = True) -> str:
     """The picture as text."""
     return _Canvas(plot).text(styled)
 
 
-def around(plot: Plot) -> float:
+def around(plot: Drawing) -> float:
     """How many pixels of its width names and notes take."""
     canvas = _Canvas(plot)
     return plot.width - (canvas.right - canvas.left)
 
 
 class _Canvas:
-    def __init__(self, plot: Plot) -> None:
+    def __init__(self, plot: Drawing) -> None:
         self.plot = plot
         notes = [mark for mark in plot.marks if isinstance(mark, Notes)]
         beside = max((_pixels(text) for mark in notes for text in (*mark.texts, mark.head)), default=0)

@@ -1,25 +1,27 @@
 """Statistics of paired samples: values of queries in, answers out. `rs.compare` is made of these."""
 
 from rankstone.statistics.adjust import CORRECTIONS, adjust
-from rankstone.statistics.effect import Effect, differences_of, effect, hedges_correction, wins_ties_losses
 from rankstone.statistics.flips import Flips, flips
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, share, skewed
 from rankstone.statistics.max_t import MaxT, max_t
 from rankstone.statistics.paired import TESTS
 from rankstone.statistics.power import (
+    Effect,
     Needed,
     detectable,
     detectable_noncentrality,
+    differences_of,
+    effect,
+    hedges_correction,
     needed,
     noncentral_power,
     noncentral_tail,
     power,
+    wins_ties_losses,
 )
 from rankstone.statistics.ranks import Sign, Wilcoxon, sign, wilcoxon
-from rankstone.statistics.ratios import Jackknife, influence, jackknife, without_groups
-from rankstone.statistics.student import Student, student
-from rankstone.statistics.tukey import Tukey, tukey
-from rankstone.statistics.tukey_randomised import TukeyRandomised, tukey_randomised
+from rankstone.statistics.student import Jackknife, Student, influence, jackknife, student, without_groups
+from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
 
 __all__ = [
     "CORRECTIONS",

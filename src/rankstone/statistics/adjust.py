@@ -63,10 +63,7 @@ def _holm(p: Floats, n: int) -> Floats:
 
 def step_down(sample: PairedSample) -> Floats:
     """p of each pair by step-down max-T."""
-    return max_t(
-        sample.values, sample.pairs, resamples=sample.resamples, seed=sample.seed, threads=sample.threads,
-        clusters=sample.clusters,
-    ).step_down  # fmt: skip
+    return max_t(sample.values, sample.pairs, **sample.drawing).step_down
 
 
 def _tukey(sample: PairedSample) -> Floats:
@@ -113,8 +110,7 @@ def adjusted(p: ArrayLike, row: Correction) -> Floats:
     array = np.asarray(p, dtype=float)
     array = finite(array, "p", (array.ndim,))
     flat = array.ravel()
-    if ((flat < 0) | (flat > 1)).any():
-        at = int(np.flatnonzero((flat < 0) | (flat > 1))[0])
+    for at in np.flatnonzero((flat < 0) | (flat > 1)).tolist():
         raise ValueError(f"p holds {flat[at]} at place {at}, which is not between 0 and 1")
     order = np.argsort(flat, kind="stable")
     larger = np.empty_like(flat)

@@ -1,15 +1,19 @@
-"""The randomisation test of paired differences: the sign of each is as likely + as -, if nothing differs."""
+"""The randomisation test of paired differences: the sign of each is as likely + as -, if nothing differs.
+
+All patterns of signs are counted where that is possible without looking at each, by meeting in the middle or on a grid.
+"""
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import bdtr
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.statistics.exact_flips import exact_tails
 from rankstone.statistics.signs import (
     TIE,
     Signs,
@@ -24,6 +28,12 @@ from rankstone.statistics.signs import (
     workers_of,
 )
 
+MOST = 36  # differences for which two halves meet in a tenth of a second
+_FEW = 16  # differences for which it is not worth to look for a grid
+_GRIDS = np.array([*range(1, 1001), 2520, 10_000], dtype=float)  # 2520: ranks up to 10; 10,000: four decimals
+_STEPS = 10**8  # of a convolution: below a tenth of a second
+_PROBES = 8
+_WHOLE_COUNTS = 53  # up to here numbers of patterns are exact in float64
 _UNSURE = 1 / 64  # of the sums: from here on it is quicker to add all of them up in float64
 
 
@@ -119,16 +129,10 @@ def _random(matrix: Floats, signs: Signs, threads: int) -> Floats:
     negative = fine.sum(axis=0) < 0
     fine = padded(np.where(negative, -fine, fine), signs.padded)
     with_, against, beyond = counts(_Sums(fine, signs).count, signs, fine.shape[1], threads)
-    # Nothing is less extreme than a sum of 0.
-    extreme = np.where(_nothing(fine), signs.count, with_ + against)
-    near, far = (with_ + 1) / (signs.count + 1), (signs.count - beyond + 1) / (signs.count + 1)
-    return np.stack(
-        [(extreme + 1) / (signs.count + 1), np.where(negative, far, near), np.where(negative, near, far), extreme]
-    )
-
-
-def _nothing(fine: Floats) -> Bools:
-    return fine.sum(axis=0) <= TIE * np.abs(fine).sum(axis=0)
+    is_zero = fine.sum(axis=0) <= TIE * np.abs(fine).sum(axis=0)
+    extreme = np.where(is_zero, signs.count, with_ + against)  # nothing is less extreme than a sum of 0
+    p, near, far = (np.stack([extreme, with_, signs.count - beyond]) + 1) / (signs.count + 1)
+    return np.stack([p, np.where(negative, far, near), np.where(negative, near, far), extreme])
 
 
 class _Sums:
@@ -153,7 +157,9 @@ class _Sums:
         found = np.zeros((3, self._fine.shape[1]), dtype=np.int64)
         for block in self._signs.blocks(start, stop):
             if self._coarse is None:
-                found += self._sure(self._signs.product(block.astype(float), self._fine))
+                sums = self._signs.product(block.astype(float), self._fine)
+                hits = self._compared(sums, self._low, self._high)
+                found += np.stack([np.count_nonzero(hit, axis=0) for hit in hits])
                 continue
             sums = self._signs.product(block, self._coarse)
             beyond = np.count_nonzero(sums > self._to, axis=0)
@@ -166,9 +172,6 @@ class _Sums:
                 self._again(block, rows[part : part + 256], columns[part : part + 256], found)
         return found
 
-    def _sure(self, sums: Floats) -> Ints:
-        return np.stack([np.count_nonzero(one, axis=0) for one in self._compared(sums, self._low, self._high)])
-
     def _again(self, block: Singles, rows: Ints, columns: Ints, found: Ints) -> None:
         """The same for single sums."""
         sums = np.add.reduce(block[rows] * self._fine.T[columns], axis=1)
@@ -178,3 +181,91 @@ class _Sums:
     @staticmethod
     def _compared(sums: Floats, low: Floats, high: Floats) -> tuple[Bools, Bools, Bools]:
         return sums >= low, sums <= -low, sums > high
+
+
+# -- all patterns ----------------------------------------------------------------------------------------------
+
+
+class Tails(NamedTuple):
+    """Of a sum that is not negative: how often a pattern's sum is as large, and how often it is larger."""
+
+    as_large: float
+    larger: float
+    patterns: float  # how many patterns are as large; NaN if that is not a whole number in float64
+
+
+def exact_tails(sizes: Floats, observed: float) -> Tails | None:
+    """The tails of the sum of sizes with random signs, `observed` being one such sum; None if they cannot be had."""
+    grid = on_grid(sizes) if len(sizes) > _FEW else None
+    tails = _by_convolution(grid[0], round(observed / grid[1])) if grid else None
+    return _by_halves(sizes, observed) if tails is None and len(sizes) <= MOST else tails
+
+
+def on_grid(sizes: Floats) -> tuple[Ints, float] | None:
+    """Sizes as multiples of a unit 1/q, and that unit; None if there is no modest q."""
+    total = sizes.sum()
+    # If rounding to the grid moves no sum by more than a fourth of what counts as equal, no tie is won or lost.
+    allowed = TIE / 4 * total
+    probes = np.unique(sizes[: 4 * _PROBES])[:_PROBES, None] * _GRIDS
+    near = (np.abs(probes - np.rint(probes)) <= allowed * _GRIDS).all(axis=0)
+    for q in _GRIDS[near].tolist():
+        steps = np.rint(sizes * q)
+        if np.abs(sizes * q - steps).sum() <= allowed * q and steps.sum() * 4 * TIE < 1:
+            whole_steps = steps.astype(np.int64)
+            if divisor := int(np.gcd.reduce(whole_steps)):
+                return whole_steps // divisor, divisor / q
+    return None
+
+
+def _by_convolution(steps: Ints, observed: int) -> Tails | None:
+    """Half the rest is what the negative ones add up to: T = (sum - S) / 2, so count the subsets up to there."""
+    n, total = len(steps), int(steps.sum())
+    reach = (total - observed) // 2
+    if steps.min() == steps.max() and n > 1000:
+        # S >= observed says that at most `reach` signs are negative.
+        return Tails(float(bdtr(reach, n, 0.5)), float(bdtr(reach - 1, n, 0.5)) if reach else 0.0, math.nan)
+    if n * (reach + 1) > _STEPS:
+        return None
+    ways, spare = np.zeros(reach + 1), np.zeros(reach + 1)
+    ways[0] = 1.0
+    top, shift = 0, 0
+    for number, step in enumerate(np.sort(steps).tolist()):
+        top = min(reach, top + step)
+        spare[: top + 1] = ways[: top + 1]
+        if step <= top:
+            spare[step : top + 1] += ways[: top + 1 - step]
+        ways, spare = spare, ways
+        # 2 ** 1000 patterns and no more, so that all stay below the largest float; what falls below the smallest
+        # cannot be seen in p either.
+        if number >= 1000 and number % 16 == 0:
+            ways *= 2.0**-16
+            shift += 16
+    larger = ways[:reach].sum()
+    as_large = larger + ways[reach]
+    count = float(as_large) if n <= _WHOLE_COUNTS else math.nan
+    return Tails(math.ldexp(as_large, shift - n), math.ldexp(larger, shift - n), count)
+
+
+def _by_halves(sizes: Floats, observed: float) -> Tails:
+    """Each sum of all is a sum of one half plus one of the other, and those of a half are few enough to be sorted."""
+    scale = sizes.sum()
+    numbers = whole(sizes, scale)
+    observed = float(whole(np.asarray(observed), scale))
+    first, second = _all_sums(numbers[::2]), _all_sums(numbers[1::2])
+    slack = TIE * numbers.sum()
+
+    def above(bound: float, side: str) -> int:
+        below = np.searchsorted(second, bound - first, side=side)  # type: ignore[call-overload]
+        return len(first) * len(second) - int(below.sum())
+
+    patterns = 2.0 ** len(sizes)
+    as_large = above(observed - slack, "left")
+    return Tails(as_large / patterns, above(observed + slack, "right") / patterns, float(as_large))
+
+
+def _all_sums(numbers: Floats) -> Floats:
+    """The sums of all sign patterns, in order."""
+    sums = np.zeros(1)
+    for number in numbers.tolist():
+        sums = np.concatenate([sums - number, sums + number])
+    return np.sort(sums)

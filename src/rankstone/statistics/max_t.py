@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,17 +155,15 @@ class _Family:
         spread = error.max() + np.abs(self._bound) * _ROUNDING
         self._from, self._to = ((self._bound + side * spread).astype(np.float32) for side in (-1, 1))
 
-    def back(self, count: Ints) -> Ints:
+    def back(self, numbers: Any) -> Any:
         """From the order of statistics to the order of pairs."""
-        answer = np.empty_like(count)
-        answer[self._order] = count
+        answer = np.empty_like(numbers)
+        answer[self._order] = numbers
         return answer
 
     def monotone(self, p: Floats) -> Floats:
         """No smaller p for a smaller statistic."""
-        answer = np.empty_like(p)
-        answer[self._order] = np.maximum.accumulate(p[self._order][::-1])[::-1]
-        return answer
+        return self.back(np.maximum.accumulate(p[self._order][::-1])[::-1])
 
     def count(self, start: int, stop: int) -> Ints:
         """Flips that are as extreme: for the pair alone, for the largest of all, and of those not larger."""

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.statistics.effect import differences_of
 from rankstone.statistics.flips import flips
+from rankstone.statistics.power import differences_of
 from rankstone.statistics.ranks import sign, wilcoxon
 from rankstone.statistics.student import Student, student
 
@@ -42,6 +43,11 @@ class PairedSample:
             return Student(nothing, nothing, 0)
         return student(self.differences, self.clusters, self.population)
 
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """What a test that draws signs takes."""
+        return {name: getattr(self, name) for name in ("resamples", "seed", "threads", "clusters")}
+
     def each(self, test: Callable[[Floats, Floats], float]) -> Floats:
         """p of each pair, by a function of the values of two runs."""
         return np.array([_checked(test(self.values[:, a], self.values[:, b])) for a, b in self.pairs])
@@ -71,10 +77,7 @@ TESTS: dict[str, PairedTest] = {
     ),
     "flips": PairedTest(
         "randomisation test (sign flips)",
-        lambda sample: flips(
-            sample.differences, resamples=sample.resamples, seed=sample.seed, threads=sample.threads,
-            clusters=sample.clusters,
-        ).p,
+        lambda sample: flips(sample.differences, **sample.drawing).p,
         "fewer than 20 queries, or few different values; exact for up to 36 differences and for values on a grid",
         clusters=True, joint=True, random=True,
     ),

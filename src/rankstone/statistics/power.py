@@ -1,4 +1,4 @@
-"""How many queries a difference needs, and how small a difference so many queries can find."""
+"""How large a difference is in units that do not depend on the metric, and how many queries it takes to find it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc, ndtr, ndtri, stdtrit
+from scipy.special import gammainc, ndtr, ndtri, poch, stdtrit
 
-from rankstone.align.alignment import Floats
-from rankstone.statistics.checks import choice, level
+from rankstone.align.alignment import Floats, Ints
+from rankstone.statistics.checks import choice, level, paired
+from rankstone.statistics.student import student
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -76,11 +77,7 @@ def noncentral_tail(t: ArrayLike, freedom: float, noncentrality: ArrayLike) -> F
 
 
 def solve(
-    function: Callable[[Floats], tuple[Floats, Floats]],
-    goal: Floats | float,
-    start: float,
-    low: float,
-    high: float,
+    function: Callable[[Floats], tuple[Floats, Floats]], goal: Floats | float, start: float, low: float, high: float
 ) -> Floats:
     """Where a rising share meets the goal; function gives the share and its slope.
 
@@ -109,14 +106,10 @@ def _freedom(freedom: float) -> float:
 def _power(noncentrality: Floats, freedom: float, alpha: float, alternative: str) -> tuple[Floats, Floats]:
     if alternative == "two-sided":
         t = -stdtrit(freedom, alpha / 2)
-        (above, rise), (below, fall) = (
-            tail_and_slope(t, freedom, noncentrality),
-            tail_and_slope(t, freedom, -noncentrality),
-        )
+        (above, rise), (below, fall) = (tail_and_slope(t, freedom, side) for side in (noncentrality, -noncentrality))
         return above + below, rise - fall
-    return tail_and_slope(
-        -stdtrit(freedom, alpha), freedom, noncentrality if alternative == "greater" else -noncentrality
-    )
+    side = noncentrality if alternative == "greater" else -noncentrality
+    return tail_and_slope(-stdtrit(freedom, alpha), freedom, side)
 
 
 def noncentral_power(
@@ -147,6 +140,12 @@ def detectable_noncentrality(
     return -found if alternative == "less" else found
 
 
+def _root(n: float) -> float:
+    if not n > 1:
+        raise ValueError(f"n={n!r}: a t-test needs at least 2 queries")
+    return math.sqrt(n)
+
+
 def power(effect: ArrayLike, n: float, alpha: float = 0.05, alternative: str = "two-sided") -> Floats:
     """How often n queries find a true difference of `effect` standard deviations of the differences (dz).
 
@@ -156,9 +155,7 @@ def power(effect: ArrayLike, n: float, alpha: float = 0.05, alternative: str = "
     >>> round(float(rs.statistics.power(0.2, 50)), 4)
     0.2836
     """
-    if not n > 1:
-        raise ValueError(f"n={n!r}: a t-test needs at least 2 queries")
-    return noncentral_power(np.asarray(effect, dtype=float) * math.sqrt(n), n - 1, alpha, alternative)
+    return noncentral_power(np.asarray(effect, dtype=float) * _root(n), n - 1, alpha, alternative)
 
 
 def detectable(n: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> float:
@@ -167,9 +164,8 @@ def detectable(n: float, power: float = 0.8, alpha: float = 0.05, alternative: s
     >>> round(rs.statistics.detectable(50), 4)
     0.4042
     """
-    if not n > 1:
-        raise ValueError(f"n={n!r}: a t-test needs at least 2 queries")
-    return detectable_noncentrality(n - 1, power, alpha, alternative) / math.sqrt(n)
+    root = _root(n)
+    return detectable_noncentrality(n - 1, power, alpha, alternative) / root
 
 
 def needed(effect: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> Needed:
@@ -197,3 +193,93 @@ def needed(effect: float, power: float = 0.8, alpha: float = 0.05, alternative: 
     while (n := (low + high) / 2) not in (low, high):
         low, high = (n, high) if short(n) < 0 else (low, n)
     return Needed(high, math.ceil(high))
+
+
+# -- the size of a difference --------------------------------------------------------------------------------------
+
+
+class Effect(NamedTuple):
+    """The size of a difference, second less first.
+
+    dz is the mean difference in standard deviations of the differences, low and high its interval, hedges dz without
+    its bias: dz times hedges_correction. d_av takes the mean variance of both runs instead. superiority is the share
+    of queries that win, ties counted half. relative is the difference as a share of the first run's mean.
+    """
+
+    dz: float
+    low: float
+    high: float
+    hedges_correction: float
+    hedges: float
+    d_av: float
+    wins: int
+    ties: int
+    losses: int
+    superiority: float
+    relative: float
+
+
+def hedges_correction(freedom: float, method: str = "exact") -> float:
+    """What an effect size is multiplied with to take its bias away (Hedges 1981), or the "approximate" formula for it.
+
+    NaN where it is not defined: below 2 degrees of freedom.
+    """
+    choice(method, "method", ("exact", "approximate"))
+    if not freedom > 1:
+        return math.nan
+    if method == "approximate":
+        return 1 - 3 / (4 * freedom - 1)
+    # Gamma(m / 2) / (sqrt(m / 2) Gamma((m - 1) / 2)) without Gamma's own size
+    return 1 / (math.sqrt(freedom / 2) * float(poch(freedom / 2, -0.5)))
+
+
+def wins_ties_losses(first: Floats, second: Floats) -> tuple[Ints, Ints, Ints]:
+    """In how many rows the second is higher, the same, and lower; what differs by rounding only is the same."""
+    between = differences_of(first, second)
+    wins, losses = (between > 0).sum(axis=0), (between < 0).sum(axis=0)
+    return wins, len(first) - wins - losses, losses
+
+
+def differences_of(first: Floats, second: Floats) -> Floats:
+    """The second less the first; 0 where they differ by rounding only."""
+    between = second - first
+    return np.where(np.abs(between) <= 1e-12 * np.maximum(np.abs(first), np.abs(second)), 0.0, between)
+
+
+def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Effect:
+    """How much better the second run is than the first, on the same queries.
+
+    The interval of dz is by the noncentral t (Cumming and Finch 2001). If all differences are 0, or there is one query,
+    dz is NaN; if they are all equal it is infinite. relative is NaN if the first run's mean is 0.
+
+    >>> rs.statistics.effect([0.5, 0.2, 0.1], [0.6, 0.2, 0.5]).wins
+    2
+    """
+    level(confidence, "confidence")
+    one, two = paired(first, second)
+    difference = two - one
+    found = student(difference)
+    n = difference.size
+    wins, ties, losses = (int(count) for count in wins_ties_losses(one, two))
+    deviation = float(found.error) * math.sqrt(n) if n > 1 else math.nan
+    mean = float(found.mean)
+    correction = hedges_correction(n - 1)
+    dz = low = high = math.nan
+    if deviation > 0:
+        dz = mean / deviation
+        low, high = _interval(dz * math.sqrt(n), n - 1, confidence) / math.sqrt(n)
+    elif deviation == 0 and mean:
+        dz = low = high = math.copysign(math.inf, mean)
+    spread = math.sqrt((one.var(ddof=1) + two.var(ddof=1)) / 2) if n > 1 else math.nan
+    base = float(one.mean())
+    return Effect(
+        dz, float(low), float(high), correction, correction * dz, mean / spread if spread else math.nan,
+        wins, ties, losses, (wins + ties / 2) / n, mean / base if base else math.nan,
+    )  # fmt: skip
+
+
+def _interval(t: float, freedom: int, confidence: float) -> Floats:
+    """The noncentralities that t is at the ends of."""
+    outside = (1 - confidence) / 2
+    far = 40 * (1 + abs(t))
+    return solve(lambda x: tail_and_slope(t, freedom, x), np.array([outside, 1 - outside]), t, t - far, t + far)

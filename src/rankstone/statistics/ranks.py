@@ -141,17 +141,10 @@ def sign(difference: ArrayLike, confidence: float = 0.95) -> Sign:
     wins, losses = int((array > 0).sum()), int((array < 0).sum())
     n = wins + losses
     ties = array.size - n
-    interval = share(wins, n, confidence, "exact") if n else None
+    portion, low, high = math.nan, 0.0, 1.0
+    if n:
+        interval = share(wins, n, confidence, "exact")
+        portion, low, high = wins / n, float(interval.low), float(interval.high)
     greater, less = float(bdtr(losses, n, 0.5)), float(bdtr(wins, n, 0.5))
-    return Sign(
-        wins,
-        ties,
-        losses,
-        (wins - losses) / 2,
-        min(1.0, 2 * min(greater, less)),
-        greater,
-        less,
-        wins / n if n else math.nan,
-        float(interval.low) if interval else 0.0,
-        float(interval.high) if interval else 1.0,
-    )
+    p = min(1.0, 2 * min(greater, less))
+    return Sign(wins, ties, losses, (wins - losses) / 2, p, greater, less, portion, low, high)

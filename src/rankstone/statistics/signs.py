@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
@@ -49,21 +49,17 @@ class Signs:
     def blocks(self, start: int, stop: int) -> Iterator[Singles]:
         """The flips from `start` to `stop` as rows of 1 and -1; the next block overwrites the one before."""
         size = max(1, self.cells // self.padded)
-        if self._given is not None:
-            out = np.ones((min(size, stop - start), self.padded), dtype=np.float32)
-            for first in range(start, stop, size):
-                block = out[: min(size, stop - first)]
-                block[:, : self.width] = self._given[first : first + len(block)]
-                yield block
-            return
+        out = np.ones((min(size, stop - start), self.padded), dtype=np.float32)
         generator = np.random.Philox(counter=start * self._words // 4, key=self._key)
-        eights = np.empty((min(size, stop - start), self.padded // 8, 8), dtype=np.float32)
         for first in range(start, stop, size):
-            rows = min(size, stop - first)
-            words = np.asarray(generator.random_raw(rows * self._words), dtype="<u8")
-            octets = words.view(np.uint8).reshape(rows, -1)[:, : self.padded // 8]
-            np.take(_EIGHT, octets, axis=0, out=eights[:rows], mode="clip")
-            yield eights[:rows].reshape(rows, -1)
+            block = out[: min(size, stop - first)]
+            if self._given is not None:
+                block[:, : self.width] = self._given[first : first + len(block)]
+            else:
+                words = np.asarray(generator.random_raw(len(block) * self._words), dtype="<u8")
+                octets = words.view(np.uint8).reshape(len(block), -1)[:, : self.padded // 8]
+                np.take(_EIGHT, octets, axis=0, out=block.reshape(len(block), -1, 8), mode="clip")
+            yield block
 
     def product(self, block: NDArray[Real], columns: NDArray[Real]) -> NDArray[Real]:
         """`block @ columns` for whole numbers, in tiles that a BLAS takes with one thread.
@@ -117,11 +113,13 @@ def counts(job: Callable[[int, int], Ints], signs: Signs, columns: int, threads:
     chunks = [(start, min(start + CHUNK, signs.count)) for start in range(0, signs.count, CHUNK)]
     workers = 1 if signs.count * signs.padded * columns < _SMALL else min(workers_of(threads), len(chunks))
     signs.cells = min(_CELLS, _ALL_CELLS // workers)
-    total: Ints
-    with watched("flipping signs") as progress, ThreadPoolExecutor(workers) as pool:
-        found = (pool.map if workers > 1 else map)(lambda chunk: job(*chunk), chunks)
-        total = sum(progress.of(found, len(chunks)), np.zeros(1, dtype=np.int64))
-    return total
+    return add_up(lambda chunk: job(*chunk), chunks, workers, "flipping signs")
+
+
+def add_up(job: Callable[[Any], Any], tasks: Sequence[Any], workers: int, words: str) -> Any:
+    """The sum of a job's answers to all tasks."""
+    with watched(words) as progress, ThreadPoolExecutor(workers) as pool:
+        return sum(progress.of((pool.map if workers > 1 else map)(job, tasks), len(tasks)))
 
 
 def workers_of(threads: int) -> int:
@@ -152,13 +150,18 @@ def units(matrix: Floats, clusters: ArrayLike | None) -> Floats:
     return np.where(sizes <= _NOTHING * sizes.max(axis=0), 0.0, matrix)
 
 
+def check_resamples(resamples: int) -> int:
+    """How often to draw: at least once."""
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples}, but it must be 1 or more")
+    return resamples
+
+
 def make_signs(resamples: int, seed: int, kept: Any, given: Any) -> Signs:
     """Signs for the kept units: drawn ones, or the columns of given ones that belong to them."""
     width = int(np.count_nonzero(kept))
     if given is None:
-        if resamples < 1:
-            raise ValueError(f"resamples={resamples}, but it must be 1 or more")
-        return Signs(resamples, width, seed)
+        return Signs(check_resamples(resamples), width, seed)
     matrix = np.asarray(given)
     if matrix.ndim != 2 or matrix.shape[1] != len(kept) or len(matrix) == 0:
         raise ValueError(f"signs has the shape {matrix.shape}, but it needs rows of {len(kept)} signs")

@@ -1,8 +1,9 @@
-"""Tukey's honestly significant difference for all pairs of runs."""
+"""Tukey's honestly significant difference for all pairs of runs: by the studentised range, and by permutation."""
 
 from __future__ import annotations
 
 import math
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,11 @@ from scipy.special import fdtrc
 
 from rankstone.align.alignment import Floats, Ints
 from rankstone.statistics.checks import layout, level
+from rankstone.statistics.signs import TIE, add_up, check_resamples, checked, whole, workers_of
+
+MOST = 1 << 21  # patterns that are looked at one by one
+_CHUNK = 256  # permutations of one job
+_CELLS = 1 << 19
 
 
 class Tukey(NamedTuple):
@@ -76,3 +82,96 @@ def _f(squares: float, groups: int, mean_square: float, freedom: int) -> tuple[f
         return math.nan, math.nan
     f = squares / groups / mean_square
     return f, float(fdtrc(groups, freedom, f))
+
+
+# -- by permutation ----------------------------------------------------------------------------------------------
+
+
+class TukeyRandomised(NamedTuple):
+    """An entry a pair of columns, (0, 1), (0, 2) and so on."""
+
+    p: Floats
+    as_extreme: Floats
+    permutations: float  # all of them if exact, else the resamples
+    differences: Floats  # of the means, without sign
+    pairs: list[tuple[int, int]]
+    exact: bool
+
+
+def tukey_randomised(
+    scores: ArrayLike, *, resamples: int = 100_000, seed: int = 0, threads: int = 0
+) -> TukeyRandomised:
+    """p of each pair of runs, adjusted for there being many: runs change places within each query (Carterette 2012).
+
+    scores: a row a query, a column a run. One yardstick for all pairs, so it is wrong where two runs are much more
+    alike than others; `max_t` is not. Exact if there are few permutations, else p = (b + 1) / (resamples + 1).
+    Answers are the same for any number of threads.
+    """
+    matrix = checked(scores, "scores")
+    queries, runs = matrix.shape
+    if runs < 2:
+        raise ValueError(f"scores has {runs} column, but a pair needs 2")
+    check_resamples(resamples)
+    pairs = list(combinations(range(runs), 2))
+    first, second = np.array(pairs).T
+    means = matrix.mean(axis=0)
+    matrix = matrix - matrix.min(axis=1, keepdims=True)
+    spread = matrix.max(axis=1)
+    # Where all are equal nothing changes places.
+    matrix = matrix[spread > 0] / (spread.max() or 1.0)
+    whole_numbers = whole(matrix, matrix.max(axis=1).sum() * runs or 1.0)
+    sums = whole_numbers.sum(axis=0)
+    bounds = np.abs(sums[second] - sums[first]) - TIE * whole_numbers.max(axis=1, initial=0.0).sum()
+    order = np.argsort(bounds, kind="stable")
+    ways = math.factorial(runs)
+    exact = len(matrix) < 2 or math.log(ways) * (len(matrix) - 1) <= math.log(MOST) + 1e-9
+    if exact:
+        passed, looked = _count(whole_numbers, bounds[order])
+        # What the first query does is only another name for the runs.
+        permuted = float(np.float64(ways) ** queries)
+        p, as_extreme = passed / looked, passed * (permuted / looked)
+    else:
+        passed = _draw(whole_numbers, bounds[order], resamples, seed, threads)
+        permuted = float(resamples)
+        p, as_extreme = (passed + 1) / (resamples + 1), passed
+    back = np.argsort(order, kind="stable")
+    return TukeyRandomised(p[back], as_extreme[back], permuted, np.abs(means[second] - means[first]), pairs, exact)
+
+
+def _passed(sums: Floats, bounds: Floats) -> Floats:
+    """How many rows have a range as large as each bound; those are in order."""
+    places = np.searchsorted(bounds, sums.max(axis=0) - sums.min(axis=0), side="right")
+    return np.bincount(places, minlength=len(bounds) + 1)[::-1].cumsum(dtype=float)[::-1][1:]
+
+
+def _count(numbers: Floats, bounds: Floats) -> tuple[Floats, int]:
+    """Over all permutations of all queries but the first, and how many those are."""
+    runs = numbers.shape[1]
+    orders = np.array(list(permutations(range(runs)))).T if len(numbers) > 1 else np.zeros((runs, 1), dtype=np.int64)
+    halves = [numbers[0][:, None] if len(numbers) else np.zeros((runs, 1)), np.zeros((runs, 1))]
+    for row in numbers[1:]:
+        small = int(halves[1].shape[1] < halves[0].shape[1])
+        halves[small] = (halves[small][:, :, None] + row[orders][:, None, :]).reshape(runs, -1)
+    wide, narrow = halves if halves[0].shape[1] >= halves[1].shape[1] else halves[::-1]
+    found = np.zeros(len(bounds))
+    for one in narrow.T:
+        found += _passed(wide + one[:, None], bounds)
+    return found, wide.shape[1] * narrow.shape[1]
+
+
+def _draw(numbers: Floats, bounds: Floats, resamples: int, seed: int, threads: int) -> Floats:
+    queries, runs = numbers.shape
+    key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+
+    def job(start: int) -> Floats:
+        # Drawing takes as many steps as it needs, so each job has a counter of its own.
+        generator = np.random.Generator(np.random.Philox(counter=start << 128, key=key))
+        size, stop, sums = max(1, _CELLS // numbers.size), min(start + _CHUNK, resamples), []
+        for left in range(start, stop, size):
+            rows = min(size, stop - left)
+            table = np.repeat(numbers[None], rows, axis=0).reshape(-1, runs)
+            generator.permuted(table, axis=1, out=table)
+            sums.append(table.reshape(rows, queries, runs).sum(axis=1))
+        return _passed(np.concatenate(sums).T, bounds)
+
+    return add_up(job, range(0, resamples, _CHUNK), workers_of(threads), "changing places")
