@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_sums, starts_of
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_reduce, starts_of
 from rankstone.align.functions import NUMPY, Functions, Values
 from rankstone.align.ties import TieRule
 from rankstone.data.annotations import ranges
@@ -286,7 +286,9 @@ class Shown(Functions):
     def relevant(self) -> Floats:
         """How many relevant items the truth has."""
         ranked = self.data.ranked
-        return segment_sums(self.relevance(ranked.truth_grades), ranked.truth_offsets, starts_of(ranked.truth_offsets))
+        return segment_reduce(
+            self.relevance(ranked.truth_grades), ranked.truth_offsets, starts_of(ranked.truth_offsets)
+        )
 
     def per_query(self, value: Values) -> Floats:
         """A number as a value of each query."""
@@ -305,7 +307,7 @@ class Shown(Functions):
         values = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(self.item),))
         if k is not None and self.depth != k:
             values = np.where(self.rank <= k, values, 0.0)
-        return segment_sums(values, self.offsets, self.data.starts)
+        return segment_reduce(values, self.offsets, self.data.starts)
 
     def places(self, k: Cutoff, divisor: str = "shown") -> Floats:
         """How many places a list is divided by: those that it fills, or k."""

@@ -15,9 +15,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import Depth, Discount, Functions, Values
+from rankstone.align.functions import Depth, Discount, Functions, Values, sums_of_discounts
 from rankstone.errors import NoExpectedValue
-from rankstone.program.discounts import sums_of_discounts
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Alignment
@@ -438,9 +437,10 @@ class Ranking(Functions):
 
         smooth: the discount falls ever more evenly, as 1/rank does; then a depth of billions takes no time.
         """
-        if isinstance(depth, int):
-            return self.per_query(float(sums_of_discounts(discount, depth, smooth)))
         places = self.retrieved if depth is None else depth
+        number = places if isinstance(places, (int, float)) else getattr(places, "number", None)
+        if number is not None:
+            return self.per_query(float(sums_of_discounts(discount, number, smooth)))
         return self.graph.node("discount_total", places, params=(discount, smooth), kind="query", space=self.space)
 
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:

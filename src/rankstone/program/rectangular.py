@@ -16,9 +16,8 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import ELEMENTWISE, NUMPY
+from rankstone.align.functions import ELEMENTWISE, NUMPY, discount_table, sums_of_discounts
 from rankstone.align.ties import TieRule
-from rankstone.program.discounts import discount_table, sums_of_discounts
 from rankstone.program.graph import Expression, Fault, Graph, Space, walk
 from rankstone.program.ranking import Facts, Ranking
 
