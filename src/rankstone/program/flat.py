@@ -5,6 +5,7 @@ A value per item is an array of all placed (or judged) items, a value per query 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeAlias, cast
@@ -24,9 +25,8 @@ from rankstone.align.alignment import (
 from rankstone.align.functions import ELEMENTWISE, NUMPY, Values, discount_table, sums_of_discounts
 from rankstone.align.subtopics import by_subtopic
 from rankstone.align.ties import TieRule
-from rankstone.errors import QueryError
 from rankstone.program import correlation
-from rankstone.program.graph import EXPANSIONS, Call, Expression, Params, Space, View, walk
+from rankstone.program.graph import EXPANSIONS, Call, Expression, Fault, Params, Space, View, walk
 from rankstone.program.ranking import Facts, Ranking
 
 NO_WEIGHTS = "the truth has no weight or propensity column, and credit='weight' counts items by it"
@@ -113,21 +113,27 @@ class Flat:
         if value not in self._values:
             with np.errstate(all="ignore"):
                 for one in walk([value], self._values):
-                    self._values[one] = self._computed(one)
+                    self._values[one] = self.run(one, *(self._values[arg] for arg in one.args))
         return self._values[value]
 
     def per_query(self, value: Expression) -> Floats:
         """A value of each query."""
         return np.broadcast_to(np.asarray(self.value(value), dtype=np.float64), len(self.alignment))
 
-    def _computed(self, one: Expression) -> Values:
-        if one.op in EXPANSIONS:
-            return self.value(EXPANSIONS[one.op](one.graph, one, *one.args))
-        return self.run(one, *(self._values[arg] for arg in one.args))
-
     def run(self, call: Call | Expression, *args: Values) -> Values:
         """One operation."""
         return ELEMENTWISE[call.op](*args) if call.op in ELEMENTWISE else OPERATIONS[call.op](self, call, *args)
+
+    # As a graph whose every node is computed at once.
+
+    def call(self, op: str, *operands: Values) -> Values:
+        return ELEMENTWISE[op](*operands)
+
+    def node(self, op: str, *args: Values, params: Params = (), kind: str, space: Space | None = None) -> Values:
+        return self.run(Call(op, params, kind, space), *args)
+
+    def spread(self, value: Values, space: Space) -> Values:
+        return np.repeat(value, self.rows(space).sizes) if isinstance(value, np.ndarray) else value
 
     def view(self, space: Space) -> Alignment:
         """The alignment that a space is of."""
@@ -176,10 +182,6 @@ def _column(flat: Flat, one: Node) -> Any:
 def _highest_grade(flat: Flat, one: Node) -> float:
     alignment = flat.view(one.space)
     return float(alignment.truth_grades.max(initial=alignment.grade.max(initial=0.0)))
-
-
-def _spread(flat: Flat, one: Node, value: Values) -> Any:
-    return np.repeat(value, flat.rows(one.space).sizes) if isinstance(value, np.ndarray) else value
 
 
 def _over_rows(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,10 +290,11 @@ def _truth_ranks(alignment: Alignment, query: int, rows: slice) -> tuple[Ints, I
 
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    **EXPANSIONS,
     "number": lambda flat, one: one.params[0],
     "column": _column,
     "highest_grade": _highest_grade,
-    "spread": _spread,
+    "spread": lambda flat, one, value: flat.spread(value, one.space),
     "nth": _over_rows(_nth),
     "length": lambda flat, one: flat.rows(one.space).sizes.astype(np.float64),
     "sum": _over_rows(Rows.reduce),
@@ -321,11 +324,11 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 # -- at once -------------------------------------------------------------------------------------------------
 
 
-class Eager:
+class Eager(Flat):
     """A graph whose every node is computed at once: words over it give arrays."""
 
     def __init__(self, alignment: Alignment) -> None:
-        self.flat = Flat(alignment)
+        super().__init__(alignment)
         self._spaces: dict[Any, Space] = {}
 
     def space(
@@ -333,17 +336,7 @@ class Eager:
     ) -> Space:
         if order is not None:
             return Space(what, of, order, nonzero, view)
-        key = (what, of, nonzero, view)
-        if key not in self._spaces:
-            self._spaces[key] = Space(*key[:2], None, *key[2:])
-        return self._spaces[key]
-
-    def node(self, op: str, *args: Values, params: Params = (), kind: str, space: Space | None = None) -> Values:
-        call = Call(op, params, kind, space)
-        return EXPANSIONS[op](self, call, *args) if op in EXPANSIONS else self.flat.run(call, *args)
-
-    def call(self, op: str, *operands: Values) -> Values:
-        return ELEMENTWISE[op](*operands)
+        return self._spaces.setdefault((what, of, nonzero, view), Space(what, of, None, nonzero, view))
 
     def of(self, value: Values) -> Values:
         return value
@@ -351,32 +344,27 @@ class Eager:
     def named(self, value: Values, name: str) -> Values:
         return value
 
-    def spread(self, value: Values, space: Space) -> Values:
-        return self.node("spread", value, kind="item", space=space)
-
     def is_true(self, condition: Values) -> bool:
         return bool(np.all(condition))
 
     def queries(self) -> int:
-        return len(self.flat.alignment)
+        return len(self.alignment)
 
     def array(self, name: str) -> Any:
-        return getattr(self.flat.alignment, name)
+        return getattr(self.alignment, name)
 
     def per_query(self, value: Values) -> Floats:
-        return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), len(self.flat.alignment)))
+        return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), len(self.alignment)))
 
     def refuse(
         self, condition: Values, problem: str, value: Values = None, named: bool = True, space: Space | None = None
     ) -> None:
         test: Bools = np.atleast_1d(np.asarray(condition, dtype=bool))
-        if not test.any():
-            return
-        at = int(np.argmax(test))
-        problem = problem if value is None else problem.format(float(np.broadcast_to(value, test.shape)[at]))
-        if not named:
-            raise ValueError(problem)
-        raise QueryError(problem, at if space is None else int(self.flat.rows(space).query[at]))
+        if test.any():
+            at = int(np.argmax(test))
+            query = at if space is None else int(self.rows(space).query[at])
+            shown = math.nan if value is None else float(np.broadcast_to(value, test.shape)[at])
+            raise Fault(condition, problem, value, named).error(query, shown)
 
 
 def ranking_of(alignment: Alignment) -> Ranking:
