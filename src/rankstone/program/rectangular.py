@@ -13,15 +13,16 @@ from functools import cached_property, reduce
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
+from array_api_compat import array_namespace, device
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import ELEMENTWISE, NUMPY, discount_table, table_lookup
-from rankstone.align.ties import TieRule
+from rankstone.align.functions import NUMPY, discount_table, table_lookup
+from rankstone.align.ties import TIES, TieRule
+from rankstone.program import array_libraries as libraries
+from rankstone.program.array_libraries import Array
 from rankstone.program.graph import Expression, Fault, FunctionsOf, Graph, Space, walk
 from rankstone.program.ranking import Facts, Ranking
 
-Array: TypeAlias = Any  # of any library: np.zeros((2, 3)), torch.zeros(2, 3); or a plain number
 Layout = Literal["places", "columns"]
 Node: TypeAlias = Any  # an expression, whose space is there
 
@@ -54,12 +55,14 @@ class Batch:
             raise TypeError("give a mask or lengths, not both")
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths, "truth": truth}
-        present = {name: _detached(array) if detach else array for name, array in given.items() if array is not None}
-        self.home = _library(present)
-        precision = _precision(self.home, present)
-        self.lent = detach and all(map(_in_numpys_reach, present.values()))
+        present = {name: array for name, array in given.items() if array is not None}
+        if detach:
+            present = {name: libraries.detached(array) for name, array in present.items()}
+        self.home = libraries.library_of(present)
+        precision = libraries.precision_of(self.home, present)
+        self.lent = detach and all(map(libraries.in_host_memory, present.values()))
         if self.lent:
-            present = {name: _lent(self.home, array) for name, array in present.items()}
+            present = {name: libraries.lent(self.home, array) for name, array in present.items()}
         self.xp = xp = array_namespace(*present.values())
         self.dtype = getattr(xp, precision)
         info = xp.__array_namespace_info__()
@@ -110,7 +113,7 @@ class Batch:
         self.ordered = not ranked or (scores is None and (mask is None or lengths is not None))
         self.depth = self.width  # places that are looked at
         if ties.averaged and (self.ordered or (check and self._untied())):
-            self.ties = ties = _PLAIN  # nothing is tied
+            self.ties = ties = TIES["item_desc"]  # nothing is tied
         if ties.arrange is not None and not self.ordered:
             self._arrange(ties)
 
@@ -123,10 +126,8 @@ class Batch:
 
     def _arrange(self, ties: TieRule) -> None:
         """Put tied items where the rule says: by what it makes of their grades."""
-        graph = Graph()
-        ranking = Ranking(graph, Facts(Relevance()))
-        key, front = cast("Any", ties.arrange)(ranking)
-        rank = Rectangular(self).value(ranking.arranged(key, front)._arranged)
+        ranking = Ranking(Graph(), Facts(Relevance()))
+        rank = Rectangular(self).value(ranking.arranged(*cast("Any", ties.arrange)(ranking))._arranged)
         rank = rank if self.inside is None else self.xp.where(self.inside, rank, math.inf)
         self.__dict__["columns"] = self.xp.take_along_axis(self.columns, self.xp.argsort(rank, axis=-1), axis=-1)
 
@@ -202,7 +203,7 @@ class Batch:
         keys = self._keys(scores)
         turn = columns if reverse else self.width - 1 - columns  # the higher goes first
         if not self.wide:
-            tied, at = _largest(xp, xp.flip(keys, axis=-1) if reverse else keys, self.depth)
+            tied, at = libraries.largest(xp, xp.flip(keys, axis=-1) if reverse else keys, self.depth)
             return self.width - 1 - at if reverse else at, tied
         if keys.dtype == xp.int64:  # too wide to be packed with the column: number the different ones
             at = xp.argsort(keys, axis=-1, stable=False)
@@ -213,7 +214,7 @@ class Batch:
         keys = xp.astype(keys, xp.int64)
         keys <<= 32
         keys |= turn
-        packed, _ = _largest(xp, keys, self.depth, spoil=True)
+        packed, _ = libraries.largest(xp, keys, self.depth, spoil=True)
         turn = packed & 0xFFFFFFFF
         return turn if reverse else self.width - 1 - turn, packed >> 32
 
@@ -261,7 +262,7 @@ class Batch:
             return self.places - 1 + xp.zeros_like(self.given, dtype=self.whole), self.places
         tied = self._sorted[1][:, : self.depth]
         opens = xp.concat([xp.ones_like(tied[:, :1], dtype=xp.bool), tied[:, 1:] != tied[:, :-1]], axis=-1)
-        starts = self.depth - _largest(xp, xp.where(opens, self.depth + 1 - self.places, 0), self.depth)[0]
+        starts = self.depth - libraries.largest(xp, xp.where(opens, self.depth + 1 - self.places, 0), self.depth)[0]
         starts = xp.concat([starts, xp.full_like(starts[:, :1], self.depth)], axis=-1)
         group = xp.cumulative_sum(xp.astype(opens, self.whole), axis=-1)
         above, end = (xp.take_along_axis(starts, at, axis=-1) for at in (group - 1, group))
@@ -282,9 +283,6 @@ class Batch:
         return xp.where(next_ >= 0, above + 1.0, math.inf)
 
 
-_PLAIN = TieRule("item_desc", "", by="item", descending=True)
-
-
 class Rows(NamedTuple):
     """The items of a space: (rows, places) each."""
 
@@ -299,7 +297,7 @@ class Rectangular:
 
     def __init__(self, batch: Batch, deep: Mapping[Space, float] | None = None, **parameters: Array) -> None:
         self.batch, self.xp, self.parameters = batch, batch.xp, parameters
-        self.table = _elementwise(batch)
+        self.table = libraries.elementwise(batch.xp, batch.constant, batch.number)
         self._deep = deep or {}
         self._values: dict[tuple[Expression, Layout], Array] = {}
         self._rows: dict[Space, Rows] = {}
@@ -407,7 +405,7 @@ class Rectangular:
             if not space.nonzero:
                 depth = int(min(self._deep.get(space, math.inf), depth))
             real = given if mask is None else xp.where(mask, given, -math.inf)
-            grade = batch.number(_largest(xp, real, depth)[0])
+            grade = batch.number(libraries.largest(xp, real, depth)[0])
         places = batch.counting(depth)
         inside = None if mask is None else batch.number(places) <= count
         if inside is not None:
@@ -422,34 +420,6 @@ class Rectangular:
         """Entries of a table of numbers, by whole numbers of any shape."""
         at = self.xp.astype(at, self.batch.whole, copy=False)
         return self.xp.reshape(self.xp.take(self.batch.constant(table), self.xp.reshape(at, (-1,))), at.shape)
-
-
-def _elementwise(batch: Batch) -> dict[str, Callable[..., Any]]:
-    """The operations on values one by one, of an array library."""
-    xp = batch.xp
-
-    def array(value: Array) -> Array:
-        return batch.constant(value) if isinstance(value, (int, float)) and xp is not np else value
-
-    def where(condition: Array, yes: Array, no: Array) -> Array:
-        if isinstance(yes, (int, float)) and isinstance(no, (int, float)):
-            if (yes, no) == (1.0, 0.0):
-                return batch.number(condition)
-            yes = batch.constant(yes)
-        return xp.where(condition, yes, no)
-
-    table: dict[str, Callable[..., Any]] = {
-        **{op: ELEMENTWISE[op] for op in ("+", "-", "*", "negative", "<", "<=", "==")},
-        "and": operator.and_,
-        "or": operator.or_,
-        "not": operator.invert,
-        "/": operator.truediv,
-        "power": operator.pow,
-        "round": lambda x, digits: xp.round(x * 10.0**digits) / 10.0**digits,
-        "where": where,
-    }
-    named = ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil", "minimum", "maximum")
-    return table | {op: lambda *values, op=op: getattr(xp, op)(*map(array, values)) for op in named}
 
 
 def _column(to: Rectangular, one: Node, layout: Layout) -> Array:
@@ -523,10 +493,9 @@ def _sum(to: Rectangular, one: Node, layout: Layout) -> Array:
 
 def _sum_to(to: Rectangular, one: Node, layout: Layout) -> Array:
     k, values = to.value(one.args[2]), to.operand(one)
-    plain = to.rows(one.space).plain and one.args[1].op in ("column", "nth")
     if one.args[2].op == "parameter":  # several cutoffs at once
         return to.xp.cumulative_sum(values, axis=-1)[:, to.parameters["last"]]
-    if plain and isinstance(k, (int, float)):
+    if to.rows(one.space).plain and one.args[1].op in ("column", "nth") and isinstance(k, (int, float)):
         values = values[:, : int(min(k, values.shape[-1]))]
     else:
         values = to.xp.where(to.value(one.args[1]) <= k, values, 0.0)
@@ -539,8 +508,7 @@ def _highest(to: Rectangular, one: Node, layout: Layout) -> Array:
 
 
 def _first(to: Rectangular, one: Node, layout: Layout) -> Array:
-    condition, rank = one.args
-    batch = to.batch
+    batch, (condition, rank) = to.batch, one.args
     counted = rank.op == "column" and rank.params[0] == "rank" and batch.ties.arrange is None
     if counted and batch.scores is not None and _unordered(to, condition):
         return batch.first(to.value(condition, "columns"))
@@ -564,12 +532,11 @@ def _in_group(to: Rectangular, one: Node) -> tuple[Array, Array]:
 
 
 def _tied_nth(to: Rectangular, one: Node, layout: Layout) -> Array:
-    xp, batch = to.xp, to.batch
-    above, _ = batch.groups
+    xp, above = to.xp, to.batch.groups[0]
     at = xp.argsort(to.value(one.args[0]), axis=-1, stable=True)
     order = xp.argsort(xp.take_along_axis(above, at, axis=-1), axis=-1, stable=True)
     place = xp.argsort(xp.take_along_axis(at, order, axis=-1), axis=-1)
-    return batch.number(place - above + 1)
+    return to.batch.number(place - above + 1)
 
 
 def _discount(to: Rectangular, one: Node, layout: Layout) -> Array:
@@ -587,10 +554,6 @@ def _mean_discount(to: Rectangular, one: Node, layout: Layout) -> Array:
     ends = (to.call("minimum", end, k[0]) if k else end for end in (above, above + level))
     low, high = (to.take(table, end) for end in ends)
     return (high - low) / level
-
-
-def _lookup(to: Rectangular, one: Node, layout: Layout) -> Array:
-    return table_lookup(FunctionsOf(to), to.value(one.args[0], layout), one.params[0])
 
 
 def _by_count(to: Rectangular, one: Node, layout: Layout) -> Array:
@@ -630,59 +593,7 @@ OPERATIONS: Mapping[str, Callable[[Rectangular, Node, Layout], Array]] = {
     "discount": _discount,
     "mean_discount": _mean_discount,
     "discount_total": _discount,
-    "lookup": _lookup,
+    "lookup": lambda to, one, at: table_lookup(FunctionsOf(to), to.value(one.args[0], at), one.params[0]),
     "by_count": _by_count,
     "first_hit": _first_hit,
 }
-
-
-def _detached(array: Array) -> Array:
-    return array.detach() if is_torch_array(array) else array
-
-
-def _library(present: dict[str, Array]) -> Any:
-    """Whose arrays they are."""
-    try:
-        return array_namespace(*present.values())
-    except TypeError:
-        kinds = {
-            name: f"{type(array).__module__.split('.')[0]}.{type(array).__name__}" for name, array in present.items()
-        }
-        said = ", ".join(f"{name} a {kind}" for name, kind in kinds.items())
-        raise TypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
-
-
-def _precision(xp: Any, present: dict[str, Array]) -> str:
-    """What is computed in: float64 if the labels or the scores hold it, float32 if they hold other floats."""
-    kinds = [present[name].dtype for name in ("labels", "scores") if name in present]
-    found = [kind for kind in kinds if xp.isdtype(kind, "real floating")]
-    found = found or [xp.__array_namespace_info__().default_dtypes()["real floating"]]
-    return "float64" if xp.float64 in found else "float32"
-
-
-def _in_numpys_reach(array: Array) -> bool:
-    """Is it a tensor in the host's memory. NumPy reads it without a copy, and is faster on short rows."""
-    return is_torch_array(array) and array.device.type == "cpu"
-
-
-def _lent(xp: Any, tensor: Array) -> Array:
-    return np.from_dlpack(tensor.float() if tensor.dtype == xp.bfloat16 else tensor)
-
-
-def _largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> tuple[Array, Array]:
-    """The largest of each row in descending order, and, in libraries of narrow integers, where they stand.
-
-    spoil: the values are not needed any more.
-    """
-    if is_numpy_array(values):
-        if depth < values.shape[-1]:
-            values = values if spoil else values.copy()
-            values.partition(values.shape[-1] - depth, axis=-1)
-        return np.sort(values[:, -depth:], axis=-1)[:, ::-1], None
-    if is_torch_array(values):
-        return xp.topk(values, depth).values, None
-    if is_jax_array(values):
-        from jax.lax import top_k
-
-        return tuple(top_k(values, depth))
-    return xp.sort(values, axis=-1, descending=True)[:, :depth], None

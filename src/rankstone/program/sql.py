@@ -323,18 +323,15 @@ def at_rank(value: Term, rank: int) -> float | None:
 
 def outermost(values: Iterable[Term], wanted: Callable[[Term], bool]) -> list[Term]:
     """Of what some expressions are made of, what is wanted and stands in nothing else that is."""
-    found: dict[Term, None] = {}
-
-    def look(value: Term) -> None:
+    outer: dict[Term, None] = {}
+    waiting = list(values)[::-1]
+    while waiting:
+        value = waiting.pop()
         if wanted(value):
-            found[value] = None
-            return
-        for part in value.parts:
-            look(part)
-
-    for value in values:
-        look(value)
-    return list(found)
+            outer[value] = None
+        else:
+            waiting += value.parts[::-1]
+    return list(outer)
 
 
 def _counts_none(condition: Term) -> bool:
@@ -363,18 +360,13 @@ class Tables:
         self.arrange: Callable[[Ranking], tuple[Any, Any]] | None = None  # tied items by key, if not as they are
         self.best: bool | None = None
         self.pooled, self.entered = False, cast("Any", None)  # are all queries one list, and which of them
-        self._start()
-
-    def _start(self) -> None:
-        self.graph = Graph()
-        self._terms: dict[Expression, Operand] = {}
+        self.graph, self._terms = Graph(), cast("dict[Expression, Operand]", {})
 
     def _with(self, facts: Mapping[str, Any] | None = None, **changes: object) -> Any:
         """The same, but for this."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, **changes)
-        other.facts = self.facts._replace(**(facts or {}))
-        other._start()
+        other.__dict__.update(self.__dict__, graph=Graph(), _terms={}, facts=self.facts._replace(**(facts or {})))
+        other.__dict__.update(changes)
         return other
 
     # -- how a metric looks at it ------------------------------------------------------------------------------
@@ -397,10 +389,9 @@ class Tables:
         return self._with({"ties": rule}) if rule.arrange is None else self._with(arrange=rule.arrange)
 
     def by_gain(self, gains: Expression, best: bool) -> Tables:
-        view = self._with({"arranged": True}, best=best)
         key = -gains if best else gains
-        view.graph, view._terms, view.arrange = self.graph, self._terms, lambda ranking: (key, key < 0)
-        return view
+        same = {"graph": self.graph, "_terms": self._terms}  # whose gains these are
+        return self._with({"arranged": True}, best=best, arrange=lambda ranking: (key, key < 0), **same)
 
     def only(self, queries: Expression) -> Tables:
         return self._with(entered=self.term(queries))
@@ -510,14 +501,14 @@ class Tables:
 
 def _column(to: Tables, one: Expression) -> Operand:
     name = one.params[0]
-    if one.kind == "query":
-        if name == "unjudged":
-            return to.of_query("retrieved") - to.aggregate("sum", 1.0, to.rows("placed"), "placed")
-        if name == "judged":
-            return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
-        return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
-    names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
-    return to.column(to.items(one.space), names.get(name) or str(name))
+    if one.kind == "item":
+        names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
+        return to.column(to.items(one.space), names.get(name) or str(name))
+    if name == "judged":
+        return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
+    if name == "unjudged":
+        return to.of_query("retrieved") - to.aggregate("sum", 1.0, to.rows("placed"), "placed")
+    return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
 
 
 def _nth(to: Tables, one: Expression) -> Operand:
