@@ -133,12 +133,12 @@ CONDITIONS = ("<", "<=", "==", "and", "or", "not")
 
 
 class Fault(NamedTuple):
-    """Data that has no value: the condition, and the error's text; {} in it is a value."""
+    """Data that has no value: the condition, and the error's text; {} in it is a value. In SQL, of terms."""
 
-    condition: Expression
+    condition: Any
     problem: str
-    value: Expression | None
-    named: bool  # does the error name the query
+    value: Any = None
+    named: bool = True  # does the error name the query
 
     def error(self, query: int, value: float) -> Exception:
         problem = self.problem.format(value) if self.value is not None else self.problem

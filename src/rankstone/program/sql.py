@@ -16,7 +16,7 @@ from rankstone.align.alignment import Relevance
 from rankstone.align.functions import ELEMENTWISE, Discount, Functions, Values, table_lookup
 from rankstone.align.ties import TieRule
 from rankstone.errors import NoExpectedValue
-from rankstone.program.graph import Expression, FunctionsOf, Graph, Operators, Space, walk
+from rankstone.program.graph import Expression, Fault, FunctionsOf, Graph, Operators, walk
 from rankstone.program.ranking import Facts, Ranking
 
 Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one per item, per query, of all queries
@@ -74,15 +74,6 @@ class Items:
         return self.what == "pooled" or (self.of is not None and self.of.whole)
 
 
-@dataclass(frozen=True, eq=False)
-class Fault:
-    """Data that cannot be measured: what holds of it, and what to say; {} in it is a value."""
-
-    condition: Term
-    problem: str
-    value: Term | None = None
-
-
 @dataclass(eq=False)
 class Tree:
     """All expressions of a statement; equal ones are one."""
@@ -90,8 +81,6 @@ class Tree:
     faults: list[Fault] = field(default_factory=list)
     known: dict[tuple[Any, ...], Term] = field(default_factory=dict)
     lists: dict[tuple[Any, ...], Items] = field(default_factory=dict)
-
-    # -- making ----------------------------------------------------------------------------------------------
 
     def node(self, op: str, *args: Any, kind: Kind, items: Items | None = None) -> Term:
         """The expression that this is, made once."""
@@ -227,7 +216,8 @@ class Tree:
         a, b = self.given(test, True, self.of(yes)), self.given(test, False, self.of(no))
         if a is b:
             return a
-        if _counts_none(test) and _of_all(b):  # which is nothing, then
+        counts_none = test.op == "=" and test.args[0].op == "count" and test.args[1].number == 0
+        if counts_none and _of_all(b):  # which is nothing, then
             return b if a.op == "null" else self.or_else(b, a)
         made = self._op("where", (test, a, b))
         made.nullable = a.nullable or b.nullable
@@ -291,9 +281,8 @@ class Tree:
             if isinstance(right, Term) and not isinstance(left, Term):  # a number stands on the right
                 left, right, sign = right, left, _MIRRORED[sign]
             return self.compare(sign, left, right)
-        if op == "round":
-            return self.round(self.of(operands[0]), int(cast("float", operands[1])))
-        own: Mapping[str, Any] = {"where": self.where, "and": self.both, "or": self.either, "not": self.negated}
+        own: dict[str, Any] = {"where": self.where, "and": self.both, "or": self.either, "not": self.negated}
+        own["round"] = self.round
         return own[op](*operands) if op in own else self.make(_NAMES.get(op, op), *operands)
 
     def round(self, x: Term, digits: int) -> Term:
@@ -332,10 +321,6 @@ def outermost(values: Iterable[Term], wanted: Callable[[Term], bool]) -> list[Te
         else:
             waiting += value.parts[::-1]
     return list(outer)
-
-
-def _counts_none(condition: Term) -> bool:
-    return condition.op == "=" and condition.args[0].op == "count" and condition.args[1].number == 0
 
 
 def _of_all(value: Term) -> bool:
@@ -429,10 +414,10 @@ class Tables:
 
     def faults(self) -> None:
         """Hand the graph's faults over to the tree."""
-        for condition, problem, value, _ in self.graph.faults:
-            test = self.condition(condition)
+        for fault in self.graph.faults:
+            test, value = self.condition(fault.condition), fault.value
             if test.op != "false":
-                self.tree.faults.append(Fault(test, problem, None if value is None else self.term(value)))
+                self.tree.faults.append(Fault(test, fault.problem, None if value is None else self.term(value)))
         self.graph.faults.clear()
 
     def rows(self, what: str) -> Items:
@@ -443,9 +428,8 @@ class Tables:
         kept = None if self.entered is None else self.spread(self.entered, base)
         return self.tree.items("pooled", self.suffix, base, None, False, kept)
 
-    def items(self, space: Space | None) -> Items:
+    def items(self, space: Any) -> Items:
         """The rows of a space."""
-        space = cast("Space", space)
         if space.what == "ideal":
             order = None if space.order is None else self.term(space.order)
             return self.tree.items("ideal", self.suffix, self.items(space.of), order, space.nonzero)
@@ -513,7 +497,7 @@ def _column(to: Tables, one: Expression) -> Operand:
 
 def _nth(to: Tables, one: Expression) -> Operand:
     items = to.items(one.space)
-    if cast("Space", one.space).what == "ideal":
+    if items.what == "ideal":
         return to.column(items, "item_rank")
     if not to.facts.ordered_truth:
         raise ValueError("the truth's rows are not ranked: choose ranking.ideal('judged')")
@@ -558,12 +542,8 @@ def _surviving(to: Tables, one: Expression, stops: Operand, order: Term | None =
 
 
 def _above_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> Operand:
-    both = to.window("level and above", values, to.items(one.space), "level_and_above")
-    return both - _tied_sum(to, one, values, above)
-
-
-def _tied_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> Term:
-    return to.window("level", values, to.items(one.space), "level")
+    items = to.items(one.space)
+    return to.window("level and above", values, items, "level_and_above") - to.window("level", values, items, "level")
 
 
 def _mean_discount(to: Tables, one: Expression, above: Operand, level: Operand, *k: Operand) -> Operand:
@@ -608,7 +588,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     ),
     "surviving": _surviving,
     "above_sum": _above_sum,
-    "tied_sum": _tied_sum,
+    "tied_sum": lambda to, one, values, above: to.window("level", values, to.items(one.space), "level"),
     "tied_nth": lambda to, one, key, above: to.window("nth", key, to.items(one.space), "nth_of_tied"),
     "discount": lambda to, one, rank: one.params[0](to.functions, rank),
     "mean_discount": _mean_discount,
