@@ -220,10 +220,6 @@ _FIELDS = {
 }
 
 
-def _items_read(depth: float) -> int | None:
-    return None if depth > _ALL else int(depth)
-
-
 class Program:
     """The steps that make some values of each query."""
 
@@ -241,9 +237,10 @@ class Program:
         known = all(value.kind != "number" or value.number is not None for value in (*values, *writer.numbers))
         self.alone = known and all(column.field is not None for column in self.columns)
         spaces = [
-            (writer.columns[Column("offsets", space, "")], _items_read(lower.depths.get(space, math.inf)))
+            (writer.columns[Column("offsets", space, "")], None if depth > _ALL else int(depth))
             for space in writer.spaces
             if space is not None
+            for depth in (lower.depths.get(space, math.inf),)
         ]
         steps, registers = _with_few_registers(writer.steps, list(writer.numbers.values()))
         self.core = _core.Program(
