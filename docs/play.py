@@ -24,9 +24,9 @@ from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import NoExpectedValue
 from rankstone.explain.sweep import changed, choice_of
 from rankstone.metrics.registry import Declaration, declared, is_built_in
-from rankstone.program.graph import Expression
+from rankstone.program.graph import Expression, Fault
 from rankstone.program.ranking import Ranking
-from rankstone.program.sql import OPERATIONS, Fault, Items, Operand, Tables, Term, Tree
+from rankstone.program.sql import OPERATIONS, Items, Operand, Tables, Term, Tree
 from rankstone.results.definition import definition_of
 from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_ratio
 

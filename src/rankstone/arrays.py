@@ -19,10 +19,11 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans
 from rankstone.evaluate.values import counted_of, ratio_of, values_of
 from rankstone.metrics.registry import Metric, Value, declared, depth, is_built_in, on_declare
+from rankstone.program.array_libraries import Array
 from rankstone.program.core import depths
 from rankstone.program.graph import Expression, Fault, Graph, Space
 from rankstone.program.ranking import Facts, Ranking
-from rankstone.program.rectangular import Array, Batch, Rectangular
+from rankstone.program.rectangular import Batch, Rectangular
 
 # Rows come in any batches, and the value of one may not depend on its neighbours.
 _ROWS = Capabilities(

@@ -14,7 +14,7 @@ import rankstone as rs
 from rankstone import arrays
 from rankstone.conventions.convention import takes
 from rankstone.metrics import declared
-from rankstone.program import rectangular as batch
+from rankstone.program import array_libraries
 
 from ..golden.recorded import read
 
@@ -76,9 +76,9 @@ class Library:
 def library(request, monkeypatch):
     """A library; "elsewhere": as on a device whose memory NumPy does not reach; "as CuPy": sorted in no special way."""
     if request.param == "torch elsewhere":
-        monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
+        monkeypatch.setattr(array_libraries, "in_host_memory", lambda array: False)
     if request.param == "numpy as CuPy":
-        monkeypatch.setattr(batch, "is_numpy_array", lambda array: False)
+        monkeypatch.setattr(array_libraries, "is_numpy_array", lambda array: False)
     return Library(request.param)
 
 
@@ -377,7 +377,7 @@ def test_nothing_is_copied_to_the_host(metric, monkeypatch):
     torch = pytest.importorskip("torch")
     scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
     expected = computed(metric, scores=scores, labels=labels)
-    monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
+    monkeypatch.setattr(array_libraries, "in_host_memory", lambda array: False)
 
     def no(*_, **__):
         pytest.fail("an array leaves its device")
@@ -453,7 +453,7 @@ def test_no_value_is_asked_for(metric):
 @pytest.mark.parametrize(("ties", "reads"), [("input", 1), ("expected", 2), ("group_end", 2)])
 def test_a_check_reads_one_number_and_ties_another(ties, reads, monkeypatch):
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(batch, "_in_numpys_reach", lambda array: False)
+    monkeypatch.setattr(array_libraries, "in_host_memory", lambda array: False)
     read, ask = [], torch.Tensor.__bool__
     monkeypatch.setattr(torch.Tensor, "__bool__", lambda tensor: read.append(tensor) or ask(tensor))
     scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
@@ -464,7 +464,8 @@ def test_a_check_reads_one_number_and_ties_another(ties, reads, monkeypatch):
 def test_in_the_hosts_memory_nothing_is_copied_either(monkeypatch):
     torch = pytest.importorskip("torch")
     scores, lent = torch.from_numpy(SCORED), []
-    monkeypatch.setattr(batch, "_lent", lambda xp, one, lend=batch._lent: lent.append(lend(xp, one)) or lent[-1])
+    lend = array_libraries.lent
+    monkeypatch.setattr(array_libraries, "lent", lambda xp, one: lent.append(lend(xp, one)) or lent[-1])
     arrays.ndcg(scores=scores, labels=torch.from_numpy(LABELS), k=3)
     assert np.shares_memory(lent[1], SCORED)
     assert np.shares_memory(lent[0], LABELS)
@@ -495,7 +496,7 @@ def test_no_loop_over_rows(metric):
 @pytest.mark.parametrize("metric", ["rr", "hit_rate", "num_rel", "num_ret", "mae"])
 def test_nothing_is_sorted_that_need_not_be(metric, monkeypatch):
     expected = getattr(arrays, metric)(scores=SCORED, labels=LABELS)
-    monkeypatch.setattr(batch, "_largest", lambda *_: pytest.fail("sorted"))
+    monkeypatch.setattr(array_libraries, "largest", lambda *_: pytest.fail("sorted"))
     assert equal(getattr(arrays, metric)(scores=SCORED, labels=LABELS), expected)
 
 

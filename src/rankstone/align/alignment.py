@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -60,6 +61,7 @@ class Relevance(NamedTuple):
         return grades > self.threshold if self.strict else grades >= self.threshold
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
     """Where the judged items landed: flat arrays sorted by query, then rank; no arithmetic.
 
@@ -72,53 +74,6 @@ class Alignment:
     `tied` how many have the same, the item itself included; both are None where nothing is.
     """
 
-    def __init__(
-        self,
-        retrieved: Ints,
-        present: Bools,
-        truth_offsets: Ints,
-        truth_grades: Floats,
-        ideal_grades: Floats | None,
-        placed_offsets: Ints,
-        rank: Ints,
-        grade: Floats,
-        score: Floats,
-        place: Ints,
-        above: Ints | None = None,
-        tied: Ints | None = None,
-        *,
-        ordered_truth: bool = False,
-        ordered_grades: bool = False,
-        rule: Relevance | None = None,
-        notes: Notes | None = None,
-    ) -> None:
-        self.__dict__.update(
-            retrieved=retrieved,
-            present=present,
-            truth_offsets=truth_offsets,
-            truth_grades=truth_grades,
-            _ideal_grades=ideal_grades,
-            placed_offsets=placed_offsets,
-            rank=rank,
-            grade=grade,
-            score=score,
-            place=place,
-            above=above,
-            tied=tied,
-            ordered_truth=ordered_truth,
-            ordered_grades=ordered_grades,
-            rule=rule or Relevance(),
-            notes=notes,
-            judged=None,
-            unjudged=None,
-            ties=None,
-            listed=False,
-            misses=False,
-            best=None,
-            arrays=object(),
-            _memo={},
-        )
-
     retrieved: Ints
     present: Bools
     truth_offsets: Ints
@@ -129,24 +84,22 @@ class Alignment:
     grade: Floats
     score: Floats
     place: Ints
-    above: Ints | None
-    tied: Ints | None
-    notes: Notes | None  # what else the truth says of each judged item
-    judged: Ints | None  # how many items the truth judges, where not all of them are here
-    unjudged: Ints | None  # how many returned items are unjudged, where they count as graded 0
-    arrays: object  # the same for alignments that share all arrays
+    above: Ints | None = None
+    tied: Ints | None = None
+    _: KW_ONLY
+    notes: Notes | None = None  # what else the truth says of each judged item
+    judged: Ints | None = None  # how many items the truth judges, where not all of them are here
+    unjudged: Ints | None = None  # how many returned items are unjudged, where they count as graded 0
+    arrays: object = field(default_factory=object)  # the same for alignments that share all arrays
     # How a metric looks at it.
-    rule: Relevance
-    ordered_truth: bool  # the truth came as an order, without grades
-    ordered_grades: bool  # the truth came as a list of grades, whose order is the caller's
-    ties: TieRule | None  # the rule for tied items, where they share a rank or are averaged
-    listed: bool  # only the items returned count: unjudged ones have grade 0
-    misses: bool  # an item with a score of 0 or less is never relevant
-    best: bool | None  # do tied items stand with the best first (or last) for a metric; None: as they were ordered
-    _memo: dict[Any, Any]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"an alignment does not change: make another with replace({name}=...)")
+    rule: Relevance = field(default_factory=Relevance)
+    ordered_truth: bool = False  # the truth came as an order, without grades
+    ordered_grades: bool = False  # the truth came as a list of grades, whose order is the caller's
+    ties: TieRule | None = None  # the rule for tied items, where they share a rank or are averaged
+    listed: bool = False  # only the items returned count: unjudged ones have grade 0
+    misses: bool = False  # an item with a score of 0 or less is never relevant
+    best: bool | None = None  # do tied items stand with the best first (or last) for a metric; None: as ordered
+    _memo: dict[Any, Any] = field(default_factory=dict)
 
     def replace(self, **changes: object) -> Alignment:
         """A copy with other arrays in the place of these."""
@@ -204,19 +157,6 @@ class Alignment:
 
         return self.remember("deepest", deepest)
 
-    @property
-    def group_starts(self) -> Ints:
-        """Index of the first of each set of tied items."""
-
-        def starts() -> Ints:
-            if self.above is None:
-                return np.arange(len(self.rank))
-            first = np.ones(len(self.above), dtype=bool)
-            first[1:] = (self.above[1:] != self.above[:-1]) | (self.query[1:] != self.query[:-1])
-            return np.flatnonzero(first)
-
-        return self.remember("group_starts", starts)
-
     # -- other ways to look at it ----------------------------------------------------------------------------
 
     def judged_by(self, rule: Relevance) -> Alignment:
@@ -255,9 +195,10 @@ class Alignment:
             sizes = lengths(judged.placed_offsets)
             nth = np.arange(1, len(judged.grade) + 1) - np.repeat(judged.placed_offsets[:-1], sizes)
             above = tied = None
-            level = np.diff(np.append(judged.group_starts, len(judged.grade)))
-            if (level > 1).any():
-                above, tied = np.repeat(nth[judged.group_starts] - 1, level), np.repeat(level, level)
+            if judged.above is not None:
+                starts, sizes_tied = equal_runs(judged.query, judged.above)
+                if (sizes_tied > 1).any():
+                    above, tied = np.repeat(nth[starts] - 1, sizes_tied), np.repeat(sizes_tied, sizes_tied)
             return judged.replace(retrieved=sizes, rank=nth, above=above, tied=tied)
 
         return self.remember("condensed", view)
@@ -354,10 +295,23 @@ def starts_of(offsets: Ints) -> tuple[Bools, Ints] | None:
     return None if some.all() else (some, offsets[:-1][some])
 
 
-def segment_sums(values: Floats, offsets: Ints, starts: tuple[Bools, Ints] | None) -> Floats:
+def segment_reduce(
+    values: Floats, offsets: Ints, starts: tuple[Bools, Ints] | None, function: np.ufunc = np.add, empty: float = 0.0
+) -> Floats:
+    """The sum of each segment, or what another function makes of it; `empty` where there is nothing."""
     if starts is None:
-        return np.add.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)
-    out = np.zeros(len(offsets) - 1)
+        return function.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)
+    out = np.full(len(offsets) - 1, empty)
     if len(starts[1]):
-        out[starts[0]] = np.add.reduceat(values, starts[1])
+        out[starts[0]] = function.reduceat(values, starts[1])
     return out
+
+
+def equal_runs(query: Ints, *values: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Where each run of equal values of one query starts, and how many it holds."""
+    first = np.ones(len(query), dtype=bool)
+    first[1:] = query[1:] != query[:-1]
+    for value in values:
+        first[1:] |= value[1:] != value[:-1]
+    starts = np.flatnonzero(first)
+    return starts, np.diff(starts, append=len(query))

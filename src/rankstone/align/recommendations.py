@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_sums, starts_of
+from rankstone.align.alignment import (
+    Alignment,
+    Bools,
+    Floats,
+    Ints,
+    Relevance,
+    equal_runs,
+    lengths,
+    segment_reduce,
+    starts_of,
+)
 from rankstone.align.functions import NUMPY, Functions, Values
 from rankstone.align.ties import TieRule
 from rankstone.data.annotations import ranges
@@ -30,11 +40,6 @@ Outside = Literal["error", "skip", "count", "join"]
 _BATCH = 1 << 16  # rows at a time
 _COLUMNS = ("item", "ranks", "score", "place")  # one value per row
 _OUTSIDE = {"skip": "left out", "join": "added to it", "count": "counted"}
-
-
-def judged_rows(ranked: Alignment) -> tuple[Ints, Ints, Floats]:
-    """The judged items that were returned: number of the query, rank and grade."""
-    return ranked.query, ranked.rank, ranked.grade
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +77,7 @@ class ReturnedItems:
 
     @cached_property
     def grade(self) -> Floats:
-        query, rank, grade = judged_rows(self.ranked)
+        query, rank, grade = self.ranked.query, self.ranked.rank, self.ranked.grade
         out, place = np.full(len(self.item), np.nan), self.rank if self.place is None else self.place
         deepest = 1 + max(int(rank.max(initial=0)), int(place.max(initial=0)))
         keys, judged = self.query * deepest + place, query * deepest + rank
@@ -112,25 +117,19 @@ class ReturnedItems:
         deepest = lengths(self.offsets) if self.ranks is None else self.ranks
         return self if int(deepest.max(initial=0)) <= k else self.rows(self.rank <= k)
 
-    def level_with_next(self) -> Bools:
-        """Which rows, of all but the last, have the same score as the next one of their list."""
-        return (self.score[1:] == self.score[:-1]) & (self.query[1:] == self.query[:-1])
-
     def undecided(self, k: Cutoff = None) -> Bools:
         """Which lists have equal scores in the first k places, or just below, so that another order is as good."""
         out = np.zeros(len(self), dtype=bool)
         if self.score is not None and len(self.score) > 1:
-            tied = self.level_with_next()
+            tied = (self.score[1:] == self.score[:-1]) & (self.query[1:] == self.query[:-1])  # with the row before
             out[self.query[1:][tied if k is None else tied & (self.rank[:-1] <= k)]] = True
         return out
 
     def with_shared_ranks(self, rule: TieRule) -> ReturnedItems:
         """Items of equal scores at one rank."""
-        start = np.concatenate(([True], ~self.level_with_next()))
-        group, first = np.cumsum(start) - 1, np.flatnonzero(start)
-        tied = np.diff(np.append(first, len(start)))
+        starts, tied = equal_runs(self.query, self.score)
         place: Any = rule.place
-        ranks = place(NUMPY, (self.rank[first] - 1)[group], tied[group]).astype(np.int64)
+        ranks = place(NUMPY, np.repeat(self.rank[starts] - 1, tied), np.repeat(tied, tied)).astype(np.int64)
         return replace(self, ranks=ranks, place=self.rank)
 
 
@@ -286,7 +285,9 @@ class Shown(Functions):
     def relevant(self) -> Floats:
         """How many relevant items the truth has."""
         ranked = self.data.ranked
-        return segment_sums(self.relevance(ranked.truth_grades), ranked.truth_offsets, starts_of(ranked.truth_offsets))
+        return segment_reduce(
+            self.relevance(ranked.truth_grades), ranked.truth_offsets, starts_of(ranked.truth_offsets)
+        )
 
     def per_query(self, value: Values) -> Floats:
         """A number as a value of each query."""
@@ -305,7 +306,7 @@ class Shown(Functions):
         values = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(self.item),))
         if k is not None and self.depth != k:
             values = np.where(self.rank <= k, values, 0.0)
-        return segment_sums(values, self.offsets, self.data.starts)
+        return segment_reduce(values, self.offsets, self.data.starts)
 
     def places(self, k: Cutoff, divisor: str = "shown") -> Floats:
         """How many places a list is divided by: those that it fills, or k."""
@@ -367,10 +368,9 @@ class Shown(Functions):
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """Keep values that several metrics or cutoffs share."""
-        memo = self.data.memo
-        if key not in memo:
-            memo[key] = make()
-        return cast("T", memo[key])
+        if key not in self.data.memo:
+            self.data.memo[key] = make()
+        return cast("T", self.data.memo[key])
 
 
 def lists_of(shown: Shown, column: Column) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankstone import _core
-from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_sums, starts_of
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_reduce, starts_of
 from rankstone.align.functions import NUMPY, Discount
 from rankstone.data.annotations import Subtopics, ranges
 from rankstone.errors import QueryError
@@ -50,7 +50,7 @@ class SubtopicRows:
     def subtopics(self, rule: Relevance) -> Floats:
         """How many subtopics of each query have a relevant item."""
         covered = (self._relevant_of_pair(rule) > 0).astype(np.float64)
-        return segment_sums(covered, self.pair_offsets, starts_of(self.pair_offsets))
+        return segment_reduce(covered, self.pair_offsets, starts_of(self.pair_offsets))
 
     def _relevant_of_pair(self, rule: Relevance) -> Ints:
         return np.bincount(self.pair[rule.reached(self.rows.grade)], minlength=int(self.pair_offsets[-1]))

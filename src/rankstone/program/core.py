@@ -10,10 +10,9 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Floats, lengths
-from rankstone.align.functions import ELEMENTWISE, Discount
-from rankstone.program.discounts import discount_table
+from rankstone.align.functions import ELEMENTWISE, Discount, discount_table, table_lookup
 from rankstone.program.flat import Flat
-from rankstone.program.graph import CONDITIONS, Expression, Fault, FunctionsOf, Space, walk
+from rankstone.program.graph import CONDITIONS, EXPANSIONS, Call, Expression, Fault, FunctionsOf, Space, walk
 
 _ALL = 1 << 60  # more items than there are
 _FEW = 32  # entries of a gain table that are compared one by one
@@ -77,56 +76,31 @@ def _in_order(rank: Expression) -> bool:
 # -- operations that the core has no step for, in terms of those that it has -----------------------------------
 
 
+def _expanded(one: Expression, args: Sequence[Expression], need: float) -> Expression:
+    return EXPANSIONS[one.op](one.graph, one, *args)
+
+
 def _sum_to(one: Expression, args: Sequence[Expression], need: float) -> Expression:
     graph, space = one.graph, cast("Space", one.space)
     values, rank, k = args
     if not (space.ranked_by_place or rank.op == "column"):
-        inside = graph.call("where", rank <= graph.spread(k, space), values, 0.0)
-        return graph.node("sum", inside, kind="query", space=space)
+        return _expanded(one, args, need)
     # The first k places are the top of the list: its running sum serves every k.
     running = graph.node("running", values, kind="item", space=space)
     count = k if rank.op == "nth" else graph.node("upto", rank, k, params=(space,), kind="query")
     return graph.node("at", running, count, params=(space,), kind="query")
 
 
-def _first(one: Expression, args: Sequence[Expression], need: float) -> Expression:
-    ranks = one.graph.call("where", args[0], args[1], math.inf)
-    return one.graph.node("lowest", ranks, kind="query", space=one.space)
-
-
-def _table(one: Expression, at: Expression, discount: Discount, summed: bool, need: float) -> Expression:
-    table = Table(discount, summed, cast("Space", one.space), need)
+def _table(one: Expression, at: Expression, summed: bool, need: float) -> Expression:
+    table = Table(one.params[0], summed, cast("Space", one.space), need)
     return one.graph.node("table", at, params=(table,), kind=at.kind, space=at.space)
-
-
-def _discount(one: Expression, args: Sequence[Expression], need: float) -> Expression:
-    return _table(one, args[0], one.params[0], False, need)
-
-
-def _mean_discount(one: Expression, args: Sequence[Expression], need: float) -> Expression:
-    graph, space = one.graph, cast("Space", one.space)
-    above, level, *k = args
-    ends = [above, above + level]
-    if k:
-        ends = [graph.call("minimum", end, graph.spread(k[0], space)) for end in ends]
-    low, high = (_table(one, end, one.params[0], True, math.inf) for end in ends)
-    return (high - low) / level
 
 
 def _discount_total(one: Expression, args: Sequence[Expression], need: float) -> Expression | None:
     within = args[0].args if args[0].op == "minimum" else args
     if not any(part.op == "column" and part.params == ("retrieved",) for part in within):
         return None  # places beyond the lists
-    return _table(one, args[0], one.params[0], True, math.inf)
-
-
-def _lookup(one: Expression, args: Sequence[Expression], need: float) -> Expression | None:
-    if len(one.params[0]) > _FEW:
-        return None
-    gains = one.graph.of(math.nan)
-    for grade, gain in one.params[0]:
-        gains = one.graph.call("where", args[0] == grade, gain, gains)
-    return gains
+    return _table(one, args[0], True, math.inf)
 
 
 def _rounded(one: Expression, args: Sequence[Expression], need: float) -> Expression:
@@ -139,18 +113,21 @@ def _where(one: Expression, args: Sequence[Expression], need: float) -> Expressi
     return args[0] if is_number else one.graph.call("where", *args)
 
 
+def _lookup(one: Expression, args: Sequence[Expression], need: float) -> Expression | None:
+    return None if len(one.params[0]) > _FEW else table_lookup(FunctionsOf(one.graph), args[0], one.params[0])
+
+
 # Each gives an expression of other operations, or None where only arrays can compute it.
 LOWERED: Mapping[str, Callable[[Expression, Sequence[Expression], float], Expression | None]] = {
+    **dict.fromkeys(EXPANSIONS, _expanded),
     "sum_to": _sum_to,
-    "first": _first,
-    "discount": _discount,
-    "mean_discount": _mean_discount,
+    "discount": lambda one, args, need: _table(one, args[0], False, need),
+    "discount_sum": lambda one, args, need: _table(one, args[0], True, need),
     "discount_total": _discount_total,
     "lookup": _lookup,
     "round": _rounded,
     "where": _where,
     "by_count": lambda one, args, need: one.graph.of(one.params[0](FunctionsOf(one.graph), args[0])),
-    "same": lambda one, args, need: args[0],
 }
 # Steps by the core's names.
 STEPS = {
@@ -212,7 +189,7 @@ class Column(NamedTuple):
         if self.what == "offsets":
             return flat.rows(space).offsets
         if self.params or (self.what == "query" and space.what == "subtopics"):
-            column = flat.run("column", [], (self.name, *self.params), self.what, space)
+            column = flat.run(Call("column", (self.name, *self.params), self.what, space))
         elif self.what == "query":
             column = getattr(flat.view(space), self.name)
         else:
@@ -243,10 +220,6 @@ _FIELDS = {
 }
 
 
-def _items_read(depth: float) -> int | None:
-    return None if depth > _ALL else int(depth)
-
-
 class Program:
     """The steps that make some values of each query."""
 
@@ -264,9 +237,10 @@ class Program:
         known = all(value.kind != "number" or value.number is not None for value in (*values, *writer.numbers))
         self.alone = known and all(column.field is not None for column in self.columns)
         spaces = [
-            (writer.columns[Column("offsets", space, "")], _items_read(lower.depths.get(space, math.inf)))
+            (writer.columns[Column("offsets", space, "")], None if depth > _ALL else int(depth))
             for space in writer.spaces
             if space is not None
+            for depth in (lower.depths.get(space, math.inf),)
         ]
         steps, registers = _with_few_registers(writer.steps, list(writer.numbers.values()))
         self.core = _core.Program(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from rankstone.align.alignment import Floats, Ints, equal_runs
 
 
 def mean_ranks(values: Floats, query: Ints, offsets: Ints) -> Floats:
     """Each value's rank among those of its query, the lowest first; equal values share their mean rank."""
-    order, starts = _equal(query, values)
-    sizes = np.diff(np.append(starts, len(order)))
+    order, starts, sizes = _equal(query, values)
     ranks = np.empty(len(order))
     ranks[order] = np.repeat(starts + (sizes + 1) / 2.0, sizes)
     return ranks - offsets[query]
@@ -35,8 +32,7 @@ def compared(x: Floats, y: Floats, query: Ints, offsets: Ints) -> tuple[Floats, 
 
 def right_above(merit: Floats, query: Ints, offsets: Ints) -> Floats:
     """For each item but the first the share of those above it that are better; equal ones count half."""
-    order, starts = _equal(query, merit)
-    sizes = np.diff(np.append(starts, len(order)))
+    order, starts, sizes = _equal(query, merit)
     equal = np.empty(len(order))
     equal[order] = np.arange(len(order)) - np.repeat(starts, sizes)  # the sort keeps equal ones as they stood
     above = np.arange(len(order)) - offsets[query]
@@ -49,8 +45,8 @@ def smaller_before(values: Floats, query: Ints, offsets: Ints) -> Ints:
     Values are numbered, and the numbers compared bit by bit from the highest. Items that were equal so far form a
     group; in it, those with a 0 are smaller than those with a 1. Then each group falls into these two.
     """
-    order, starts = _equal(query, values)
-    numbers = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+    order, starts, sizes = _equal(query, values)
+    numbers = np.repeat(np.arange(len(starts)), sizes)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = numbers - numbers[offsets[query]]  # from 0 in each query
     count = np.zeros(len(order), dtype=np.int64)
@@ -100,18 +96,14 @@ def _shared(rank: Ints, above: Ints, last: Ints, depth: int) -> Floats:
     return np.cumsum(steps + np.cumsum(slope))[1 : depth + 1]
 
 
-def _equal(query: Ints, *values: Floats) -> tuple[Ints, Ints]:
-    """Items by values, each query's where they were, and where those begin that have the same."""
+def _equal(query: Ints, *values: Floats) -> tuple[Ints, Ints, Ints]:
+    """Items by values, each query's where they were; where those begin that have the same, and how many they are."""
     order = np.lexsort((*values, query))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = query[1:] != query[:-1]
-    for value in values:
-        first[1:] |= value[order][1:] != value[order][:-1]
-    return order, np.flatnonzero(first)
+    return order, *equal_runs(query, *(value[order] for value in values))
 
 
 def _tied_pairs(query: Ints, queries: int, *values: Floats) -> Floats:
     """By query, how many pairs of items have the same values."""
-    order, starts = _equal(query, *values)
-    sizes = np.diff(np.append(starts, len(order))).astype(np.float64)
-    return np.bincount(query[starts], sizes * (sizes - 1) / 2, minlength=queries).astype(np.float64)
+    _, starts, sizes = _equal(query, *values)
+    pairs = sizes * (sizes - 1.0) / 2
+    return np.bincount(query[starts], pairs, minlength=queries).astype(np.float64)

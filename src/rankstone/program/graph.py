@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator
+import math
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -60,15 +61,21 @@ class Space:
         return self.what in ("truth", "ideal")
 
 
+def _operator(op: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: self.graph.call(op, self, other)
+
+
+def _swapped(op: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: self.graph.call(op, other, self)
+
+
 class Operators:
-    """Adds, multiplies and compares as arrays do: each operator is an operation by name."""
+    """Adds, multiplies and compares as arrays do: each operator is an operation of the graph by name."""
 
     __slots__ = ()
     __array_ufunc__ = None  # a NumPy number on the left leaves it to us
     __hash__ = object.__hash__
-
-    def _call(self, op: str, *operands: Any) -> Any:
-        raise NotImplementedError
+    graph: Any
 
     def __bool__(self) -> bool:
         raise NotTraceable("a condition of data has no truth value; use ranking.where, minimum and maximum")
@@ -77,68 +84,28 @@ class Operators:
         raise NotTraceable("an expression is no array; use the ranking's own functions")
 
     def __neg__(self) -> Any:
-        return self._call("negative", self)
+        return self.graph.call("negative", self)
 
-    def __add__(self, other: Any) -> Any:
-        return self._call("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._call("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._call("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._call("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._call("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._call("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._call("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._call("/", other, self)
+    def __invert__(self) -> Any:
+        return self.graph.call("not", self)
 
     def __pow__(self, other: Any) -> Any:
         is_root = isinstance(other, float) and other == 0.5
-        return self._call("sqrt", self) if is_root else self._call("power", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self._call("power", other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._call("<", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._call("<=", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._call("<", other, self)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._call("<=", other, self)
-
-    def __eq__(self, other: object) -> Any:
-        return self._call("==", self, other)
+        return self.graph.call("sqrt", self) if is_root else self.graph.call("power", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return self._call("not", self._call("==", self, other))
+        return ~(self == other)
 
-    def __and__(self, other: Any) -> Any:
-        return self._call("and", self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return self._call("or", self, other)
-
-    __rand__ = __and__
-    __ror__ = __or__
-
-    def __invert__(self) -> Any:
-        return self._call("not", self)
+    __add__, __radd__ = _operator("+"), _swapped("+")
+    __sub__, __rsub__ = _operator("-"), _swapped("-")
+    __mul__, __rmul__ = _operator("*"), _swapped("*")
+    __truediv__, __rtruediv__ = _operator("/"), _swapped("/")
+    __rpow__ = _swapped("power")
+    __lt__, __gt__ = _operator("<"), _swapped("<")
+    __le__, __ge__ = _operator("<="), _swapped("<=")
+    __eq__ = _operator("==")
+    __and__ = __rand__ = _operator("and")
+    __or__ = __ror__ = _operator("or")
 
 
 class Expression(Operators):
@@ -156,9 +123,6 @@ class Expression(Operators):
         self.serial = len(graph.nodes)
         self.name = ""  # of a column that holds it
 
-    def _call(self, op: str, *operands: Operand) -> Expression:
-        return self.graph.call(op, *operands)
-
     @property
     def number(self) -> float | None:
         """The number that it is, whatever the data."""
@@ -169,12 +133,12 @@ CONDITIONS = ("<", "<=", "==", "and", "or", "not")
 
 
 class Fault(NamedTuple):
-    """Data that has no value: the condition, and the error's text; {} in it is a value."""
+    """Data that has no value: the condition, and the error's text; {} in it is a value. In SQL, of terms."""
 
-    condition: Expression
+    condition: Any
     problem: str
-    value: Expression | None
-    named: bool  # does the error name the query
+    value: Any = None
+    named: bool = True  # does the error name the query
 
     def error(self, query: int, value: float) -> Exception:
         problem = self.problem.format(value) if self.value is not None else self.problem
@@ -309,3 +273,41 @@ def walk(values: Iterable[Expression], done: Container[Expression] = ()) -> Iter
             seen.add(one)
             yield one
         waiting.pop()
+
+
+# -- operations in terms of others, for back-ends that have no way of their own --------------------------------
+
+
+class Call(NamedTuple):
+    """An operation that a graph computes at once, without its operands; or an expression."""
+
+    op: str
+    params: Params
+    kind: str
+    space: Space | None
+
+
+def _sum_to(graph: Any, call: Call | Expression, values: Values, rank: Values, k: Values) -> Values:
+    inside = graph.call("<=", rank, graph.spread(k, call.space))
+    return graph.node("sum", graph.call("where", inside, values, 0.0), kind="query", space=call.space)
+
+
+def _first(graph: Any, call: Call | Expression, condition: Values, rank: Values) -> Values:
+    ranks = graph.call("where", condition, rank, math.inf)
+    return graph.node("lowest", ranks, kind="query", space=call.space)
+
+
+def _mean_discount(graph: Any, call: Call | Expression, above: Values, level: Values, *k: Values) -> Values:
+    ends = [above, above + level]
+    if k:
+        ends = [graph.call("minimum", end, graph.spread(k[0], call.space)) for end in ends]
+    low, high = (graph.node("discount_sum", end, params=call.params, kind="item", space=call.space) for end in ends)
+    return (high - low) / level
+
+
+EXPANSIONS: Mapping[str, Callable[..., Values]] = {
+    "sum_to": _sum_to,
+    "first": _first,
+    "mean_discount": _mean_discount,
+    "same": lambda graph, call, value: value,
+}

@@ -15,9 +15,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import Depth, Discount, Functions, Values
+from rankstone.align.functions import Depth, Discount, Functions, Values, sums_of_discounts
 from rankstone.errors import NoExpectedValue
-from rankstone.program.discounts import sums_of_discounts
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Alignment
@@ -113,7 +112,7 @@ class Ranking(Functions):
     # -- one per item ----------------------------------------------------------------------------------------
 
     def _column(self, name: str, *params: Hashable) -> Values:
-        return self.graph.node("column", params=(name, *params), kind="item", space=self.space)
+        return self._down("column", params=(name, *params))
 
     @property
     def rank(self) -> Values:
@@ -145,7 +144,7 @@ class Ranking(Functions):
     @property
     def _nth(self) -> Values:
         """Which item of its query it is, from 1."""
-        return self.graph.node("nth", kind="item", space=self.space)
+        return self._down("nth")
 
     @property
     def grade(self) -> Values:
@@ -268,7 +267,7 @@ class Ranking(Functions):
     @property
     def placed(self) -> Values:
         """How many items were judged and returned."""
-        return self.graph.named(self.graph.node("length", kind="query", space=self.space), "placed")
+        return self.graph.named(self._reduced("length"), "placed")
 
     @property
     def judged(self) -> Values:
@@ -327,8 +326,8 @@ class Ranking(Functions):
         """A value of each query at each of its items; a plain number is one already."""
         return self.graph.spread(values, self.space)
 
-    def _reduced(self, op: str, values: Values, *more: Values) -> Values:
-        return self.graph.node(op, values, *more, kind="query", space=self.space)
+    def _reduced(self, op: str, *values: Values, params: tuple[Any, ...] = ()) -> Values:
+        return self.graph.node(op, *values, params=params, kind="query", space=self.space)
 
     def sum(self, values: Values, k: Depth = None) -> Values:
         """Sum over a query's items in the first k places; expected, if ties are averaged. `values` know no ranks."""
@@ -344,8 +343,8 @@ class Ranking(Functions):
         """The highest value of a query's items, 0 if there is none."""
         return self._reduced("highest", values)
 
-    def _down(self, op: str, values: Values, *more: Values, params: tuple[Any, ...] = ()) -> Values:
-        return self.graph.node(op, values, *more, params=params, kind="item", space=self.space)
+    def _down(self, op: str, *values: Values, params: tuple[Any, ...] = ()) -> Values:
+        return self.graph.node(op, *values, params=params, kind="item", space=self.space)
 
     def running(self, values: Values) -> Values:
         """Sum from the top of the list down to each item, itself included."""
@@ -438,14 +437,15 @@ class Ranking(Functions):
 
         smooth: the discount falls ever more evenly, as 1/rank does; then a depth of billions takes no time.
         """
-        if isinstance(depth, int):
-            return self.per_query(float(sums_of_discounts(discount, depth, smooth)))
         places = self.retrieved if depth is None else depth
-        return self.graph.node("discount_total", places, params=(discount, smooth), kind="query", space=self.space)
+        number = places if isinstance(places, (int, float)) else getattr(places, "number", None)
+        if number is not None:
+            return self.per_query(float(sums_of_discounts(discount, number, smooth)))
+        return self._reduced("discount_total", places, params=(discount, smooth))
 
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
         """The gain of each grade in a table; one it does not have is refused."""
-        gains = self.graph.node("lookup", grades, params=(table,), kind="item", space=self.space)
+        gains = self._down("lookup", grades, params=(table,))
         self.refuse_items(gains != gains, "the gain table has no entry for grade {:g}", grades)
         return gains
 
@@ -453,7 +453,7 @@ class Ranking(Functions):
         """A function of the number of relevant items, computed in double precision."""
         if self.rule.credit != "whole":  # then it is no count
             return of(self, self.relevant)
-        return self.graph.node("by_count", self.relevant, params=(of,), kind="query", space=self.space)
+        return self._reduced("by_count", self.relevant, params=(of,))
 
     # -- other lists of the same queries ---------------------------------------------------------------------
 
@@ -478,7 +478,7 @@ class Ranking(Functions):
         nth = self._down("tied_nth", key, self.items_above)
         last = self.items_level - self.level(self.graph.of(1.0)) + nth
         rank = self.graph.named(self.items_above + self.where(front, nth, last), "rank_by_grade")
-        return self._with(_arranged=self.graph.node("same", rank, kind="item", space=self.space))
+        return self._with(_arranged=self._down("same", rank))
 
     def refuse(self, queries: Values, problem: str) -> None:
         """An error that names the first of the queries for which a condition holds."""
@@ -512,9 +512,7 @@ class Ranking(Functions):
         inside = relevant & (self.items_above == self.spread(above))
         size = self._reduced("highest", self.where(inside, self.items_level, 0.0))
         count = self._reduced("highest", self.where(inside, self.level(self.number(relevant)), 0.0))
-        return self.graph.node(
-            "first_hit", above, size, count, math.inf if k is None else k, kind="query", space=self.space
-        )
+        return self._reduced("first_hit", above, size, count, math.inf if k is None else k)
 
     def chance_of_none(self, k: Depth) -> Values:
         """The chance that no relevant item lies in the first k places: of each, if those before it in its group do
@@ -545,10 +543,8 @@ class Ranking(Functions):
 
     def compared(self, x: Values, y: Values) -> tuple[Values, ...]:
         """By query: concordant less discordant pairs; pairs untied in x, in y; tied pairs."""
-        pairs = self.graph.node("pairs", x, y, kind="query", space=self.space)
-        return tuple(
-            self.graph.node("nth_of", pairs, params=(nth,), kind="query", space=self.space) for nth in range(4)
-        )
+        pairs = self._reduced("pairs", x, y)
+        return tuple(self._reduced("nth_of", pairs, params=(nth,)) for nth in range(4))
 
     def right_above(self, merit: Values) -> Values:
         """For each item but the first the share of those above it that are better; equal ones count half."""
@@ -560,8 +556,7 @@ class Ranking(Functions):
 
         Equal grades leave the truth's order open: the mean over all orders of these.
         """
-        depth = math.inf if k is None else k
-        return self.graph.node("overlap", self.rank, depth, params=(p,), kind="query", space=self.space)
+        return self._reduced("overlap", self.rank, math.inf if k is None else k, params=(p,))
 
     # -- items by subtopic -----------------------------------------------------------------------------------
 
@@ -583,7 +578,7 @@ class Ranking(Functions):
     @property
     def subtopics(self) -> Values:
         """How many subtopics have a relevant item."""
-        return self.graph.node("column", params=("subtopics", self.rule), kind="query", space=self.space)
+        return self._reduced("column", params=("subtopics", self.rule))
 
     def ideal_sum(self, alpha: float, discount: Discount, k: Depth, exact: bool) -> Values:
         """The sum of an ideal list, if a subtopic counts 1 - alpha times as much each time it comes again.
@@ -591,8 +586,7 @@ class Ranking(Functions):
         At each place the item that adds most, the one with the larger id of those that add the same; or exact: the
         best of all lists.
         """
-        params = ("ideal_sum", self.rule, alpha, discount, k, exact)
-        return self.graph.node("column", params=params, kind="query", space=self.space)
+        return self._reduced("column", params=("ideal_sum", self.rule, alpha, discount, k, exact))
 
 
 def _reciprocal(f: Functions, rank: Values) -> Values:

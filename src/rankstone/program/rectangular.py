@@ -13,24 +13,18 @@ from functools import cached_property, reduce
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_jax_array, is_numpy_array, is_torch_array
+from array_api_compat import array_namespace, device
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import ELEMENTWISE, NUMPY
-from rankstone.align.ties import TieRule
-from rankstone.program.discounts import discount_table, sums_of_discounts
-from rankstone.program.graph import Expression, Fault, Graph, Space, walk
+from rankstone.align.functions import NUMPY, discount_table, table_lookup
+from rankstone.align.ties import TIES, TieRule
+from rankstone.program import array_libraries as libraries
+from rankstone.program.array_libraries import Array
+from rankstone.program.graph import Expression, Fault, FunctionsOf, Graph, Space, walk
 from rankstone.program.ranking import Facts, Ranking
 
-Array: TypeAlias = Any  # of any library: np.zeros((2, 3)), torch.zeros(2, 3); or a plain number
 Layout = Literal["places", "columns"]
-
-
-class Problem(NamedTuple):
-    """Rows that have no value, and why."""
-
-    rows: Array
-    text: str
+Node: TypeAlias = Any  # an expression, whose space is there
 
 
 class Batch:
@@ -54,19 +48,21 @@ class Batch:
         detach: bool = True,  # False: gradients are wanted
     ) -> None:
         self.ties, self.listed = ties, listed
-        self.problems: list[Problem] = []
+        self.problems: list[tuple[Array, str]] = []  # rows that have no value, and why
         if (by_rank is None) == (scores is None) or (scores is None) != (labels is None):
             raise TypeError("give scores and labels, or labels_by_rank")
         if mask is not None and lengths is not None:
             raise TypeError("give a mask or lengths, not both")
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths, "truth": truth}
-        present = {name: _detached(array) if detach else array for name, array in given.items() if array is not None}
-        self.home = _library(present)
-        precision = _precision(self.home, present)
-        self.lent = detach and all(map(_in_numpys_reach, present.values()))
+        present = {name: array for name, array in given.items() if array is not None}
+        if detach:
+            present = {name: libraries.detached(array) for name, array in present.items()}
+        self.home = libraries.library_of(present)
+        precision = libraries.precision_of(self.home, present)
+        self.lent = detach and all(map(libraries.in_host_memory, present.values()))
         if self.lent:
-            present = {name: _lent(self.home, array) for name, array in present.items()}
+            present = {name: libraries.lent(self.home, array) for name, array in present.items()}
         self.xp = xp = array_namespace(*present.values())
         self.dtype = getattr(xp, precision)
         info = xp.__array_namespace_info__()
@@ -92,7 +88,7 @@ class Batch:
         if lengths is not None:
             sizes = present["lengths"]
             wrong = (sizes < 0) | (sizes > self.width)
-            self.problems.append(Problem(wrong, f"lengths must lie between 0 and {self.width}, but do not"))
+            self.problems.append((wrong, f"lengths must lie between 0 and {self.width}, but do not"))
             mask = xp.arange(self.width, device=self.device)[None, :] < sizes[:, None]
         if self.width == 0:  # one that is not real is easier to work with than none
             labels, mask = (xp.zeros((rows, 1), dtype=d, device=self.device) for d in (labels.dtype, xp.bool))
@@ -102,7 +98,7 @@ class Batch:
         if xp.isdtype(labels.dtype, "real floating"):
             self.given = self._by_column(xp.astype(labels, self.dtype, copy=False))
             for extreme in (xp.max, xp.min):  # a NaN is both
-                self.problems.append(Problem(~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
+                self.problems.append((~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
         elif mask is not None or labels.dtype == xp.bool:
             self.given = self._by_column(xp.astype(labels, self.dtype))
         self.truth: Array = None  # None: the rows hold all that is known
@@ -117,7 +113,7 @@ class Batch:
         self.ordered = not ranked or (scores is None and (mask is None or lengths is not None))
         self.depth = self.width  # places that are looked at
         if ties.averaged and (self.ordered or (check and self._untied())):
-            self.ties = ties = _PLAIN  # nothing is tied
+            self.ties = ties = TIES["item_desc"]  # nothing is tied
         if ties.arrange is not None and not self.ordered:
             self._arrange(ties)
 
@@ -130,10 +126,8 @@ class Batch:
 
     def _arrange(self, ties: TieRule) -> None:
         """Put tied items where the rule says: by what it makes of their grades."""
-        graph = Graph()
-        ranking = Ranking(graph, Facts(Relevance()))
-        key, front = cast("Any", ties.arrange)(ranking)
-        rank = Rectangular(self).value(ranking.arranged(key, front)._arranged)
+        ranking = Ranking(Graph(), Facts(Relevance()))
+        rank = Rectangular(self).value(ranking.arranged(*cast("Any", ties.arrange)(ranking))._arranged)
         rank = rank if self.inside is None else self.xp.where(self.inside, rank, math.inf)
         self.__dict__["columns"] = self.xp.take_along_axis(self.columns, self.xp.argsort(rank, axis=-1), axis=-1)
 
@@ -150,7 +144,7 @@ class Batch:
             truth = xp.full((truth.shape[0], 1), math.nan, dtype=self.dtype, device=self.device)
         truth = xp.astype(truth, self.dtype, copy=False)
         self.judged_cells = ~xp.isnan(truth)
-        self.problems.append(Problem(xp.any(xp.isinf(truth), axis=-1), "a grade of the truth is not finite"))
+        self.problems.append((xp.any(xp.isinf(truth), axis=-1), "a grade of the truth is not finite"))
         return xp.where(self.judged_cells, truth, 0.0)
 
     def _comparable(self, scores: Array, float32: bool) -> Array:
@@ -158,7 +152,7 @@ class Batch:
         if not xp.isdtype(scores.dtype, "real floating"):
             found = xp.__array_namespace_info__().dtypes(kind="real floating")
             scores = xp.astype(scores, found.get("float64", xp.float32))
-        self.problems.append(Problem(xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
+        self.problems.append((xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
         single = float32 or scores.dtype != xp.float64
         return xp.astype(scores, xp.float32 if single else xp.float64, copy=False)
 
@@ -172,10 +166,13 @@ class Batch:
 
     def per_row(self, value: Array) -> Array:
         """A value of each row, (rows, 1)."""
-        rows = self.given.shape[0]
         if isinstance(value, (int, float)):
-            return self.xp.full((rows, 1), value, dtype=self.dtype, device=self.device)
+            return self.xp.full((self.given.shape[0], 1), value, dtype=self.dtype, device=self.device)
         return self.number(value)
+
+    def counting(self, count: int) -> Array:
+        """1, 2, ... of shape (1, count), as whole numbers."""
+        return self.xp.arange(1, count + 1, dtype=self.whole, device=self.device)[None, :]
 
     def _by_column(self, values: Array, otherwise: float = 0.0) -> Array:
         """Values by column, 0 for items that are not real."""
@@ -187,17 +184,13 @@ class Batch:
 
     @cached_property
     def retrieved(self) -> Array:
-        if self.mask is None:
-            rows = self.given.shape[0]
-            return self.xp.full((rows, 1), float(self.width), dtype=self.dtype, device=self.device)
-        return self.count(self.mask)
+        return self.per_row(float(self.width)) if self.mask is None else self.count(self.mask)
 
     # -- order -----------------------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> Array:
-        """1, 2, ... of shape (1, depth)."""
-        return self.xp.arange(1, self.depth + 1, dtype=self.whole, device=self.device)[None, :]
+        return self.counting(self.depth)
 
     @cached_property
     def _sorted(self) -> tuple[Array, Array]:
@@ -210,7 +203,7 @@ class Batch:
         keys = self._keys(scores)
         turn = columns if reverse else self.width - 1 - columns  # the higher goes first
         if not self.wide:
-            tied, at = _largest(xp, xp.flip(keys, axis=-1) if reverse else keys, self.depth)
+            tied, at = libraries.largest(xp, xp.flip(keys, axis=-1) if reverse else keys, self.depth)
             return self.width - 1 - at if reverse else at, tied
         if keys.dtype == xp.int64:  # too wide to be packed with the column: number the different ones
             at = xp.argsort(keys, axis=-1, stable=False)
@@ -221,7 +214,7 @@ class Batch:
         keys = xp.astype(keys, xp.int64)
         keys <<= 32
         keys |= turn
-        packed, _ = _largest(xp, keys, self.depth, spoil=True)
+        packed, _ = libraries.largest(xp, keys, self.depth, spoil=True)
         turn = packed & 0xFFFFFFFF
         return turn if reverse else self.width - 1 - turn, packed >> 32
 
@@ -269,7 +262,7 @@ class Batch:
             return self.places - 1 + xp.zeros_like(self.given, dtype=self.whole), self.places
         tied = self._sorted[1][:, : self.depth]
         opens = xp.concat([xp.ones_like(tied[:, :1], dtype=xp.bool), tied[:, 1:] != tied[:, :-1]], axis=-1)
-        starts = self.depth - _largest(xp, xp.where(opens, self.depth + 1 - self.places, 0), self.depth)[0]
+        starts = self.depth - libraries.largest(xp, xp.where(opens, self.depth + 1 - self.places, 0), self.depth)[0]
         starts = xp.concat([starts, xp.full_like(starts[:, :1], self.depth)], axis=-1)
         group = xp.cumulative_sum(xp.astype(opens, self.whole), axis=-1)
         above, end = (xp.take_along_axis(starts, at, axis=-1) for at in (group - 1, group))
@@ -290,9 +283,6 @@ class Batch:
         return xp.where(next_ >= 0, above + 1.0, math.inf)
 
 
-_PLAIN = TieRule("item_desc", "", by="item", descending=True)
-
-
 class Rows(NamedTuple):
     """The items of a space: (rows, places) each."""
 
@@ -307,7 +297,7 @@ class Rectangular:
 
     def __init__(self, batch: Batch, deep: Mapping[Space, float] | None = None, **parameters: Array) -> None:
         self.batch, self.xp, self.parameters = batch, batch.xp, parameters
-        self.table = _elementwise(batch)
+        self.table = libraries.elementwise(batch.xp, batch.constant, batch.number)
         self._deep = deep or {}
         self._values: dict[tuple[Expression, Layout], Array] = {}
         self._rows: dict[Space, Rows] = {}
@@ -317,9 +307,7 @@ class Rectangular:
         """Values of each row, (rows, 1): NaN for a row that has none, or an error that names the first one."""
         batch, xp = self.batch, self.xp
         found = [batch.per_row(self.value(value)) for value in values]
-        problems: list[tuple[Array, str, Array, Expression | None]] = [
-            (*problem, None, None) for problem in batch.problems
-        ]
+        problems: list[tuple[Array, str, Array, Any]] = [(*problem, None, None) for problem in batch.problems]
         for fault in faults:
             bad = self.value(fault.condition)
             if fault.condition.kind != "item":
@@ -354,11 +342,19 @@ class Rectangular:
                         waiting += missing
                         continue
                     values = [part[0].params[0] if part[0].op == "number" else done[part] for part in parts]
-                    done[one, at] = self.table[one.op](*values)
+                    done[one, at] = self.call(one.op, *values)
                 else:
                     done[one, at] = OPERATIONS[one.op](self, one, at)
             waiting.pop()
         return done[value, layout]
+
+    def call(self, op: str, *operands: Array) -> Array:
+        """An operation on values one by one."""
+        return self.table[op](*operands)
+
+    def operand(self, one: Node, otherwise: float = 0.0) -> Array:
+        """The values that an operation goes over, by place."""
+        return self.real(self.value(one.args[0]), one.space, otherwise=otherwise)
 
     def real(self, values: Array, space: Space, layout: Layout = "places", otherwise: float = 0.0) -> Array:
         """Values, and 0 where there is no item; of all items of the list, also where they are the same for all."""
@@ -385,10 +381,10 @@ class Rectangular:
         given, mask = batch.given, batch.mask
         if batch.truth is not None:
             given, mask = batch.truth, batch.judged_cells
-        places = xp.arange(1, given.shape[-1] + 1, dtype=batch.whole, device=batch.device)[None, :]
-        if mask is not None:
-            places = xp.clip(xp.cumulative_sum(xp.astype(mask, batch.whole), axis=-1), 1, None)
-        return Rows(batch.number(given), places, mask, mask is None)
+        if mask is None:
+            return Rows(batch.number(given), batch.counting(given.shape[-1]), None, True)
+        places = xp.clip(xp.cumulative_sum(xp.astype(mask, batch.whole), axis=-1), 1, None)
+        return Rows(batch.number(given), places, mask, False)
 
     def _ideal(self, space: Space) -> Rows:
         batch, xp, of = self.batch, self.xp, cast("Space", space.of)
@@ -401,16 +397,16 @@ class Rectangular:
         depth = given.shape[-1]
         if space.order is not None:
             grade = batch.number(given)
-            gains = self.real(self.value(space.order, "columns" if of.what == "placed" else "places"), of,
-                              "columns" if of.what == "placed" else "places", -math.inf)  # fmt: skip
+            layout: Layout = "columns" if of.what == "placed" else "places"
+            gains = self.real(self.value(space.order, layout), of, layout, -math.inf)
             order = xp.argsort(gains, axis=-1, descending=True, stable=True)
             grade = xp.take_along_axis(grade, order, axis=-1)
         else:
             if not space.nonzero:
                 depth = int(min(self._deep.get(space, math.inf), depth))
             real = given if mask is None else xp.where(mask, given, -math.inf)
-            grade = batch.number(_largest(xp, real, depth)[0])
-        places = xp.arange(1, depth + 1, dtype=batch.whole, device=batch.device)[None, :]
+            grade = batch.number(libraries.largest(xp, real, depth)[0])
+        places = batch.counting(depth)
         inside = None if mask is None else batch.number(places) <= count
         if inside is not None:
             grade = xp.where(inside, grade, 0.0)
@@ -426,63 +422,29 @@ class Rectangular:
         return self.xp.reshape(self.xp.take(self.batch.constant(table), self.xp.reshape(at, (-1,))), at.shape)
 
 
-def _elementwise(batch: Batch) -> dict[str, Callable[..., Any]]:
-    """The operations on values one by one, of an array library."""
-    xp = batch.xp
-
-    def array(value: Array) -> Array:
-        return batch.constant(value) if isinstance(value, (int, float)) and xp is not np else value
-
-    def where(condition: Array, yes: Array, no: Array) -> Array:
-        if isinstance(yes, (int, float)) and isinstance(no, (int, float)):
-            if (yes, no) == (1.0, 0.0):
-                return batch.number(condition)
-            yes = batch.constant(yes)
-        return xp.where(condition, yes, no)
-
-    table = {op: getattr(xp, op) for op in ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")}
-    signs: dict[str, Callable[..., Any]] = {
-        "and": operator.and_,
-        "or": operator.or_,
-        "not": operator.invert,
-        "/": operator.truediv,
-    }
-    return {
-        **{op: ELEMENTWISE[op] for op in ("+", "-", "*", "negative", "<", "<=", "==")},
-        **{op: lambda x, op=op: table[op](array(x)) for op in table},
-        **signs,
-        "/": operator.truediv,
-        "power": lambda base, exponent: base**exponent,
-        "minimum": lambda a, b: xp.minimum(array(a), array(b)),
-        "maximum": lambda a, b: xp.maximum(array(a), array(b)),
-        "round": lambda x, digits: xp.round(x * 10.0**digits) / 10.0**digits,
-        "where": where,
-    }
-
-
-def _column(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _column(to: Rectangular, one: Node, layout: Layout) -> Array:
     batch, name = to.batch, one.params[0]
     if one.kind == "query":
         return batch.retrieved >= 0 if name == "present" else batch.retrieved
-    if name in ("rank", "above", "level"):
-        if name == "rank":
-            return batch.number(batch.places)
+    if name == "rank":
+        return batch.number(batch.places)
+    if name in ("above", "level"):
         above, end = batch.groups
         return batch.number(above if name == "above" else end - above)
     if name == "grade":
-        return batch.number(batch.given) if layout == "columns" else to.rows(cast("Space", one.space)).grade
+        return batch.number(batch.given) if layout == "columns" else to.rows(one.space).grade
     if name == "score" and batch.scores is None:
-        return to.rows(cast("Space", one.space)).grade * math.nan
+        return to.rows(one.space).grade * math.nan
     if name == "score":
         column = batch.scores
     elif batch.mask is None:
-        column = to.xp.arange(1, batch.width + 1, dtype=batch.whole, device=batch.device)[None, :] + 0 * batch.given
+        column = batch.counting(batch.width) + 0 * batch.given
     else:
         column = to.xp.cumulative_sum(to.xp.astype(batch.mask, batch.whole), axis=-1)
     return batch.number(column if layout == "columns" else batch.placed(column))
 
 
-def _highest_grade(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _highest_grade(to: Rectangular, one: Node, layout: Layout) -> Array:
     batch = to.batch
     if 0 in batch.given.shape:
         return 0.0
@@ -490,9 +452,8 @@ def _highest_grade(to: Rectangular, one: Expression, layout: Layout) -> Array:
     return to.xp.max(to.table["maximum"](known, 0.0))
 
 
-def _length(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    space = cast("Space", one.space)
-    if space.what == "truth" and to.batch.truth is not None:
+def _length(to: Rectangular, one: Node, layout: Layout) -> Array:
+    if one.space.what == "truth" and to.batch.truth is not None:
         return to.batch.count(to.batch.judged_cells)
     return to.batch.retrieved
 
@@ -501,9 +462,9 @@ def _length(to: Rectangular, one: Expression, layout: Layout) -> Array:
 _IN_ORDER = ("nth", "running", "surviving", "above_sum", "tied_sum", "tied_nth", "discount", "mean_discount", "same")
 
 
-def _unordered(to: Rectangular, value: Expression) -> bool:
+def _unordered(to: Rectangular, value: Node) -> bool:
     """Can values be computed by column, without an order."""
-    if to.batch.ordered or value.kind != "item" or cast("Space", value.space).what != "placed":
+    if to.batch.ordered or value.kind != "item" or value.space.what != "placed":
         return False
     return not any(
         one.op in _IN_ORDER or (one.op == "column" and one.params[0] in ("rank", "above", "level"))
@@ -512,129 +473,97 @@ def _unordered(to: Rectangular, value: Expression) -> bool:
     )
 
 
-def _reduced(to: Rectangular, one: Expression, otherwise: float = 0.0) -> Array:
+def _reduced(to: Rectangular, one: Node, otherwise: float = 0.0) -> Array:
     """The values that are reduced, by place or by column."""
     layout: Layout = "columns" if _unordered(to, one.args[0]) else "places"
-    return to.real(to.value(one.args[0], layout), cast("Space", one.space), layout, otherwise)
+    return to.real(to.value(one.args[0], layout), one.space, layout, otherwise)
 
 
-def _sum(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _sum(to: Rectangular, one: Node, layout: Layout) -> Array:
     values = one.args[0]
     if values.number is not None:
         return values.number * _length(to, one, layout)
     if values.op == "where" and (values.args[1].number, values.args[2].number) == (1.0, 0.0):  # whole numbers
-        space: Space = cast("Space", one.space)
         at: Layout = "columns" if _unordered(to, values) else "places"
-        cells, inside = to.value(values.args[0], at), to.batch.mask if at == "columns" else to.rows(space).inside
+        cells, inside = to.value(values.args[0], at), to.batch.mask if at == "columns" else to.rows(one.space).inside
         if cells.shape[-1] > 1:
             return to.batch.count(cells if inside is None else cells & inside)
     return to.xp.sum(_reduced(to, one), axis=-1, keepdims=True)
 
 
-def _sum_to(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    space, k = cast("Space", one.space), to.value(one.args[2])
-    values = to.real(to.value(one.args[0]), space)
-    plain = to.rows(space).plain and one.args[1].op in ("column", "nth")
+def _sum_to(to: Rectangular, one: Node, layout: Layout) -> Array:
+    k, values = to.value(one.args[2]), to.operand(one)
     if one.args[2].op == "parameter":  # several cutoffs at once
         return to.xp.cumulative_sum(values, axis=-1)[:, to.parameters["last"]]
-    if plain and isinstance(k, (int, float)):
+    if to.rows(one.space).plain and one.args[1].op in ("column", "nth") and isinstance(k, (int, float)):
         values = values[:, : int(min(k, values.shape[-1]))]
     else:
         values = to.xp.where(to.value(one.args[1]) <= k, values, 0.0)
     return to.xp.sum(values, axis=-1, keepdims=True)
 
 
-def _highest(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _highest(to: Rectangular, one: Node, layout: Layout) -> Array:
     found = to.xp.max(_reduced(to, one, -math.inf), axis=-1, keepdims=True)
     return to.xp.where(found == -math.inf, 0.0, found)
 
 
-def _first(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    condition, rank = one.args
-    batch = to.batch
+def _first(to: Rectangular, one: Node, layout: Layout) -> Array:
+    batch, (condition, rank) = to.batch, one.args
     counted = rank.op == "column" and rank.params[0] == "rank" and batch.ties.arrange is None
     if counted and batch.scores is not None and _unordered(to, condition):
         return batch.first(to.value(condition, "columns"))
-    ranks = to.xp.where(to.value(condition), to.value(rank) + 0.0 * to.rows(cast("Space", one.space)).grade, math.inf)
-    return to.xp.min(to.real(ranks, cast("Space", one.space), otherwise=math.inf), axis=-1, keepdims=True)
+    ranks = to.xp.where(to.value(condition), to.value(rank) + 0.0 * to.rows(one.space).grade, math.inf)
+    return to.xp.min(to.real(ranks, one.space, otherwise=math.inf), axis=-1, keepdims=True)
 
 
-def _product(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    return to.xp.prod(to.real(to.value(one.args[0]), cast("Space", one.space), otherwise=1.0), axis=-1, keepdims=True)
-
-
-def _running(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    return to.xp.cumulative_sum(to.real(to.value(one.args[0]), cast("Space", one.space)), axis=-1)
-
-
-def _surviving(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    reading = to.xp.cumulative_prod(1.0 - to.real(to.value(one.args[0]), cast("Space", one.space)), axis=-1)
+def _surviving(to: Rectangular, one: Node, layout: Layout) -> Array:
+    reading = to.xp.cumulative_prod(1.0 - to.operand(one), axis=-1)
     return to.xp.concat([to.xp.ones_like(reading[:, :1]), reading[:, :-1]], axis=-1)
 
 
-def _in_group(to: Rectangular, one: Expression) -> tuple[Array, Array]:
+def _in_group(to: Rectangular, one: Node) -> tuple[Array, Array]:
     """For each place: sums over the items with a higher score, and over the tied ones."""
     if one.args[0] not in to.grouped:
         above, end = to.batch.groups
-        values = to.real(to.value(one.args[0]), cast("Space", one.space))
-        sums = to.xp.cumulative_sum(values, axis=-1, include_initial=True)
+        sums = to.xp.cumulative_sum(to.operand(one), axis=-1, include_initial=True)
         before = to.xp.take_along_axis(sums, above, axis=-1)
         to.grouped[one.args[0]] = before, to.xp.take_along_axis(sums, end + 0 * above, axis=-1) - before
     return to.grouped[one.args[0]]
 
 
-def _tied_nth(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    xp, batch = to.xp, to.batch
-    above, _ = batch.groups
+def _tied_nth(to: Rectangular, one: Node, layout: Layout) -> Array:
+    xp, above = to.xp, to.batch.groups[0]
     at = xp.argsort(to.value(one.args[0]), axis=-1, stable=True)
     order = xp.argsort(xp.take_along_axis(above, at, axis=-1), axis=-1, stable=True)
     place = xp.argsort(xp.take_along_axis(at, order, axis=-1), axis=-1)
-    return batch.number(place - above + 1)
+    return to.batch.number(place - above + 1)
 
 
-def _discount(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    batch, rank = to.batch, one.args[0]
-    table = discount_table(one.params[0], max(batch.width, batch.most))
-    if rank.kind == "item" and rank.op in ("column", "nth"):
-        rows = to.rows(cast("Space", one.space))
-        if rows.plain:
-            return batch.constant(table[1 : rows.nth.shape[-1] + 1])[None, :]
-        return to.take(table, rows.nth)
-    return to.take(table, to.value(rank))
+def _discount(to: Rectangular, one: Node, layout: Layout) -> Array:
+    batch, rank, summed = to.batch, one.args[0], one.op != "discount"
+    table = discount_table(one.params[0], max(batch.width, batch.most), summed)
+    if summed or rank.kind != "item" or rank.op not in ("column", "nth"):
+        return to.take(table, to.value(rank))
+    rows = to.rows(one.space)
+    return batch.constant(table[1 : rows.nth.shape[-1] + 1])[None, :] if rows.plain else to.take(table, rows.nth)
 
 
-def _mean_discount(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _mean_discount(to: Rectangular, one: Node, layout: Layout) -> Array:
     above, level, *k = (to.value(arg) for arg in one.args)
-    last = above + level
-    if k:
-        above, last = (to.table["minimum"](end, k[0]) for end in (above, last))
-    sums = discount_table(one.params[0], to.batch.width, True)
-    return (to.take(sums, last) - to.take(sums, above)) / level
+    table = discount_table(one.params[0], to.batch.width, True)
+    ends = (to.call("minimum", end, k[0]) if k else end for end in (above, above + level))
+    low, high = (to.take(table, end) for end in ends)
+    return (high - low) / level
 
 
-def _discount_total(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    depth = to.value(one.args[0])
-    if isinstance(depth, (int, float)):
-        return float(sums_of_discounts(one.params[0], depth, one.params[1]))
-    return to.take(discount_table(one.params[0], max(to.batch.width, to.batch.most), True), depth)
-
-
-def _lookup(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    grades = to.value(one.args[0], layout)
-    gains = to.xp.full_like(grades, math.nan)
-    for grade, gain in one.params[0]:
-        gains = to.xp.where(grades == grade, gain, gains)
-    return gains
-
-
-def _by_count(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _by_count(to: Rectangular, one: Node, layout: Layout) -> Array:
     return to.take(one.params[0](NUMPY, np.arange(to.batch.most + 1.0)), to.value(one.args[0]))
 
 
-def _first_hit(to: Rectangular, one: Expression, layout: Layout) -> Array:
+def _first_hit(to: Rectangular, one: Node, layout: Layout) -> Array:
     """The mean of 1/rank of the first of `count` relevant items among `size` tied ones after `above` others."""
     above, size, count, limit = (to.value(arg) for arg in one.args)
-    step = to.batch.number(to.xp.arange(1, to.batch.width + 1, dtype=to.batch.whole, device=to.batch.device))[None, :]
+    step = to.batch.number(to.batch.counting(to.batch.width))
     left = to.table["maximum"](size - step + 1.0, 1.0)
     none = to.xp.cumulative_prod(to.table["maximum"](left - count, 0.0) / left, axis=-1)
     before = to.xp.concat([to.xp.ones_like(none[:, :1]), none[:, :-1]], axis=-1)
@@ -642,85 +571,29 @@ def _first_hit(to: Rectangular, one: Expression, layout: Layout) -> Array:
     return to.xp.sum(to.xp.where(inside, (before - none) / (above + step), 0.0), axis=-1, keepdims=True)
 
 
-def _nth(to: Rectangular, one: Expression, layout: Layout) -> Array:
-    return to.batch.number(to.rows(cast("Space", one.space)).nth)
-
-
-OPERATIONS: Mapping[str, Callable[[Rectangular, Expression, Layout], Array]] = {
+OPERATIONS: Mapping[str, Callable[[Rectangular, Node, Layout], Array]] = {
     "number": lambda to, one, layout: one.params[0],
     "parameter": lambda to, one, layout: to.parameters[one.params[0]],
     "column": _column,
     "highest_grade": _highest_grade,
     "spread": lambda to, one, layout: to.value(one.args[0]),
-    "nth": _nth,
     "same": lambda to, one, layout: to.value(one.args[0]),
+    "nth": lambda to, one, layout: to.batch.number(to.rows(one.space).nth),
     "length": _length,
     "sum": _sum,
     "sum_to": _sum_to,
     "highest": _highest,
-    "product": _product,
+    "product": lambda to, one, layout: to.xp.prod(to.operand(one, 1.0), axis=-1, keepdims=True),
     "first": _first,
-    "running": _running,
+    "running": lambda to, one, layout: to.xp.cumulative_sum(to.operand(one), axis=-1),
     "surviving": _surviving,
     "above_sum": lambda to, one, layout: _in_group(to, one)[0],
     "tied_sum": lambda to, one, layout: _in_group(to, one)[1],
     "tied_nth": _tied_nth,
     "discount": _discount,
     "mean_discount": _mean_discount,
-    "discount_total": _discount_total,
-    "lookup": _lookup,
+    "discount_total": _discount,
+    "lookup": lambda to, one, at: table_lookup(FunctionsOf(to), to.value(one.args[0], at), one.params[0]),
     "by_count": _by_count,
     "first_hit": _first_hit,
 }
-
-
-def _detached(array: Array) -> Array:
-    return array.detach() if is_torch_array(array) else array
-
-
-def _library(present: dict[str, Array]) -> Any:
-    """Whose arrays they are."""
-    try:
-        return array_namespace(*present.values())
-    except TypeError:
-        kinds = {
-            name: f"{type(array).__module__.split('.')[0]}.{type(array).__name__}" for name, array in present.items()
-        }
-        said = ", ".join(f"{name} a {kind}" for name, kind in kinds.items())
-        raise TypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
-
-
-def _precision(xp: Any, present: dict[str, Array]) -> str:
-    """What is computed in: float64 if the labels or the scores hold it, float32 if they hold other floats."""
-    kinds = [present[name].dtype for name in ("labels", "scores") if name in present]
-    found = [kind for kind in kinds if xp.isdtype(kind, "real floating")]
-    found = found or [xp.__array_namespace_info__().default_dtypes()["real floating"]]
-    return "float64" if xp.float64 in found else "float32"
-
-
-def _in_numpys_reach(array: Array) -> bool:
-    """Is it a tensor in the host's memory. NumPy reads it without a copy, and is faster on short rows."""
-    return is_torch_array(array) and array.device.type == "cpu"
-
-
-def _lent(xp: Any, tensor: Array) -> Array:
-    return np.from_dlpack(tensor.float() if tensor.dtype == xp.bfloat16 else tensor)
-
-
-def _largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> tuple[Array, Array]:
-    """The largest of each row in descending order, and, in libraries of narrow integers, where they stand.
-
-    spoil: the values are not needed any more.
-    """
-    if is_numpy_array(values):
-        if depth < values.shape[-1]:
-            values = values if spoil else values.copy()
-            values.partition(values.shape[-1] - depth, axis=-1)
-        return np.sort(values[:, -depth:], axis=-1)[:, ::-1], None
-    if is_torch_array(values):
-        return xp.topk(values, depth).values, None
-    if is_jax_array(values):
-        from jax.lax import top_k
-
-        return tuple(top_k(values, depth))
-    return xp.sort(values, axis=-1, descending=True)[:, :depth], None

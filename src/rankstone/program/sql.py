@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import ELEMENTWISE, Discount, Functions, Values
+from rankstone.align.functions import ELEMENTWISE, Discount, Functions, Values, table_lookup
 from rankstone.align.ties import TieRule
 from rankstone.errors import NoExpectedValue
-from rankstone.program.discounts import sums_of_discounts
-from rankstone.program.graph import Expression, FunctionsOf, Graph, Operators, Space, walk
+from rankstone.program.graph import Expression, Fault, FunctionsOf, Graph, Operators, walk
 from rankstone.program.ranking import Facts, Ranking
 
 Kind = Literal["number", "item", "query", "mean"]  # the same everywhere, one per item, per query, of all queries
@@ -40,33 +39,22 @@ class Term(Operators):
     """A number or a condition in SQL. It can be null, which is what arrays call NaN; where `infinite`, null stands for
     a number beyond all others."""
 
-    __slots__ = ("args", "infinite", "items", "kind", "name", "nullable", "op", "parts", "serial", "tree")
+    __slots__ = ("args", "graph", "infinite", "items", "kind", "name", "nullable", "op", "parts", "serial")
     __hash__ = object.__hash__
 
-    def __init__(self, tree: Tree, op: str, args: tuple[object, ...], kind: Kind, items: Items | None) -> None:
-        self.tree, self.op, self.kind = tree, op, kind
+    def __init__(self, graph: Tree, op: str, args: tuple[object, ...], kind: Kind, items: Items | None) -> None:
+        self.graph, self.op, self.kind = graph, op, kind
         self.args: tuple[Any, ...] = args
         self.parts = [arg for arg in args if isinstance(arg, Term)]  # the terms that it is made of
         self.items = items  # whose items, where it is one per item
         self.nullable = self.infinite = False
         self.name = ""  # of a column that holds it
-        self.serial = len(tree.known)
-
-    def _call(self, op: str, *operands: Any) -> Term:
-        return self.tree.call(op, *operands)
+        self.serial = len(graph.known)
 
     @property
     def number(self) -> float | None:
         """The number that it is, whatever the data."""
         return self.args[0] if self.op == "number" else None
-
-
-def kind_of(args: Iterable[Term]) -> tuple[Kind, Items | None]:
-    """Of what is made of some terms: one per item or one per query, and whose items."""
-    several = list(args)
-    return max((arg.kind for arg in several), key=_KINDS.index), next(
-        (arg.items for arg in several if arg.kind == "item"), None
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +74,6 @@ class Items:
         return self.what == "pooled" or (self.of is not None and self.of.whole)
 
 
-@dataclass(frozen=True, eq=False)
-class Fault:
-    """Data that cannot be measured: what holds of it, and what to say; {} in it is a value."""
-
-    condition: Term
-    problem: str
-    value: Term | None = None
-
-
 @dataclass(eq=False)
 class Tree:
     """All expressions of a statement; equal ones are one."""
@@ -102,8 +81,6 @@ class Tree:
     faults: list[Fault] = field(default_factory=list)
     known: dict[tuple[Any, ...], Term] = field(default_factory=dict)
     lists: dict[tuple[Any, ...], Items] = field(default_factory=dict)
-
-    # -- making ----------------------------------------------------------------------------------------------
 
     def node(self, op: str, *args: Any, kind: Kind, items: Items | None = None) -> Term:
         """The expression that this is, made once."""
@@ -128,16 +105,11 @@ class Tree:
             return self.node("parameter", value, kind="number")
         if isinstance(value, bool):
             return self.node("true" if value else "false", kind="number")
-        if math.isnan(value) or value == math.inf:
-            return self.null
-        return self.node("number", float(value), kind="number")
-
-    @property
-    def null(self) -> Term:
-        """Nothing."""
-        found = self.node("null", kind="number")
-        found.nullable = True
-        return found
+        if not math.isnan(value) and value != math.inf:
+            return self.node("number", float(value), kind="number")
+        null = self.node("null", kind="number")
+        null.nullable = True
+        return null
 
     def make(self, op: str, *operands: Operand) -> Term:
         """An operation, or what it comes to where that is known."""
@@ -163,7 +135,8 @@ class Tree:
         return self._op(op, args)
 
     def _op(self, op: str, args: tuple[Term, ...]) -> Term:
-        kind, items = kind_of(args)
+        kind = max((arg.kind for arg in args), key=_KINDS.index)
+        items = next((arg.items for arg in args if arg.kind == "item"), None)
         made = self.node(op, *args, kind=kind, items=items)
         made.nullable = any(arg.nullable for arg in args)
         made.infinite = op not in ("/", "or_else", "where") and any(arg.infinite for arg in args)
@@ -209,16 +182,19 @@ class Tree:
         return self._op("known", (value,)) if value.nullable or value.infinite else self.of(True)
 
     def both(self, left: Operand, right: Operand) -> Term:
-        a, b = self.of(left), self.of(right)
-        if "false" in (a.op, b.op):
-            return self.of(False)
-        return b if a.op == "true" or a is b else a if b.op == "true" else self._op("and", (a, b))
+        return self._junction("and", "true", left, right)
 
     def either(self, left: Operand, right: Operand) -> Term:
+        return self._junction("or", "false", left, right)
+
+    def _junction(self, op: str, neutral: str, left: Operand, right: Operand) -> Term:
         a, b = self.of(left), self.of(right)
-        if "true" in (a.op, b.op):
-            return self.of(True)
-        return b if a.op == "false" or a is b else a if b.op == "false" else self._op("or", (a, b))
+        if a.op == neutral or a is b:
+            return b
+        if b.op == neutral:
+            return a
+        decided = next((side for side in (a, b) if side.op in ("true", "false")), None)
+        return self._op(op, (a, b)) if decided is None else decided
 
     def negated(self, condition: Operand) -> Term:
         a = self.of(condition)
@@ -228,10 +204,8 @@ class Tree:
             return cast("Term", a.args[0])
         if a.op in _INVERSE and not a.args[0].nullable and not a.args[1].nullable:
             return self._op(_INVERSE[a.op], a.args)
-        if a.op == "and":
-            return self.either(self.negated(a.args[0]), self.negated(a.args[1]))
-        if a.op == "or":
-            return self.both(self.negated(a.args[0]), self.negated(a.args[1]))
+        if a.op in ("and", "or"):
+            return (self.either if a.op == "and" else self.both)(*map(self.negated, a.args))
         return self._op("not", (a,))
 
     def where(self, condition: Operand, yes: Operand, no: Operand) -> Term:
@@ -242,7 +216,8 @@ class Tree:
         a, b = self.given(test, True, self.of(yes)), self.given(test, False, self.of(no))
         if a is b:
             return a
-        if _counts_none(test) and _of_all(b):  # which is nothing, then
+        counts_none = test.op == "=" and test.args[0].op == "count" and test.args[1].number == 0
+        if counts_none and _of_all(b):  # which is nothing, then
             return b if a.op == "null" else self.or_else(b, a)
         made = self._op("where", (test, a, b))
         made.nullable = a.nullable or b.nullable
@@ -300,18 +275,15 @@ class Tree:
 
     def call(self, op: str, *operands: Operand) -> Term:
         """An operation of a graph: the table of those on values one by one."""
-        if op == "where":
-            return self.where(*operands)
         if op in ("<", "<=", "=="):
             left, right = operands
             sign = "=" if op == "==" else op
             if isinstance(right, Term) and not isinstance(left, Term):  # a number stands on the right
                 left, right, sign = right, left, _MIRRORED[sign]
             return self.compare(sign, left, right)
-        if op == "round":
-            return self.round(self.of(operands[0]), int(cast("float", operands[1])))
-        by_name: dict[str, Callable[..., Term]] = {"and": self.both, "or": self.either, "not": self.negated}
-        return by_name[op](*operands) if op in by_name else self.make(_NAMES.get(op, op), *operands)
+        own: dict[str, Any] = {"where": self.where, "and": self.both, "or": self.either, "not": self.negated}
+        own["round"] = self.round
+        return own[op](*operands) if op in own else self.make(_NAMES.get(op, op), *operands)
 
     def round(self, x: Term, digits: int) -> Term:
         """To so many decimals, a half to the even one: in words that every database has."""
@@ -340,22 +312,15 @@ def at_rank(value: Term, rank: int) -> float | None:
 
 def outermost(values: Iterable[Term], wanted: Callable[[Term], bool]) -> list[Term]:
     """Of what some expressions are made of, what is wanted and stands in nothing else that is."""
-    found: dict[Term, None] = {}
-
-    def look(value: Term) -> None:
+    outer: dict[Term, None] = {}
+    waiting = list(values)[::-1]
+    while waiting:
+        value = waiting.pop()
         if wanted(value):
-            found[value] = None
-            return
-        for part in value.parts:
-            look(part)
-
-    for value in values:
-        look(value)
-    return list(found)
-
-
-def _counts_none(condition: Term) -> bool:
-    return condition.op == "=" and condition.args[0].op == "count" and condition.args[1].number == 0
+            outer[value] = None
+        else:
+            waiting += value.parts[::-1]
+    return list(outer)
 
 
 def _of_all(value: Term) -> bool:
@@ -368,37 +333,25 @@ def _of_all(value: Term) -> bool:
 class Tables:
     """A truth and a run in tables of a database, as a metric looks at them, and their terms.
 
-    scored: the run has scores, and not just ranks. ordered_truth: the truth has an order.
+    facts: of the truth and the run, as in `scored=False`: the run has no scores, just ranks.
     """
 
     operations: ClassVar[Mapping[str, Callable[..., Any]]]
 
-    def __init__(
-        self,
-        tree: Tree,
-        suffix: str = "",
-        *,
-        scored: bool = True,
-        ordered_truth: bool = False,
-        ordered_grades: bool = False,
-    ) -> None:
+    def __init__(self, tree: Tree, suffix: str = "", **facts: Any) -> None:
         self.tree, self.suffix = tree, suffix  # of the names of rows, where there are several alignments
-        self.facts = Facts(Relevance(), ordered_truth=ordered_truth, ordered_grades=ordered_grades, scored=scored)
+        self.functions: Functions = FunctionsOf(tree)
+        self.facts = Facts(Relevance())._replace(**facts)
         self.arrange: Callable[[Ranking], tuple[Any, Any]] | None = None  # tied items by key, if not as they are
         self.best: bool | None = None
         self.pooled, self.entered = False, cast("Any", None)  # are all queries one list, and which of them
-        self._start()
-
-    def _start(self) -> None:
-        self.graph = Graph()
-        self._terms: dict[Expression, Operand] = {}
+        self.graph, self._terms = Graph(), cast("dict[Expression, Operand]", {})
 
     def _with(self, facts: Mapping[str, Any] | None = None, **changes: object) -> Any:
         """The same, but for this."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, **changes)
-        other.facts = self.facts._replace(**(facts or {}))
-        other._start()
+        other.__dict__.update(self.__dict__, graph=Graph(), _terms={}, facts=self.facts._replace(**(facts or {})))
+        other.__dict__.update(changes)
         return other
 
     # -- how a metric looks at it ------------------------------------------------------------------------------
@@ -421,10 +374,9 @@ class Tables:
         return self._with({"ties": rule}) if rule.arrange is None else self._with(arrange=rule.arrange)
 
     def by_gain(self, gains: Expression, best: bool) -> Tables:
-        view = self._with({"arranged": True}, best=best)
         key = -gains if best else gains
-        view.graph, view._terms, view.arrange = self.graph, self._terms, lambda ranking: (key, key < 0)
-        return view
+        same = {"graph": self.graph, "_terms": self._terms}  # whose gains these are
+        return self._with({"arranged": True}, best=best, arrange=lambda ranking: (key, key < 0), **same)
 
     def only(self, queries: Expression) -> Tables:
         return self._with(entered=self.term(queries))
@@ -452,29 +404,21 @@ class Tables:
 
     def operand(self, value: Expression) -> Operand:
         for one in walk([value], self._terms):
-            made = self._made(one, [self._terms[arg] for arg in one.args])
+            args = [self._terms[arg] for arg in one.args]
+            own = self.operations.get(one.op)
+            made = self.tree.call(one.op, *args) if own is None else own(self, one, *args)
             if isinstance(made, Term) and one.name and not made.name and made.op not in ("number", "null"):
                 made.name = one.name
             self._terms[one] = made
         return self._terms[value]
 
-    def _made(self, one: Expression, args: list[Any]) -> Operand:
-        operation = self.operations.get(one.op)
-        if operation is not None:
-            return operation(self, one, *args)
-        return self.tree.call(one.op, *args)
-
     def faults(self) -> None:
         """Hand the graph's faults over to the tree."""
-        for condition, problem, value, _ in self.graph.faults:
-            test = self.condition(condition)
+        for fault in self.graph.faults:
+            test, value = self.condition(fault.condition), fault.value
             if test.op != "false":
-                self.tree.faults.append(Fault(test, problem, None if value is None else self.term(value)))
+                self.tree.faults.append(Fault(test, fault.problem, None if value is None else self.term(value)))
         self.graph.faults.clear()
-
-    @property
-    def functions(self) -> Functions:
-        return FunctionsOf(self.tree)
 
     def rows(self, what: str) -> Items:
         """Rows of the alignment: judged, ranked or placed ones."""
@@ -484,9 +428,8 @@ class Tables:
         kept = None if self.entered is None else self.spread(self.entered, base)
         return self.tree.items("pooled", self.suffix, base, None, False, kept)
 
-    def items(self, space: Space | None) -> Items:
+    def items(self, space: Any) -> Items:
         """The rows of a space."""
-        space = cast("Space", space)
         if space.what == "ideal":
             order = None if space.order is None else self.term(space.order)
             return self.tree.items("ideal", self.suffix, self.items(space.of), order, space.nonzero)
@@ -542,28 +485,23 @@ class Tables:
 
 def _column(to: Tables, one: Expression) -> Operand:
     name = one.params[0]
-    if one.kind == "query":
-        if name == "unjudged":
-            return to.of_query("retrieved") - to.aggregate("sum", 1.0, to.rows("placed"), "placed")
-        if name == "judged":
-            return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
-        return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
-    names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
-    return to.column(to.items(one.space), names.get(name) or str(name))
+    if one.kind == "item":
+        names = {"rank": "item_rank", "above": "items_above", "level": "items_level"}
+        return to.column(to.items(one.space), names.get(name) or str(name))
+    if name == "judged":
+        return to.aggregate("sum", 1.0, to.rows("judged"), "judged")
+    if name == "unjudged":
+        return to.of_query("retrieved") - to.aggregate("sum", 1.0, to.rows("placed"), "placed")
+    return to.of_query("retrieved") if name == "retrieved" else to.of_query("is_returned") == 1.0
 
 
 def _nth(to: Tables, one: Expression) -> Operand:
     items = to.items(one.space)
-    if cast("Space", one.space).what == "ideal":
+    if items.what == "ideal":
         return to.column(items, "item_rank")
     if not to.facts.ordered_truth:
         raise ValueError("the truth's rows are not ranked: choose ranking.ideal('judged')")
     return to.column(items, "place")
-
-
-def _highest_grade(to: Tables, one: Expression) -> Operand:
-    items = to.tree.items("placed" if to.facts.listed else "judged", to.suffix)
-    return to.tree.node("highest grade", items, kind="number")
 
 
 def _sum_to(to: Tables, one: Expression, values: Operand, rank: Operand, k: Operand) -> Operand:
@@ -572,18 +510,10 @@ def _sum_to(to: Tables, one: Expression, values: Operand, rank: Operand, k: Oper
     return to.aggregate("sum", to.inside(values, rank, k, items), items, _total(one, values) + cutoff)
 
 
-def _sum(to: Tables, one: Expression, values: Operand) -> Operand:
-    return to.aggregate("sum", values, to.items(one.space), _total(one, values))
-
-
 def _total(one: Expression, values: Operand) -> str:
     """A sum's name: its own, or that of its values."""
     name = values.name if isinstance(values, Term) else ""
     return one.name or {"credit": "hits", "": "total"}.get(name, name)
-
-
-def _highest(to: Tables, one: Expression, values: Operand) -> Operand:
-    return to.aggregate("max", values, to.items(one.space), one.name or "highest")
 
 
 def _first(to: Tables, one: Expression, condition: Operand, rank: Operand) -> Operand:
@@ -613,11 +543,7 @@ def _surviving(to: Tables, one: Expression, stops: Operand, order: Term | None =
 
 def _above_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> Operand:
     items = to.items(one.space)
-    return to.window("level and above", values, items, "level_and_above") - _tied_sum(to, one, values, above)
-
-
-def _tied_sum(to: Tables, one: Expression, values: Operand, above: Operand) -> Term:
-    return to.window("level", values, to.items(one.space), "level")
+    return to.window("level and above", values, items, "level_and_above") - to.window("level", values, items, "level")
 
 
 def _mean_discount(to: Tables, one: Expression, above: Operand, level: Operand, *k: Operand) -> Operand:
@@ -629,19 +555,10 @@ def _mean_discount(to: Tables, one: Expression, above: Operand, level: Operand, 
 
 
 def _discount_total(to: Tables, one: Expression, depth: Operand) -> Operand:
-    if isinstance(depth, float):
-        return float(sums_of_discounts(one.params[0], depth, one.params[1]))
     if isinstance(depth, Term) and depth.kind == "number":
         raise ValueError("the discounts of k places add up to a number only for a k that is one")
     run, values = to.places(one.params[0], [depth])
     return to.aggregate("sum", values, run, "discounts_of_places")
-
-
-def _lookup(to: Tables, one: Expression, grades: Operand) -> Operand:
-    gains: Operand = math.nan
-    for grade, gain in one.params[0]:
-        gains = to.tree.where(to.tree.call("==", grades, grade), gain, gains)
-    return gains
 
 
 def _no_closed_form(to: Tables, one: Expression, *args: Operand) -> Operand:
@@ -653,15 +570,17 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "parameter": lambda to, one: to.tree.of(one.params[0]),
     "weight": lambda to, one: to.tree.node("weight", kind="query"),
     "column": _column,
-    "highest_grade": _highest_grade,
+    "highest_grade": lambda to, one: to.tree.node(
+        "highest grade", to.tree.items("placed" if to.facts.listed else "judged", to.suffix), kind="number"
+    ),
     "spread": lambda to, one, value: to.spread(value, to.items(one.space)),
     "nth": _nth,
     # A column of its own, as windows look at it.
     "same": lambda to, one, value: to.window("same", value, to.items(one.space), "rank_by_grade"),
     "length": lambda to, one: to.aggregate("sum", 1.0, to.items(one.space), one.name or "placed"),
-    "sum": _sum,
+    "sum": lambda to, one, values: to.aggregate("sum", values, to.items(one.space), _total(one, values)),
     "sum_to": _sum_to,
-    "highest": _highest,
+    "highest": lambda to, one, values: to.aggregate("max", values, to.items(one.space), one.name or "highest"),
     "product": _product,
     "first": _first,
     "running": lambda to, one, values, order=None: to.window(
@@ -669,12 +588,12 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     ),
     "surviving": _surviving,
     "above_sum": _above_sum,
-    "tied_sum": _tied_sum,
+    "tied_sum": lambda to, one, values, above: to.window("level", values, to.items(one.space), "level"),
     "tied_nth": lambda to, one, key, above: to.window("nth", key, to.items(one.space), "nth_of_tied"),
     "discount": lambda to, one, rank: one.params[0](to.functions, rank),
     "mean_discount": _mean_discount,
     "discount_total": _discount_total,
-    "lookup": _lookup,
+    "lookup": lambda to, one, grades: table_lookup(to.functions, grades, one.params[0]),
     "by_count": lambda to, one, count: one.params[0](to.functions, count),
     "first_hit": _no_closed_form,
 }

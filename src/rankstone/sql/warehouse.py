@@ -14,9 +14,9 @@ from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
 from rankstone.evaluate.programs import Measured
 from rankstone.evaluate.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
-from rankstone.program.graph import Expression
+from rankstone.program.graph import Expression, Fault
 from rankstone.program.ranking import Ratio
-from rankstone.program.sql import HUGE, Fault, Tables, Term, Tree, outermost
+from rankstone.program.sql import HUGE, Tables, Term, Tree, outermost
 from rankstone.results.definition import definition_of
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement

@@ -141,7 +141,7 @@ def ranked_by(owner: Ints, rank: Ints, grade: Floats, retrieved: Ints) -> Alignm
         present=np.ones(count, dtype=bool),
         truth_offsets=_offsets(np.bincount(owner, minlength=count)),
         truth_grades=best,
-        ideal_grades=best,
+        _ideal_grades=best,
         placed_offsets=_offsets(np.bincount(owner[placed], minlength=count)),
         rank=rank[placed][order],
         grade=grade[placed][order],
