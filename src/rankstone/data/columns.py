@@ -96,7 +96,7 @@ def columns(
     return with_notes(made, {role: found[role] for role in NOTES if role in found})
 
 
-def by_role(values: Mapping[str, typing.Column]) -> Columns:
+def by_role(values: Mapping[str, typing.Column | Column]) -> Columns:
     """Columns of a truth or a run by their roles; a rank serves as a score."""
     if "rank" in values:
         values = {**values, "score": as_scores(values["rank"])}

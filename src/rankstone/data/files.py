@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable
-from rankstone.data.batches import Batches, Files, head_of
 from rankstone.data.columns import Columns
 from rankstone.data.formats import FORMATS, Ask, Format, detect_format, listed, named_format
-from rankstone.data.lines import Text, ending_of, open_text
+from rankstone.data.lines import Batches, Files, Text, ending_of, head_of, open_text
 from rankstone.data.lists import Lists
 from rankstone.data.parquet import MAGIC, count_rows
 from rankstone.data.roles import Given, check_given, roles_of

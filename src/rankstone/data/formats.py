@@ -9,9 +9,8 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from rankstone.data.arrow import Table
-from rankstone.data.batches import HEAD, Files, Opener, in_pieces
 from rankstone.data.columns import Columns
-from rankstone.data.lines import Text, ending_of, is_number, show
+from rankstone.data.lines import HEAD, Files, Opener, Text, ending_of, in_pieces, is_number, show
 from rankstone.data.lists import Lists
 from rankstone.data.parquet import MAGIC, open_parquet, read_parquet, write_parquet
 from rankstone.data.roles import Given, has_positions
@@ -82,7 +81,7 @@ def _letor() -> Any:
 def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
     plain = Format(
         name, name.upper(), (),
-        lambda text, ask: _tables().read_delimited(text, ask.kind, separator, ask.given, ask.skip),
+        lambda text, ask: _tables().Delimited(ask.kind, separator, ask.given, ask.skip)(text),
         may=may, columns=True,
         batches=in_pieces(lambda name, given: _tables().Delimited("run", separator, given), quotes=True),
     )  # fmt: skip
@@ -111,14 +110,15 @@ _FORMATS = (
     _delimited("dat", "::", lambda line: b"::" in line),
     Format(
         "jsonl", "JSON lines", ("jsonl", "ndjson"),
-        lambda text, ask: _json().read_jsonl(text, ask.kind, ask.given, ask.skip),
+        lambda text, ask: _json().Reader(text.name, ask.kind, ask.given, ask.skip)(text),
         sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
-        which=_which_json, batches=lambda *given: _json().open_jsonl(*given),
+        which=_which_json, batches=lambda *files: _json().open_json(*files),
         write=lambda table, stream, *_: _json().write_jsonl(table, stream),
     ),
     Format(
-        "json", "JSON", ("json",), lambda text, ask: _json().read_json(text, ask.kind, ask.skip),
-        sure=True, sql="read_json", which=_which_json, batches=lambda *given: _json().open_json(*given),
+        "json", "JSON", ("json",),
+        lambda text, ask: _json().Reader(text.name, ask.kind, {}, ask.skip, queries=True)(text),
+        sure=True, sql="read_json", which=_which_json, batches=lambda *files: _json().open_json(*files, queries=True),
     ),
     Format(
         "parquet", "Parquet", ("parquet", "pq"),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.data.arrow import Column, Places, as_ids, text_array
-from rankstone.data.columns import Columns
+from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import CODECS, RowError, Rows, Text, open_text, show, to_id, to_number
 from rankstone.errors import FileError, NoRowsError
 
@@ -36,12 +36,12 @@ class _Table:
     problems: dict[int, str] = field(default_factory=dict)  # by row
     grouped: bool = False
 
-    def ids(self, path: str, good: NDArray[np.bool_]) -> tuple[Column, Column]:
-        """Ids of the good rows' queries and items."""
+    def columns(self, path: str, good: NDArray[np.bool_], **values: NDArray[np.float64]) -> Columns:
+        """The good rows, with their grades or scores."""
         rows = np.flatnonzero(good)
         query: Column = _groups(path, len(self.grades))[rows] if self.grouped else _chosen(self.queries, rows)
         item: Column = _chosen(self.items, rows) if all(self.items[row] for row in rows) else rows + 1
-        return query, item
+        return by_role({"query": query, "item": item, **{role: value[rows] for role, value in values.items()}})
 
 
 def looks_letor(line: bytes) -> bool:
@@ -52,21 +52,21 @@ def looks_letor(line: bytes) -> bool:
 def read_letor(text: Text, path: str, skip: bool) -> Columns:
     """The labels of a file of features, as a truth."""
     table = _read(text)
-    rows = Rows(text.name, "grade", skip)
+    rows = Rows(text.name, skip)
     good = np.ones(len(table.grades), dtype=bool)
     for row, problem in table.problems.items():
         rows.refuse(table.lines[row], problem)
         good[row] = False
     if not good.any():
-        return rows.columns([], [], [])
-    return rows.columns(*table.ids(path, good), np.array(table.grades)[good])
+        return rows.side(Columns(np.zeros(0), np.zeros(0)))
+    return rows.side(table.columns(path, good, grade=np.array(table.grades)))
 
 
 def read_scores(text: Text, path: str, beside: str | None, skip: bool) -> Columns:
     """A file of scores, one a line, for the rows of the file of features `beside` it."""
     beside = beside or _find_beside(path)
     table = _read(open_text(beside))
-    rows = Rows(text.name, "score", skip)
+    rows = Rows(text.name, skip)
     scores, good = np.zeros(len(table.grades)), np.ones(len(table.grades), dtype=bool)
     count = 0
     for number, _, line in text.lines():
@@ -85,7 +85,7 @@ def read_scores(text: Text, path: str, beside: str | None, skip: bool) -> Column
         raise NoRowsError(text.name)
     if count != len(scores):
         raise FileError(text.name, f"has {count} scores, but {beside} has {len(scores)} rows")
-    return rows.columns(*table.ids(beside, good), scores[good])
+    return rows.side(table.columns(beside, good, score=scores))
 
 
 def _find_beside(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from rankstone.data import batches
+from rankstone.data import lines
 from rankstone.data.arrow import (
     Places,
     Table,
@@ -23,9 +23,8 @@ from rankstone.data.arrow import (
     one_piece,
     stored,
 )
-from rankstone.data.batches import Batch, Batches, Files
 from rankstone.data.columns import Columns
-from rankstone.data.lines import Data, Rows
+from rankstone.data.lines import Batch, Batches, Data, Files, Rows
 from rankstone.data.lists import Lists
 from rankstone.data.roles import IDS, Given, by_name, value_role
 from rankstone.data.tables import as_batch, floats_in, lists_in, side_of, unpacked
@@ -98,7 +97,7 @@ def _checked(
     """Without the rows that lack something or whose value is no grade or score; `before`: rows of the file before."""
     import pyarrow
 
-    rows = Rows(path, role, skip)
+    rows = Rows(path, skip)
     problems: dict[int, str] = {}
     for part, column in found.items():
         for row, problem in _problems(part, column, part == role):
@@ -217,7 +216,7 @@ def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
         # Without the buffer, a whole row group's columns would be read at once, however large.
         with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
             wanted = _roles(file.schema_arrow, "run", given, path)
-            yield path, wanted, file.iter_batches(batches.ROWS, columns=list(dict.fromkeys(wanted.values())))
+            yield path, wanted, file.iter_batches(lines.BATCH_ROWS, columns=list(dict.fromkeys(wanted.values())))
 
 
 def _partitions(name: str, whole: pyarrow.dataset.Dataset, given: Given) -> Iterator[_Opened]:
@@ -227,7 +226,7 @@ def _partitions(name: str, whole: pyarrow.dataset.Dataset, given: Given) -> Iter
     wanted = _roles(whole.schema, "run", given, name)
     scanner = whole.scanner(
         columns=list(dict.fromkeys(wanted.values())),
-        batch_size=batches.ROWS,
+        batch_size=lines.BATCH_ROWS,
         batch_readahead=1,
         fragment_readahead=1,
         fragment_scan_options=dataset.ParquetFragmentScanOptions(

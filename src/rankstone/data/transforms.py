@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.data.arrow import Column, arrow_table, as_column, is_table, is_whole, plain, plain_ids, take
-from rankstone.data.batches import head_of
 from rankstone.data.columns import Columns
 from rankstone.data.dicts import Dicts, plain_dict, refuse_mixed
 from rankstone.data.files import is_path, read_truth
+from rankstone.data.lines import head_of
 from rankstone.data.lists import Lists, rows_of
 from rankstone.data.roles import find_all
 from rankstone.data.source import left_out

@@ -14,7 +14,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.data.arrow import Column, Places, Table, distinct, one_piece, text_array
-from rankstone.data.columns import Columns
+from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import (
     WRITTEN_ROWS,
     Data,
@@ -23,7 +23,6 @@ from rankstone.data.lines import (
     RowError,
     Rows,
     Text,
-    as_read,
     is_number,
     to_id,
     to_number,
@@ -86,9 +85,9 @@ def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     (query, item), (number,) = LAYOUTS[kind].parse(data)
     if len(number) == 0:
         raise IrregularError
-    found = as_read(query, item, number, "grade" if kind == "truth" else "score")
+    rows = by_role({"query": query, "item": item, "grade" if kind == "truth" else "score": number})
     if kind == "run":
-        return found
+        return rows
 
     def second() -> Column | None:
         fields, _ = _core.Text(data, "-q--").columns()
@@ -96,7 +95,7 @@ def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
             raise FileError(name, "subtopic is not valid UTF-8", fields)
         return _subtopics(fields[0])
 
-    return replace(found, iteration=second)
+    return replace(rows, iteration=second)
 
 
 def _subtopics(second: Column) -> Column | None:
@@ -117,8 +116,8 @@ def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
         return row
 
     lines = ((number, line) for number, _, line in text.lines() if not layout.skips(line))
-    found = Rows(text.name, value, skip).read(lines, parse, text_array)
-    return found if kind == "run" else replace(found, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
+    rows = Rows(text.name, skip).read(lines, ("query", "item", value), parse, text_array)
+    return rows if kind == "run" else replace(rows, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
 
 
 def _decoded(words: Sequence[bytes], name: str) -> Column:

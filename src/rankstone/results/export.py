@@ -17,11 +17,10 @@ import numpy as np
 
 from rankstone.compare.runs import Runs
 from rankstone.data.arrow import is_whole, numbers, one_piece, plain
-from rankstone.data.batches import head_of
 from rankstone.data.columns import Columns
 from rankstone.data.files import OnError, Path, read_run, read_truth
 from rankstone.data.formats import FORMATS, listed
-from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
+from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, head_of, open_text
 from rankstone.data.lists import Lists
 from rankstone.data.parquet import MAGIC
 from rankstone.data.tables import as_columns
