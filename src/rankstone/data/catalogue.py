@@ -21,8 +21,7 @@ from rankstone.data.arrow import (
     plain,
     plain_ids,
 )
-from rankstone.data.files import is_path, read_table
-from rankstone.data.lines import ending_of
+from rankstone.data.files import is_path, is_table_file, read_table
 from rankstone.data.matrices import is_sparse
 from rankstone.data.roles import find, need, refuse_unknown
 
@@ -126,7 +125,7 @@ def catalogue(
 
 def _read(path: str) -> Any:
     """A table of a file, by its ending."""
-    if ending_of(path) not in ("parquet", "pq", "jsonl", "ndjson", "json", "csv", "tsv", "txt"):
+    if not is_table_file(path):
         raise ValueError(f"{path}: a catalogue is a .parquet, .csv, .tsv or .jsonl file with an item column")
     return read_table(path)[0]
 

@@ -12,6 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+from pyarrow import types
 
 from rankstone.data.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
 from rankstone.data.columns import Columns, as_scores, by_role
@@ -121,8 +125,6 @@ class Counts:
 
     def ordered(self, rows: Columns) -> Columns:
         """The same rows, with a score by which the best has the highest."""
-        import pyarrow.compute as pc
-
         if self.ranks is False:
             return rows
         value = np.asarray(rows.score, dtype=np.float64)
@@ -170,10 +172,6 @@ _SAY_WHICH = Advice("say which: ", Hint("columns", {"query": 0, "item": 1, "rank
 
 
 def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
-    import pyarrow
-    import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
-
     names = [str(at) for at in range(width)]
     types = {names[at]: pyarrow.float64() for role, at in roles.items() if role not in IDS}
     types |= {names[at]: pyarrow.string() for role, at in roles.items() if role in IDS}
@@ -254,12 +252,13 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
+def read_any(data: pyarrow.NativeFile, separator: str) -> Table:
+    """Any table, with a header line."""
+    return arrow_csv.read_csv(data, parse_options=arrow_csv.ParseOptions(delimiter=separator))
+
+
 def write_delimited(table: Table, stream: BinaryIO, separator: str) -> None:
     """Any table, with a header line."""
-    import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
-    from pyarrow import types
-
     table = without_nan(table)
     names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
     stream.write((separator.join(names) + "\n").encode())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Literal, TypeAlias, TypeGuard
 
-from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable
+from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable, pyarrow
 from rankstone.data.columns import Columns
-from rankstone.data.formats import FORMATS, Ask, Format, detect_format, listed, named_format
+from rankstone.data.formats import FORMATS, Ask, Format, by_magic, detect_format, listed, named_format
 from rankstone.data.lines import Batches, Files, Text, ending_of, head_of, open_text
 from rankstone.data.lists import Lists
-from rankstone.data.parquet import MAGIC, count_rows
 from rankstone.data.roles import Given, check_given, roles_of
 from rankstone.errors import Advice, FileError, Hint
 from rankstone.progress import watched
@@ -134,30 +134,23 @@ def _read_any(name: str, form: Format | None, ask: Ask) -> Columns | Lists:
     return form.read(text, ask)
 
 
+def is_table_file(path: str) -> bool:
+    """Does a file's name end as that of a table does."""
+    return ending_of(path) in {"txt", *(ending for form in FORMATS.values() if form.table for ending in form.endings)}
+
+
 def read_table(path: Path) -> tuple[Table, int]:
     """A file of named columns, whatever they are: CSV, TSV, JSON lines or Parquet; and the line of its first row."""
-    import pyarrow
-    from pyarrow import csv, json, parquet
-
     text = open_text(os.fspath(path))
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    ending = ending_of(text.name)
-
-    def by_tabs(data: Any) -> Table:
-        return csv.read_csv(data, parse_options=csv.ParseOptions(delimiter="\t"))
-
-    read: dict[str, Callable[[Any], Table]] = {
-        **dict.fromkeys(("tsv", "txt"), by_tabs),
-        **dict.fromkeys(("jsonl", "ndjson", "json"), json.read_json),
-        "csv": csv.read_csv,
-    }
-    if text.data[: len(MAGIC)] == MAGIC:
-        ending, read = "parquet", {"parquet": parquet.read_table}
-    if ending not in read:
+    ending = "tsv" if ending_of(text.name) == "txt" else ending_of(text.name)
+    named = next((form for form in FORMATS.values() if ending in form.endings and not form.magic), None)
+    form = by_magic(text.data) or named
+    if form is None or form.table is None:
         raise FileError(text.name, "this is read from files that end in csv, tsv, jsonl, ndjson or parquet")
     try:
-        return read[ending](pyarrow.BufferReader(text.view())), 2 if ending in ("csv", "tsv", "txt") else 1
+        return form.table(pyarrow.BufferReader(text.view())), 1 + form.header
     except pyarrow.ArrowInvalid as error:
         raise FileError(text.name, str(error)) from None
 
@@ -188,11 +181,20 @@ def is_large(path: Path, format: str | None = None) -> bool:  # noqa: A002
     try:
         source = [name] if os.path.isfile(name) else _several(name, form)
         paths = source if isinstance(source, list) else [] if source is None else _inside(source)
-        if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(count_rows, paths)) < LARGE_ROWS:
+        if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(_rows, paths)) < LARGE_ROWS:
             return False
         return not os.path.isfile(name) or (form or _detect(name, "run", {})).batches is not None
     except FileError:  # whoever reads it will say so
         return False
+
+
+def _rows(path: str) -> int:
+    """The rows of a file; 0 if its format does not tell, or it cannot be read."""
+    with open(path, "rb") as file:
+        form = by_magic(file.read(16))
+    with contextlib.suppress(OSError, ValueError):
+        return form.count(path) if form and form.count else 0
+    return 0
 
 
 def _detect(name: str, kind: str, given: Given) -> Format:

@@ -10,9 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from rankstone.data.arrow import Table
 from rankstone.data.columns import Columns
-from rankstone.data.lines import HEAD, Files, Opener, Text, ending_of, in_pieces, is_number, show
+from rankstone.data.lines import HEAD, Data, Files, Opener, Text, ending_of, in_pieces, is_number, show
 from rankstone.data.lists import Lists
-from rankstone.data.parquet import MAGIC, open_parquet, read_parquet, write_parquet
 from rankstone.data.roles import Given, has_positions
 from rankstone.data.trec import NOT_TREC, looks_trec, read_trec, write_trec
 from rankstone.errors import Advice, FileError, Hint, NoRowsError
@@ -47,6 +46,9 @@ class Format:
     kinds: tuple[str, ...] = ("truth", "run")
     note: str = ""  # on what else there is, where it is not of the right kind
     columns: bool = False  # do its columns have names, so that it holds any table
+    table: Callable[[Any], Table] | None = None  # any table, of Arrow's reader of bytes
+    count: Callable[[str], int] | None = None  # the rows of a file, without reading it
+    header: int = 0  # lines of a table before its first row
     batches: Opener | None = None  # of a run
     several: Callable[[Files, Ask], Columns | Lists] | None = None  # reads a folder, or a list of files
     write: Callable[[Table, BinaryIO, str, str], None] | None = None  # table, stream, kind, tag
@@ -75,6 +77,12 @@ def _letor() -> Any:
     return letor
 
 
+def _parquet() -> Any:
+    from rankstone.data import parquet
+
+    return parquet
+
+
 # -- the formats ---------------------------------------------------------------------------------------------
 
 
@@ -88,7 +96,8 @@ def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Forma
     if len(separator) > 1:
         return plain
     return replace(
-        plain, endings=(name,), sure=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"},
+        plain, endings=(name,), sure=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"}, header=1,
+        table=lambda data: _tables().read_any(data, separator),
         write=lambda table, stream, *_: _tables().write_delimited(table, stream, separator),
     )  # fmt: skip
 
@@ -112,6 +121,7 @@ _FORMATS = (
         "jsonl", "JSON lines", ("jsonl", "ndjson"),
         lambda text, ask: _json().Reader(text.name, ask.kind, ask.given, ask.skip)(text),
         sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
+        table=lambda data: _json().arrow_json.read_json(data),
         which=_which_json, batches=lambda *files: _json().open_json(*files),
         write=lambda table, stream, *_: _json().write_jsonl(table, stream),
     ),
@@ -119,13 +129,17 @@ _FORMATS = (
         "json", "JSON", ("json",),
         lambda text, ask: _json().Reader(text.name, ask.kind, {}, ask.skip, queries=True)(text),
         sure=True, sql="read_json", which=_which_json, batches=lambda *files: _json().open_json(*files, queries=True),
+        table=lambda data: _json().arrow_json.read_json(data),
     ),
     Format(
         "parquet", "Parquet", ("parquet", "pq"),
-        lambda text, ask: read_parquet(text.name, text.data, ask.kind, ask.given, ask.skip),
-        sure=True, columns=True, sql="read_parquet", magic=MAGIC, batches=open_parquet,
-        several=lambda source, ask: read_parquet(ask.path, source, ask.kind, ask.given, ask.skip),
-        write=lambda table, stream, *_: write_parquet(table, stream),
+        lambda text, ask: _parquet().read_parquet(text.name, text.data, ask.kind, ask.given, ask.skip),
+        sure=True, columns=True, sql="read_parquet", magic=b"PAR1",
+        table=lambda data: _parquet().parquet.read_table(data),
+        count=lambda path: int(_parquet().parquet.read_metadata(path).num_rows),
+        batches=lambda *files: _parquet().open_parquet(*files),
+        several=lambda source, ask: _parquet().read_parquet(ask.path, source, ask.kind, ask.given, ask.skip),
+        write=lambda table, stream, *_: _parquet().parquet.write_table(table, stream),
     ),
     Format(
         "letor", "LETOR", ("letor", "svm", "svmlight", "libsvm"),
@@ -150,11 +164,15 @@ def named_format(name: str | None) -> Format | None:
     return None if name is None else FORMATS[name]
 
 
+def by_magic(data: Data) -> Format | None:
+    """The format that a file's first bytes prove."""
+    return next((form for form in _FORMATS if form.magic and data[: len(form.magic)] == form.magic), None)
+
+
 def detect_format(text: Text, kind: str, given: Given) -> Format:
     """The format of a file, by its name and its first lines; one with columns, if the caller says where they are."""
-    for form in _FORMATS:
-        if form.magic is not None and text.data[: len(form.magic)] == form.magic:
-            return form
+    if proven := by_magic(text.data):
+        return proven
     name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
     named = next((form for form in _FORMATS if ending in form.endings), None)
     first = heads[0] if heads else b""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.data.arrow import Column, Places, encoded, is_whole, plain, plain_ids, take
+from rankstone.data.arrow import Column, Places, encoded, is_whole, pc, plain, plain_ids, pyarrow, take
 
 Keys = NDArray[np.int64]
 _PIECE = 1 << 15
@@ -186,9 +186,6 @@ class _Lookup:
                 at = self.table[np.where(inside, column - self.low, 0)]
                 known = inside & (at >= 0)
         else:
-            import pyarrow
-            import pyarrow.compute as pc
-
             words = plain(self.words)
             values: pyarrow.Array = plain(column).cast(words.type)
             at = pc.fill_null(pc.index_in(values, value_set=words), -1).to_numpy(zero_copy_only=False)

@@ -13,6 +13,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
+import pyarrow
+import pyarrow.compute as pc
+from pyarrow import json as arrow_json
+
 from rankstone.data import lines
 from rankstone.data.arrow import Column, Table, one_piece, text_array, without_nan
 from rankstone.data.columns import Columns, by_role
@@ -243,8 +247,6 @@ def to_number(value: object, role: str) -> float:
 
 def id_column(ids: Sequence[int | str]) -> Column:
     """Whole numbers if all of them are, else strings."""
-    import pyarrow
-
     if all(type(name) is int and -(2**63) <= name < 2**63 for name in ids):
         return pyarrow.array(ids, pyarrow.int64())
     return text_array(list(map(str, ids)))
@@ -370,10 +372,6 @@ def _refuse_columns(name: str, keys: list[str], kind: str) -> None:
 
 
 def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
-    import pyarrow
-    import pyarrow.compute as pc
-    from pyarrow import json as arrow_json
-
     types = []
     for role, name in names.items():
         value = first[name]

@@ -18,8 +18,10 @@ from rankstone.data.arrow import (
     distinct,
     is_list,
     one_piece,
+    pc,
     plain,
     plain_ids,
+    pyarrow,
     take,
 )
 from rankstone.data.columns import BadLine, first_rows
@@ -27,8 +29,6 @@ from rankstone.data.source import Align, Aligned, First, ranked_from
 from rankstone.errors import DataError
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from rankstone import typing
     from rankstone.align.alignment import Floats, Ints
 
@@ -111,8 +111,6 @@ def rows_of(lists: Lists) -> tuple[Column, Column]:
 
 
 def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
-    import pyarrow
-
     if getattr(lists, "ndim", None) == 2:  # as implicit and torch's `topk` return them
         rows = as_array(lists)
         return np.arange(len(rows) + 1) * rows.shape[1], pyarrow.array(rows.ravel())
@@ -216,9 +214,6 @@ class GradeLists(ListPair):
 
 def _matched(truth: Column, run: Column) -> tuple[Places, Places]:
     """For each query of the truth its row in the run, or -1; and the rows that only the run has."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     judged, returned = plain(truth), plain(run)
     for side, ids in (("truth", judged), ("run", returned)):
         counts = pc.value_counts(ids)

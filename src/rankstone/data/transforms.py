@@ -12,6 +12,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankstone.data.arrow import Column, arrow_table, as_column, is_table, is_whole, plain, plain_ids, take
@@ -97,8 +99,6 @@ def _is_in(query: Column, item: Column, seen: Columns) -> NDArray[np.bool_]:
 
 
 def _places(column: Column, words: Any) -> NDArray[np.int64]:
-    import pyarrow.compute as pc
-
     found = pc.index_in(plain(column).cast(words.type), value_set=words)
     return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
@@ -336,8 +336,6 @@ def _spans(side: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
 
 
 def _spans_of(table: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
-    import pyarrow
-
     arrow = arrow_table(table)
     roles = find_all(arrow.column_names, ("document", "start", "end"), what, {})
     spans = list(zip(*(arrow[name].to_pylist() for name in roles.values()), strict=True))

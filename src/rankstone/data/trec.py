@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 import numpy as np
 
 from rankstone import _core
-from rankstone.data.arrow import Column, Places, Table, distinct, one_piece, text_array
+from rankstone.data.arrow import Column, Places, Table, distinct, one_piece, pc, pyarrow, text_array
 from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import (
     WRITTEN_ROWS,
@@ -144,9 +144,6 @@ def looks_trec(line: bytes, kind: str, name: str) -> bool:
 
 def write_trec(table: Table, stream: BinaryIO, kind: str, tag: str) -> None:
     """A truth or a run; the tag is the last field of a run."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     count = table.num_rows
     query, item = table["query"], table["item"]
     if kind == "truth":
