@@ -31,10 +31,10 @@ if _typing.TYPE_CHECKING:
     from rankstone.compare.check import Checks, check
     from rankstone.compare.compare import compare, needed
     from rankstone.compare.comparison import Comparison
-    from rankstone.data.catalogue import catalogue
     from rankstone.data.columns import columns
     from rankstone.data.files import read_run, read_truth
     from rankstone.data.lists import lists
+    from rankstone.data.side_info import catalogue
     from rankstone.evaluate.accumulate import Accumulator
     from rankstone.evaluate.evaluate import Evaluator, evaluate
     from rankstone.evaluate.online import Online
@@ -75,7 +75,7 @@ _LATER = {
     "Result": "results.result",
     "Sampled": "results.sampled",
     "Stream": "evaluate.stream",
-    "catalogue": "data.catalogue",
+    "catalogue": "data.side_info",
     "check": "compare.check",
     "columns": "data.columns",
     "compare": "compare.compare",

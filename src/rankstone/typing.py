@@ -7,9 +7,9 @@ from os import PathLike
 from typing import Any, Protocol, TypeAlias
 
 from rankstone.conventions.choices import Choices
-from rankstone.data.catalogue import Catalogue
 from rankstone.data.columns import Columns
 from rankstone.data.lists import Lists
+from rankstone.data.side_info import Catalogue
 from rankstone.metrics.agreement import Variant
 from rankstone.metrics.cascade import BestDivisor, MaxGrade, Persisting, RelevantGain, StopChance
 from rankstone.metrics.gains import (

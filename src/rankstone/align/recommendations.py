@@ -18,8 +18,7 @@ from rankstone.errors import Advice, Hint, NotGiven, QueryError
 
 if TYPE_CHECKING:
     from rankstone.data.arrow import Column
-    from rankstone.data.catalogue import Words
-    from rankstone.data.side_info import Known
+    from rankstone.data.side_info import Known, Words
     from rankstone.data.source import Align, First, Source
 
 T = TypeVar("T")

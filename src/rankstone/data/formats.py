@@ -13,7 +13,7 @@ from rankstone.data.columns import Columns
 from rankstone.data.lines import HEAD, Data, Files, Opener, Text, ending_of, in_pieces, is_number, show
 from rankstone.data.lists import Lists
 from rankstone.data.roles import Given, has_positions
-from rankstone.data.trec import NOT_TREC, looks_trec, read_trec, write_trec
+from rankstone.data.trec import NOT_TREC, looks_letor, looks_trec, read_letor, read_scores, read_trec, write_trec
 from rankstone.errors import Advice, FileError, Hint, NoRowsError
 
 _LINES = 1 << 16  # bytes that tell most formats
@@ -69,12 +69,6 @@ def _json() -> Any:
     from rankstone.data import json_files
 
     return json_files
-
-
-def _letor() -> Any:
-    from rankstone.data import letor
-
-    return letor
 
 
 def _parquet() -> Any:
@@ -143,13 +137,13 @@ _FORMATS = (
     ),
     Format(
         "letor", "LETOR", ("letor", "svm", "svmlight", "libsvm"),
-        lambda text, ask: _letor().read_letor(text, ask.path, ask.skip),
-        looks=lambda line, kind, name: _letor().looks_letor(line),
+        lambda text, ask: read_letor(text, ask.path, ask.skip),
+        looks=lambda line, kind, name: looks_letor(line),
         kinds=("truth",), note="; a file of scores is the run that goes with it",
     ),
     Format(
         "scores", "scores", ("scores",),
-        lambda text, ask: _letor().read_scores(text, ask.path, ask.beside, ask.skip),
+        lambda text, ask: read_scores(text, ask.path, ask.beside, ask.skip),
         looks=lambda line, kind, name: kind == "run" and is_number(line),
         kinds=("run",), note="; a LETOR file is the truth that goes with it",
     ),

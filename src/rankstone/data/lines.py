@@ -249,16 +249,12 @@ class Rows:
         self, lines: Iterable[tuple[int, T]], roles: Sequence[str], parse: Callable[[T], Row], ids: Ids
     ) -> Columns:
         """Columns of the rows that `parse` makes of lines, their ids put together by `ids`."""
-        rows = list(self._good(lines, parse))
-        columns = {role: [row[at] for row in rows] for at, role in enumerate(roles)}
-        return self.side(
-            by_role(
-                {
-                    role: ids(values) if role in IDS else np.array(values, dtype=np.float64)
-                    for role, values in columns.items()
-                }
-            )
-        )
+        rows = list(self.good(lines, parse))
+        columns = {}
+        for at, role in enumerate(roles):
+            values = [row[at] for row in rows]
+            columns[role] = ids(values) if role in IDS else np.array(values, dtype=np.float64)
+        return self.side(by_role(columns))
 
     def read_lists(
         self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids, *, ranks: bool
@@ -279,7 +275,7 @@ class Rows:
             valued = numbers is not None if some else valued
             return query, some, numbers
 
-        for query, some, numbers in self._good(lines, like_the_others):
+        for query, some, numbers in self.good(lines, like_the_others):
             queries.append(query)
             sizes.append(len(some))
             items += some
@@ -288,7 +284,8 @@ class Rows:
             Lists(np.cumsum(sizes), ids(items), np.array(values) if valued else None, ids(queries), ranks=ranks)
         )
 
-    def _good(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], R]) -> Iterator[R]:
+    def good(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], R]) -> Iterator[R]:
+        """What `parse` makes of the lines that are not bad."""
         for number, line in lines:
             try:
                 row = parse(line)

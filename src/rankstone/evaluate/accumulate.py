@@ -23,7 +23,7 @@ from rankstone.align.state import State, locked, ranked_from_state, ranked_state
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
 from rankstone.data.dicts import Dicts, OneList
-from rankstone.data.matrices import Dense, is_sparse
+from rankstone.data.lists import Dense, is_sparse
 from rankstone.data.source import Align, Aligned, Alone, First, Source
 from rankstone.evaluate.beside import given_beside, movable_beside
 from rankstone.evaluate.checks import refuse, refuse_strangers

@@ -19,7 +19,7 @@ from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
 from rankstone.data.columns import Columns, by_role, one_each
 from rankstone.data.files import is_path, open_batches, read_truth, side_columns
 from rankstone.data.lines import Batches
-from rankstone.data.matrices import from_sparse, is_sparse
+from rankstone.data.lists import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
 from rankstone.evaluate.beside import given_beside, movable_beside
