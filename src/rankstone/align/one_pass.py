@@ -12,10 +12,9 @@ from rankstone.align.alignment import Alignment, Ints
 from rankstone.align.concat import join
 from rankstone.align.topk import joined, shown_by, some
 from rankstone.align.unjudged_queries import Extra, aligned_with, more_extra
-from rankstone.data.annotations import ranges
 from rankstone.data.arrow import concatenated, plain_ids, take
 from rankstone.data.columns import ColumnPair, Columns, notes_of
-from rankstone.data.id_encoder import consecutive
+from rankstone.data.id_encoder import consecutive, ranges
 from rankstone.data.source import Align, Aligned, First
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it

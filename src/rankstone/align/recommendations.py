@@ -12,8 +12,7 @@ import numpy as np
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_sums, starts_of
 from rankstone.align.functions import NUMPY, Functions, Values
 from rankstone.align.ties import TieRule
-from rankstone.data.annotations import ranges
-from rankstone.data.id_encoder import LOWER, among, pair
+from rankstone.data.id_encoder import LOWER, among, pair, ranges
 from rankstone.errors import Advice, Hint, NotGiven, QueryError
 
 if TYPE_CHECKING:

@@ -168,8 +168,8 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
 
 
 def _describe_evaluate(command: argparse.ArgumentParser) -> None:
-    from rankstone.data.formats import FORMATS as FILE_FORMATS
-    from rankstone.data.formats import listed
+    from rankstone.data.files import FORMATS as FILE_FORMATS
+    from rankstone.data.files import listed
     from rankstone.results.export import RESULT_FORMATS
 
     titles = listed(form.title for form in FILE_FORMATS.values() if "truth" in form.kinds)
@@ -310,8 +310,8 @@ def _describe_pool(command: argparse.ArgumentParser) -> None:
 
 
 def _describe_convert(command: argparse.ArgumentParser) -> None:
-    from rankstone.data.formats import FORMATS as FILE_FORMATS
-    from rankstone.data.formats import listed
+    from rankstone.data.files import FORMATS as FILE_FORMATS
+    from rankstone.data.files import listed
 
     command.add_argument("source", metavar="FROM")
     command.add_argument("target", metavar="TO", help="the name's ending tells the format")
@@ -407,8 +407,8 @@ def _showing(command: argparse.ArgumentParser, forms: Sequence[str]) -> None:
 
 
 def _pooling(command: argparse.ArgumentParser) -> None:
-    from rankstone.data.formats import FORMATS as FILE_FORMATS
-    from rankstone.data.formats import listed
+    from rankstone.data.files import FORMATS as FILE_FORMATS
+    from rankstone.data.files import listed
 
     _reading(command)
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
@@ -426,8 +426,8 @@ def _setting(command: argparse.ArgumentParser) -> None:
 
 
 def _reading(command: argparse.ArgumentParser) -> None:
-    from rankstone.data.formats import FORMATS as FILE_FORMATS
-    from rankstone.data.formats import listed
+    from rankstone.data.files import FORMATS as FILE_FORMATS
+    from rankstone.data.files import listed
 
     command.add_argument(
         "--columns", metavar="ROLE=NAME", action="append", default=[], help="query=user_id; truth.item=x for one side"
@@ -450,7 +450,7 @@ def _more(command: argparse.ArgumentParser) -> None:
 def _evaluate(arguments: argparse.Namespace) -> None:
     from rankstone.compare.runs import Groups, Runs, Values
     from rankstone.conventions.plan import DEFAULT_METRICS
-    from rankstone.data.formats import listed
+    from rankstone.data.files import listed
     from rankstone.results.export import PAGES, RESULT_FORMATS, write_answer
 
     metrics = arguments.metric or list(DEFAULT_METRICS)

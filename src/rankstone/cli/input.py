@@ -84,7 +84,7 @@ def _stem(name: str) -> str:
     """The name of a file without the endings that say what it is."""
     if name == "-":
         return "stdin"
-    from rankstone.data.formats import FORMATS as FILE_FORMATS
+    from rankstone.data.files import FORMATS as FILE_FORMATS
     from rankstone.data.lines import CODECS
 
     known = {*CODECS, "txt", "json", *(ending for form in FILE_FORMATS.values() for ending in form.endings)}

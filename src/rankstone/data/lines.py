@@ -325,10 +325,7 @@ def to_number(text: str | bytes, role: str) -> float:
         value = math.nan
     if math.isfinite(value) and word.isascii() and "_" not in word:  # Python reads 1_000 and other alphabets' digits
         return value
-    return _odd_number(word.strip(" \t"), role)
-
-
-def _odd_number(word: str, role: str) -> float:
+    word = word.strip(" \t")
     if not word:
         raise RowError(f"{role} is missing")
     if not _NUMBER.fullmatch(word):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -139,6 +139,14 @@ def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
     return column.offsets.to_numpy(), column.values
 
 
+def first_of(
+    run: Lists, rows: Places | None, how: Align, depth: int | None, name: Callable[[int], Any] | None
+) -> First:
+    """What the lists show down to a depth. rows: where each query's list is; name: the id of a query, for errors."""
+    offsets, shown, _ = _core.first_lists(run.offsets, run.items, run.values, rows, how, depth, name)
+    return first_rows(offsets, shown, run.items, run.values)
+
+
 class ListPair:
     """A truth and a run as list columns, paired by row or by query."""
 
@@ -174,20 +182,14 @@ class ListPair:
         )
 
     def first(self, how: Align, depth: int | None) -> First:
-        run = self.run
         names = None if self._ids is None else lambda row: self._queries(how)[row]
-        offsets, rows, _ = _core.first_lists(
-            run.offsets, run.items, run.values, self._rows(how), how, depth, names
-        )  # fmt: skip
-        return first_rows(offsets, rows, run.items, run.values)
+        return first_of(self.run, self._rows(how), how, depth, names)
 
     def _rows(self, how: Align) -> Any:
         """Where in the run the lists of the queries are; None: in the same row."""
-        return (
-            np.append(self.run_rows, self.extra_rows)
-            if self.run_rows is not None and how.extra_queries
-            else self.run_rows
-        )
+        if self.run_rows is None or not how.extra_queries:
+            return self.run_rows
+        return np.append(self.run_rows, self.extra_rows)
 
     @property
     def _ids(self) -> Column | None:
@@ -309,9 +311,7 @@ class Dense:
         """The items are the columns' numbers."""
         there = np.ones(self.scores.shape, dtype=bool) if self.mask is None else self.mask
         offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-        item, score = np.nonzero(there)[1], self.scores[there]
-        found, rows, _ = _core.first_lists(offsets, item, score, None, how, depth, None)
-        return first_rows(found, rows, item, score)
+        return first_of(Lists(offsets, np.nonzero(there)[1], self.scores[there]), None, how, depth, None)
 
     def ids(self) -> None:
         """An item is a place in its row."""

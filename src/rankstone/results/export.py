@@ -18,8 +18,7 @@ import numpy as np
 from rankstone.compare.runs import Runs
 from rankstone.data.arrow import is_whole, numbers, one_piece, plain
 from rankstone.data.columns import Columns
-from rankstone.data.files import OnError, Path, read_run, read_truth
-from rankstone.data.formats import FORMATS, by_magic, listed
+from rankstone.data.files import FORMATS, OnError, Path, by_magic, listed, read_run, read_truth
 from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, head_of, open_text
 from rankstone.data.lists import Lists
 from rankstone.data.tables import as_columns
