@@ -48,10 +48,10 @@ if _typing.TYPE_CHECKING:
     from rankstone.compare.check import Checks, check
     from rankstone.compare.compare import compare, needed
     from rankstone.compare.comparison import Comparison
-    from rankstone.data.catalogue import catalogue
     from rankstone.data.columns import columns
     from rankstone.data.files import read_run, read_truth
     from rankstone.data.lists import lists
+    from rankstone.data.side_info import catalogue
     from rankstone.evaluate.accumulate import Accumulator
     from rankstone.evaluate.evaluate import Evaluator, evaluate
     from rankstone.evaluate.online import Online
@@ -92,7 +92,7 @@ _LATER = {
     "Result": "results.result",
     "Sampled": "results.sampled",
     "Stream": "evaluate.stream",
-    "catalogue": "data.catalogue",
+    "catalogue": "data.side_info",
     "check": "compare.check",
     "columns": "data.columns",
     "compare": "compare.compare",
@@ -143,6 +143,10 @@ class _Package(_types.ModuleType):
         """The import system sets each loaded subpackage; `rs.evaluate` stays the function of that name."""
         if name not in _LATER or not isinstance(value, _types.ModuleType):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[_typing.Any, ...]:
+        """Modules are sent to other processes by their names."""
+        return __import__, (self.__name__,)
 
 
 _sys.modules[__name__].__class__ = _Package

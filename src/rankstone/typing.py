@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from os import PathLike
 from typing import Any, Protocol, TypeAlias
 
-from rankstone.data.catalogue import Catalogue
 from rankstone.data.columns import Columns
 from rankstone.data.lists import Lists
+from rankstone.data.side_info import Catalogue
 from rankstone.metrics.registry import Metric
 
 

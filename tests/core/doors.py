@@ -3,7 +3,7 @@
 from typing import Any
 
 from rankstone import _core
-from rankstone._core import Alignment
+from rankstone.align.alignment import Alignment
 from rankstone.data.source import Align
 
 

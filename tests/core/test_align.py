@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankstone._core import Alignment
+from rankstone.align.alignment import Alignment
 from tests.effort import examples
 
 from .doors import align_columns, align_dense, align_dicts, align_lists

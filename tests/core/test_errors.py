@@ -15,7 +15,7 @@ import pytest
 
 import rankstone as rs
 from rankstone import _core
-from rankstone._core import Alignment
+from rankstone.align.alignment import Alignment
 from rankstone.data.source import Align
 from rankstone.errors import DataError
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankstone as rs
-from rankstone.data import batches
+from rankstone.data import lines as text_files
 from rankstone.data.columns import Columns
 from rankstone.data.files import FORMATS, read_run, read_truth, same_ids
 from rankstone.errors import FileError, NoRowsError
@@ -655,7 +655,7 @@ def test_a_count_that_breaks_off_is_not_guessed(file: Any) -> None:
 @pytest.mark.parametrize("size", [6, 7, 20, 1000])
 def test_scores_or_ranks_in_batches(file: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first piece decides, and the others must agree."""
-    monkeypatch.setattr(batches, "BYTES", size)
+    monkeypatch.setattr(text_files, "BATCH_BYTES", size)
     truth = {query: {"d2": 1} for query in range(1, 5)}
     text = "".join(f"{query}\td{rank}\t{rank}\n" for query in range(1, 5) for rank in range(1, 4))
     path = file("run.tsv", text)

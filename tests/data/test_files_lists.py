@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.data import batches, json_files
+from rankstone.data import json_files
+from rankstone.data import lines as text_files
 from rankstone.data.lines import IrregularError
 from rankstone.data.lists import Lists
 from rankstone.data.tables import as_columns
@@ -82,7 +83,7 @@ def test_a_run_in_every_shape(tmp_path: Path, truth: Path, name: str, missing: A
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("size", [1, 40, 10_000])
 def test_a_run_in_batches(tmp_path: Path, truth: Path, name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BYTES", size)
+    monkeypatch.setattr(text_files, "BATCH_BYTES", size)
     path = write(tmp_path / name, SHAPES[name])
     assert evaluate_file(truth, path, "rr").per_query["rr"].tolist() == RR
     with pytest.raises(ValueError, match="query 'q3' has an empty list, which a run in batches cannot tell"):
@@ -148,7 +149,7 @@ def test_both_sides_in_one_file(tmp_path: Path) -> None:
 def test_parquet_with_lists(
     tmp_path: Path, truth: Path, size: int, objects: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "ROWS", size)
+    monkeypatch.setattr(text_files, "BATCH_ROWS", size)
     if objects:
         found = {
             "retrieved": [[{"id": i, "score": s} for i, s in zip(RUN[q], SCORES[q], strict=True)] for q in RUN]
@@ -233,7 +234,7 @@ def test_bad_json(tmp_path: Path, content: str, said: str, monkeypatch: pytest.M
     with pytest.raises(FileError) as caught:
         rs.read_run(path)
     assert str(caught.value) == f"{path}:{said}"
-    monkeypatch.setattr(batches, "BYTES", 3)
+    monkeypatch.setattr(text_files, "BATCH_BYTES", 3)
     with pytest.raises(FileError) as caught:
         evaluate_file(TRUTH, path, "rr")
     assert str(caught.value) == f"{path}:{said}"
@@ -271,7 +272,7 @@ def test_a_large_document_is_read_in_batches(tmp_path: Path, monkeypatch: pytest
     path.write_text(json.dumps(run, ensure_ascii=False, indent=1))
     expected = rs.evaluate(truth, run, ["ap", "ndcg@5"])
     for size in (1, 7, 501, 1 << 20):
-        monkeypatch.setattr(batches, "BYTES", size)
+        monkeypatch.setattr(text_files, "BATCH_BYTES", size)
         for result in (rs.evaluate(truth, path, ["ap", "ndcg@5"]), evaluate_file(truth, path, ["ap", "ndcg@5"])):
             assert result.per_query["ap"].tolist() == expected.per_query["ap"].tolist()
             assert result["ndcg@5"] == expected["ndcg@5"]
@@ -345,7 +346,7 @@ def test_mutated_documents(tmp_path: Path, name: str) -> None:
             changed = changed[:start] + put + changed[start + length :]
         path = write(tmp_path / name, changed)
         whole = outcome(path)
-        with mock.patch.object(batches, "BYTES", 5), mock.patch.object(json_files, "_quick", no_short_cut):
+        with mock.patch.object(text_files, "BATCH_BYTES", 5), mock.patch.object(json_files, "_quick", no_short_cut):
             assert outcome(path) == whole
 
     check()

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankstone as rs
-from rankstone.data import batches, files
+from rankstone.data import files
+from rankstone.data import lines as text_files
 from rankstone.data.files import read_run, read_truth
 
 Shared = Callable[[str], Path]
@@ -53,7 +54,7 @@ def test_deep_learning_2019_as_others_write_it(
         path.write_text("".join("\t".join([line[0], "Exp", *line[2:]]) + "\n" for line in lines))
     if large:
         monkeypatch.setattr(files, "LARGE_BYTES", 1)
-        monkeypatch.setattr(batches, "BYTES", 1 << 16)
+        monkeypatch.setattr(text_files, "BATCH_BYTES", 1 << 16)
     result = rs.evaluate(shared("data/dl19/2019qrels-pass.txt"), path, "ndcg@10", convention="trec_eval")
     assert f"{result['ndcg@10']:.4f}" == "0.4973"
     assert any("read as ranks" in line for line in result.remarks()) == (form == "MS MARCO")

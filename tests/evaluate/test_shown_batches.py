@@ -9,7 +9,8 @@ from pyarrow import parquet
 
 import rankstone as rs
 from rankstone.align import topk as first_module
-from rankstone.data import batches, files
+from rankstone.data import files
+from rankstone.data import lines as text_files
 
 from .listed import SHOWN, assert_equal, near, some_lists
 
@@ -235,7 +236,7 @@ def test_a_broken_state_of_a_stream(breaks):
 @pytest.fixture
 def large(monkeypatch):
     monkeypatch.setattr(files, "LARGE_ROWS", 10)
-    monkeypatch.setattr(batches, "ROWS", 13)
+    monkeypatch.setattr(text_files, "BATCH_ROWS", 13)
     monkeypatch.setattr(first_module, "_FEW", 16)
 
 
@@ -269,9 +270,9 @@ def test_ids_that_turn_out_to_be_text(large, tmp_path):
     rows = [*((1, at) for at in range(40)), ("x", "y")]
     path = tmp_path / "run.tsv"
     path.write_text("".join(f"{query}\t{item}\t{-at}\n" for at, (query, item) in enumerate(rows)))
-    batches.BYTES, before = 60, batches.BYTES
+    text_files.BATCH_BYTES, before = 60, text_files.BATCH_BYTES
     try:
         found = rs.evaluate(run=path, metrics="coverage@50", catalogue=[*map(str, range(40)), "y", "z"])
     finally:
-        batches.BYTES = before
+        text_files.BATCH_BYTES = before
     assert found["coverage@50"] == near(41 / 42)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rankstone.align.functions import Functions, Values
 from rankstone.align.ties import TIES, TieRule
-from rankstone.data.annotations import Notes, ranges
-from rankstone.data.id_encoder import all_in_order
+from rankstone.data.id_encoder import Notes, all_in_order, ranges
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

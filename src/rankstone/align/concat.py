@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.alignment import Alignment, Ints
-from rankstone.data.annotations import join_notes
+from rankstone.data.id_encoder import join_notes
 
 _FIELDS = (
     "retrieved", "present", "truth_offsets", "truth_grades", "ideal_grades", "placed_offsets", "rank",

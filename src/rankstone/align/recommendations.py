@@ -22,14 +22,12 @@ from rankstone.align.alignment import (
 )
 from rankstone.align.functions import NUMPY, Functions, Values
 from rankstone.align.ties import TieRule
-from rankstone.data.annotations import ranges
-from rankstone.data.id_encoder import LOWER, among, pair
+from rankstone.data.id_encoder import LOWER, among, pair, ranges
 from rankstone.errors import Advice, Hint, NotGiven, QueryError
 
 if TYPE_CHECKING:
     from rankstone.data.arrow import Column
-    from rankstone.data.catalogue import Words
-    from rankstone.data.side_info import Known
+    from rankstone.data.side_info import Known, Words
     from rankstone.data.source import Align, First, Source
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ from rankstone.cli.options import Add, UsageError, choices_of, form_of, screen, 
 from rankstone.compare.runs import Groups, Runs, Values
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.columns import Columns
-from rankstone.data.files import is_large, read_side, same_ids
-from rankstone.data.formats import FORMATS, listed
+from rankstone.data.files import FORMATS, is_large, listed, read_side, same_ids
 from rankstone.data.lists import Lists
 from rankstone.results.export import PAGES, RESULT_FORMATS, write_answer
 from rankstone.results.result import Result

@@ -8,8 +8,7 @@ from typing import Any
 from rankstone.align.ties import COUNTED
 from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
 from rankstone.cli.options import Add, UsageError, choices_of, screen, share, share_reading, usage
-from rankstone.data.files import all_same_ids, read_run
-from rankstone.data.formats import FORMATS, listed
+from rankstone.data.files import FORMATS, all_same_ids, listed, read_run
 from rankstone.fusion.choices import PRESETS, decide, find_preset
 from rankstone.fusion.fuse import fuse
 from rankstone.fusion.methods import fusions

@@ -58,7 +58,7 @@ def share(add: Add, *options: str) -> None:
 
 def share_reading(add: Add) -> None:
     """Add what says how to read files."""
-    from rankstone.data.formats import FORMATS, listed
+    from rankstone.data.files import FORMATS, listed
 
     share(add, "--columns")
     formats = f"what the files are: {listed(FORMATS)}; run=trec for one side"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,9 +19,25 @@ from rankstone._core import Strings
 if TYPE_CHECKING:
     import pandas
     import polars
-    import pyarrow
+    import pyarrow as pyarrow
+    from pyarrow import types
 
     from rankstone import typing
+
+    pc = pyarrow.compute
+else:
+
+    class Lazy:
+        """A module that is loaded when something of it is asked for: a TREC file or a dict needs no pyarrow."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, name: str) -> Any:
+            self.__dict__[name] = value = getattr(import_module(self._name), name)
+            return value
+
+    pyarrow, pc, types = map(Lazy, ("pyarrow", "pyarrow.compute", "pyarrow.types"))
 
 Kind: TypeAlias = "pyarrow.DataType"  # pyarrow.int64()
 # In one piece: np.array([7, 8]), pyarrow.array(["a", "b"]), or the core's Strings, which speak Arrow.
@@ -39,39 +56,29 @@ _TEXT_LIMIT = 2**31 - 1  # bytes that one Arrow array of strings can hold
 
 def is_text(kind: Kind) -> bool:
     """Is it a type of strings."""
-    from pyarrow import types
-
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def is_list(kind: Kind) -> bool:
     """Is it a type of lists."""
-    from pyarrow import types
-
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def is_number(kind: Kind) -> bool:
     """Is it a type of whole numbers or floats."""
-    from pyarrow import types
-
     return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
 def stored(kind: Kind) -> Kind:
     """The type of what a dictionary holds; any other type as it is."""
-    from pyarrow import types
-
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def _wide(kind: Kind) -> Kind:
     """The same type with offsets of 64 bits."""
-    import pyarrow
-
     if is_list(kind):
         return pyarrow.large_list(_wide(kind.value_type))
-    return pyarrow.large_string() if pyarrow.types.is_string(kind) else kind
+    return pyarrow.large_string() if types.is_string(kind) else kind
 
 
 # -- columns -------------------------------------------------------------------------------------------------
@@ -87,8 +94,6 @@ def as_column(name: str, values: typing.Column) -> Column:
         return values
     if hasattr(values, "__arrow_c_array__"):
         return values
-    import pyarrow
-
     if hasattr(values, "__arrow_c_stream__"):
         return one_piece(pyarrow.chunked_array(values))
     try:
@@ -106,13 +111,11 @@ def as_array(given: Any) -> NDArray[Any]:
 
 def one_piece(column: Pieces) -> pyarrow.Array:
     """An Arrow array of what may be in chunks."""
-    import pyarrow
-
     if isinstance(column, pyarrow.Array):
         return column
     if column.num_chunks < 2:
         return column.chunk(0) if column.num_chunks else column.combine_chunks()
-    if pyarrow.types.is_dictionary(column.type):
+    if types.is_dictionary(column.type):
         try:
             return pyarrow.concat_arrays(column.chunks)
         except pyarrow.ArrowInvalid:  # more words together than the indices can count
@@ -124,8 +127,6 @@ def one_piece(column: Pieces) -> pyarrow.Array:
 
 def as_arrow(column: Column) -> pyarrow.Array:
     """An Arrow array. `pyarrow.array` alone would load pandas, to see whether the column is of its kind."""
-    import pyarrow
-
     if isinstance(column, pyarrow.Array):
         return column
     if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.flags.c_contiguous:
@@ -137,17 +138,12 @@ def movable(column: Column) -> Column:
     """The same column in a form that rows can be taken from, joined and pickled; pyarrow takes none of string views."""
     if isinstance(column, np.ndarray):
         return column
-    import pyarrow
-
     array = as_arrow(column)
-    return plain(array) if pyarrow.types.is_string_view(stored(array.type)) else array
+    return plain(array) if types.is_string_view(stored(array.type)) else array
 
 
 def plain(column: Column) -> pyarrow.Array:
     """An Arrow array without what only concerns its storage: extensions, dictionaries, views, short offsets."""
-    import pyarrow
-    from pyarrow import types
-
     array = as_arrow(column)
     if isinstance(array, pyarrow.ExtensionArray):
         array = array.storage
@@ -165,8 +161,6 @@ def numbers(column: Column) -> Any:
     """Grades or scores, with decimals (which SQL makes of 0.5) and half floats as floats."""
     if isinstance(column, np.ndarray) or not hasattr(column, "type"):
         return column
-    from pyarrow import types
-
     column = plain(column) if types.is_dictionary(column.type) else column
     return column.cast("float64") if types.is_decimal(column.type) or types.is_float16(column.type) else column
 
@@ -180,15 +174,11 @@ def is_whole(column: Column) -> bool:
         return column.dtype.kind in "iu"
     if isinstance(column, Strings):
         return False
-    import pyarrow
-
-    return bool(pyarrow.types.is_integer(stored(as_arrow(column).type)))
+    return bool(types.is_integer(stored(as_arrow(column).type)))
 
 
 def as_text(column: Column) -> pyarrow.Array:
     """Ids as strings, whatever they are."""
-    import pyarrow
-
     return plain(column).cast(pyarrow.large_string())
 
 
@@ -203,11 +193,9 @@ def take(column: Column | None, rows: Places | slice) -> Any:
 
 def as_numpy(column: Column) -> Column:
     """A NumPy array on the same memory, where that is possible: slicing and joining them takes less."""
-    import pyarrow
-
     if not isinstance(column, pyarrow.Array) or column.null_count or not is_number(column.type):
         return column
-    if not len(column) or pyarrow.types.is_float16(column.type):
+    if not len(column) or types.is_float16(column.type):
         return column
     found = np.frombuffer(column.buffers()[1], dtype=column.type.to_pandas_dtype())
     return found[column.offset : column.offset + len(column)]
@@ -217,8 +205,6 @@ def concatenated(columns: Sequence[Column]) -> Column:
     """Several columns as one, in memory of its own; of the first one's type where only storage differs."""
     if all(isinstance(column, np.ndarray) for column in columns):
         return np.concatenate(columns)
-    import pyarrow
-
     first, *others = (as_arrow(movable(column)) for column in columns)
     return one_piece(pyarrow.chunked_array([first, *(other.cast(first.type) for other in others)]))
 
@@ -245,16 +231,11 @@ def distinct(column: Column) -> Sequence[Any]:
 
 def text_array(words: Sequence[str]) -> pyarrow.Array:
     """Strings as an Arrow array, however long they are together."""
-    import pyarrow
-
     return one_piece(pyarrow.array(words, pyarrow.string()))
 
 
 def as_ids(words: Pieces) -> pyarrow.Array:
     """Ids as int64 if every one is written as such (`12`, not `012`), else as the strings they are."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     words = one_piece(words)
     try:
         whole = pc.cast(words, pyarrow.int64())
@@ -303,8 +284,6 @@ def is_pandas(frame: object) -> bool:
 
 def arrow_table(frame: Frame) -> Table:
     """A frame of any library as a table of pyarrow, without an index of pandas that has no name."""
-    import pyarrow
-
     refuse_spark(frame)
     table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
     return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
@@ -312,9 +291,6 @@ def arrow_table(frame: Frame) -> Table:
 
 def without_nan(table: Table) -> Table:
     """NaN as nothing; JSON and CSV have no word for it."""
-    import pyarrow.compute as pc
-    from pyarrow import types
-
     for at, column in enumerate(table.columns):
         if types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             column = pc.if_else(pc.is_nan(column), None, column)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from rankstone import _core
-from rankstone.data.annotations import SEVERAL, Floats, Ints, Notes, Subtopics
 from rankstone.data.arrow import Column, Places, as_column, distinct, encoded, numbers, plain, plain_ids, take
-from rankstone.data.id_encoder import all_in_order
+from rankstone.data.id_encoder import SEVERAL, Floats, Ints, Notes, Subtopics, all_in_order
 from rankstone.data.roles import NOTES
 from rankstone.data.source import Align, Aligned, First, ranked_from
 from rankstone.errors import DataError
@@ -96,7 +95,7 @@ def columns(
     return with_notes(made, {role: found[role] for role in NOTES if role in found})
 
 
-def by_role(values: Mapping[str, typing.Column]) -> Columns:
+def by_role(values: Mapping[str, typing.Column | Column]) -> Columns:
     """Columns of a truth or a run by their roles; a rank serves as a score."""
     if "rank" in values:
         values = {**values, "score": as_scores(values["rank"])}

@@ -12,9 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+from pyarrow import types
 
 from rankstone.data.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
-from rankstone.data.columns import Columns, as_scores
+from rankstone.data.columns import Columns, as_scores, by_role
 from rankstone.data.lines import (
     WRITTEN_ROWS,
     IrregularError,
@@ -22,13 +26,12 @@ from rankstone.data.lines import (
     RowError,
     Rows,
     Text,
-    as_read,
     count_lines,
     is_number,
     to_id,
     to_number,
 )
-from rankstone.data.roles import IDS, NOTES, Given, by_name, by_position, has_positions, value_role
+from rankstone.data.roles import IDS, Given, by_name, by_position, has_positions
 from rankstone.errors import Advice, FileError, Hint, NoRowsError
 
 if TYPE_CHECKING:
@@ -39,14 +42,6 @@ Record = tuple[int, int, "list[str] | RowError"]
 
 _BLOCK = 16 << 20
 _RETURN = "has a carriage return in it that is neither quoted nor the end of the line"
-
-
-def read_delimited(text: Text, kind: str, separator: str, given: Given, skip: bool) -> Columns:
-    """A truth or a run, one row a line."""
-    rows = Delimited(kind, separator, given, skip)(text)
-    if rows is None:
-        raise FileError(text.name, "has a header line but no rows")
-    return rows
 
 
 class Delimited:
@@ -60,29 +55,37 @@ class Delimited:
         self.width = 0
         self.counts: Counts | None = None  # of what could be scores or ranks
 
-    def __call__(self, text: Text) -> Columns | None:
-        """The rows; None if there is only a header line."""
+    def __call__(self, text: Text) -> Columns:
+        """The rows of a truth or a run, one per line."""
         if self.long:
-            text = Text(text.name, bytes(text.view()).replace(self.long, b"\t"))
-        rows = self._rows(text)
-        return rows if rows is None or self.counts is None else self.counts.ordered(rows)
-
-    def _rows(self, text: Text) -> Columns | None:
-        start, line = (text.start, 1) if self.roles else self._begin(text)
+            text = Text(text.name, bytes(text.view()).replace(self.long, b"\t"), text.first)
+        start, line = (text.start, text.first) if self.roles else self._begin(text)
         if start >= text.end:
-            return None
+            raise NoRowsError(text.name, "has a header line but no rows")
         try:
-            return _quick(text, start, self.separator, self.width, self.roles)
+            rows = _quick(text, start, self.separator, self.width, self.roles)
         except IrregularError:
-            records = _records(text, self.separator, start, line)
-            return _line_by_line(text, records, self.width, self.roles, self.skip)
+            rows = self._line_by_line(text, start, line)
+        return rows if self.counts is None else self.counts.ordered(rows)
+
+    def _line_by_line(self, text: Text, start: int, line: int) -> Columns:
+        def parse(fields: list[str] | RowError) -> Row:
+            if isinstance(fields, RowError):
+                raise fields
+            if len(fields) != self.width:
+                raise RowError(f"expected {self.width} fields, found {len(fields)}")
+            return tuple((to_id if role in IDS else to_number)(fields[self.roles[role]], role) for role in order)
+
+        order = sorted(self.roles, key=IDS.__contains__)  # of two mistakes in a row, the number's is told
+        lines = ((number, fields) for number, _, fields in _records(text, self.separator, start, line))
+        return Rows(text.name, self.skip).read(lines, order, parse, lambda words: as_ids(text_array(words)))
 
     def _begin(self, text: Text) -> tuple[int, int]:
         """Where the first row starts, and the number of its line."""
-        records = _records(text, self.separator, text.start, 1)
+        records = _records(text, self.separator, text.start, text.first)
         record = next(records, None)
         if record is None:
-            raise NoRowsError(text.name, line=1)
+            raise NoRowsError(text.name, line=text.first)
         line, after, first = record
         if isinstance(first, RowError):
             raise FileError(text.name, str(first), line)
@@ -92,7 +95,7 @@ class Delimited:
             self.roles = by_position(self.width, self.kind, self.given, text.name, line)
             if not named and "score" in self.roles:
                 self.counts = Counts(text.name)
-            return text.start, 1
+            return text.start, text.first
         below = next(records, (0, 0, []))[2]
         fields = [] if isinstance(below, RowError) else below
         floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
@@ -101,7 +104,7 @@ class Delimited:
             first, self.kind, self.given, text.name, line, is_float=floats.__contains__, otherwise=otherwise
         )
         self.roles = {role: first.index(name) for role, name in names.items()}
-        return after, 1 + text.data[text.start : after].count(b"\n")
+        return after, text.first + text.data[text.start : after].count(b"\n")
 
 
 def _is_float(word: str) -> bool:
@@ -122,8 +125,6 @@ class Counts:
 
     def ordered(self, rows: Columns) -> Columns:
         """The same rows, with a score by which the best has the highest."""
-        import pyarrow.compute as pc
-
         if self.ranks is False:
             return rows
         value = np.asarray(rows.score, dtype=np.float64)
@@ -171,16 +172,9 @@ _SAY_WHICH = Advice("say which: ", Hint("columns", {"query": 0, "item": 1, "rank
 
 
 def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
-    import pyarrow
-    import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
-
     names = [str(at) for at in range(width)]
-    query, item, role = names[roles["query"]], names[roles["item"]], value_role(roles)
-    notes = {note: names[roles[note]] for note in NOTES if note in roles}
-    types = {names[roles[role]]: pyarrow.string() for role in IDS if role in roles}
-    value = None if role is None else names[roles[role]]
-    types |= {name: pyarrow.float64() for name in (value, *notes.values()) if name is not None and name not in types}
+    types = {names[at]: pyarrow.float64() for role, at in roles.items() if role not in IDS}
+    types |= {names[at]: pyarrow.string() for role, at in roles.items() if role in IDS}
     view = text.view(start)
     if _returns_inside(view) or _open_at_end(text, separator, start):  # Arrow would take them for something else
         raise IrregularError
@@ -201,9 +195,8 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[st
                 raise IrregularError
         elif not pc.all(pc.is_finite(table[name])).as_py():
             raise IrregularError
-    said = {note: as_ids(table[name]) if note in IDS else one_piece(table[name]) for note, name in notes.items()}
-    values = None if value is None else one_piece(table[value])
-    return as_read(as_ids(table[query]), as_ids(table[item]), values, role, said)
+    columns = {role: table[names[at]] for role, at in roles.items()}
+    return by_role({role: as_ids(column) if role in IDS else one_piece(column) for role, column in columns.items()})
 
 
 def _returns_inside(view: memoryview) -> bool:
@@ -222,22 +215,6 @@ def _open_at_end(text: Text, separator: str, start: int) -> bool:
     if b'"' not in text.data[last : text.end]:
         return False
     return isinstance(next(_records(text, separator, last, 1))[2], RowError)
-
-
-def _line_by_line(text: Text, records: Iterator[Record], width: int, roles: Mapping[str, int], skip: bool) -> Columns:
-    role, notes = value_role(roles), [note for note in NOTES if note in roles]
-
-    def parse(fields: list[str] | RowError) -> Row:
-        if isinstance(fields, RowError):
-            raise fields
-        if len(fields) != width:
-            raise RowError(f"expected {width} fields, found {len(fields)}")
-        value = None if role is None else to_number(fields[roles[role]], role)
-        said = ((to_id if note in IDS else to_number)(fields[roles[note]], note) for note in notes)
-        return to_id(fields[roles["query"]], "query"), to_id(fields[roles["item"]], "item"), value, *said
-
-    lines = ((number, fields) for number, _, fields in records)
-    return Rows(text.name, role, skip, notes).read(lines, parse, lambda words: as_ids(text_array(words)))
 
 
 def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Record]:
@@ -275,12 +252,13 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
+def read_any(data: pyarrow.NativeFile, separator: str) -> Table:
+    """Any table, with a header line."""
+    return arrow_csv.read_csv(data, parse_options=arrow_csv.ParseOptions(delimiter=separator))
+
+
 def write_delimited(table: Table, stream: BinaryIO, separator: str) -> None:
     """Any table, with a header line."""
-    import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
-    from pyarrow import types
-
     table = without_nan(table)
     names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
     stream.write((separator.join(names) + "\n").encode())

@@ -12,10 +12,9 @@ import numpy as np
 
 from rankstone import _core
 from rankstone._core import Alignment
-from rankstone.data.annotations import SEVERAL, Notes, Subtopics
 from rankstone.data.arrow import as_column
-from rankstone.data.columns import first_rows
-from rankstone.data.lists import Lists
+from rankstone.data.id_encoder import SEVERAL, Notes, Subtopics
+from rankstone.data.lists import Lists, first_of
 from rankstone.data.source import Align, Aligned, First, ranked_from
 from rankstone.errors import DataError, DataTypeError
 
@@ -52,16 +51,12 @@ class Dicts:
         at = {query: row for row, query in enumerate(self.run)}
         queries = [*self.truth, *(query for query in self.run if how.extra_queries and query not in self.truth)]
         rows = np.array([at.get(query, -1) for query in queries], dtype=np.int64)
-        offsets, found, _ = _core.first_lists(
-            run.offsets, run.items, run.values, rows, how, depth, queries.__getitem__
-        )  # fmt: skip
-        return first_rows(offsets, found, run.items, run.values)
+        return first_of(run, rows, how, depth, queries.__getitem__)
 
     def ids(self) -> tuple[Iterable[Any], Iterable[Any]] | None:
         shared = [query for query in self.truth if query in self.run]
-        return (
-            chain.from_iterable(self.truth[query] for query in shared),
-            chain.from_iterable(self.run[query] for query in shared),
+        return chain.from_iterable(map(self.truth.__getitem__, shared)), chain.from_iterable(
+            map(self.run.__getitem__, shared)
         )
 
 

@@ -1,4 +1,4 @@
-"""JSON: one object a line, an array of objects, or one object with an entry for each query.
+"""JSON: one object per line, an array of objects, or one object with an entry per query.
 
 A row has an item, or a list of them. A document that is not in lines is read an entry at a time, so it may be large.
 """
@@ -13,26 +13,31 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
-from rankstone.data import batches
+import pyarrow
+import pyarrow.compute as pc
+from pyarrow import json as arrow_json
+
+from rankstone.data import lines
 from rankstone.data.arrow import Column, Table, one_piece, text_array, without_nan
-from rankstone.data.batches import Batch, Batches, Files, Parser, in_pieces
-from rankstone.data.columns import Columns
+from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import (
-    WRITTEN_ROWS,
+    Batch,
+    Batches,
     Decompressed,
+    Files,
     IrregularError,
     Row,
     RowError,
     Rows,
     Text,
-    as_read,
     check_number,
     count_lines,
+    in_pieces,
     show,
     valid,
 )
 from rankstone.data.lists import Lists
-from rankstone.data.roles import IDS, NOTES, ROLES, Given, by_name, find, find_inside, value_role
+from rankstone.data.roles import IDS, ROLES, Given, by_name, find, find_inside, value_role
 from rankstone.data.tables import as_batch, side_of
 from rankstone.errors import FileError, NoRowsError
 
@@ -166,7 +171,7 @@ def which_json(head: bytes) -> str:
                 return "jsonl"
         return "jsonl" if document.peek() == "{" else "json"
     except FileError:  # broken, or longer than this
-        return "json" if count or len(head) >= batches.HEAD or document.line() > line else "jsonl"
+        return "json" if count or len(head) >= lines.HEAD or document.line() > line else "jsonl"
 
 
 # -- a query's items: ids, {item: score}, pairs [item, score], or objects with an id and a score -------------
@@ -242,8 +247,6 @@ def to_number(value: object, role: str) -> float:
 
 def id_column(ids: Sequence[int | str]) -> Column:
     """Whole numbers if all of them are, else strings."""
-    import pyarrow
-
     if all(type(name) is int and -(2**63) <= name < 2**63 for name in ids):
         return pyarrow.array(ids, pyarrow.int64())
     return text_array(list(map(str, ids)))
@@ -252,33 +255,46 @@ def id_column(ids: Sequence[int | str]) -> Column:
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
-def read_jsonl(text: Text, kind: str, given: Given, skip: bool) -> Columns | Lists:
-    """A truth or a run, one object a row."""
-    return _Records(text.name, kind, given, skip)(text)
+class Reader:
+    """Reads a truth or a run, whole or piece by piece; the first object says what is in which column.
 
+    queries: it is one object with an entry per query, `{query: {item: score}}` or with a list of items, best first.
+    """
 
-class _Records:
-    """Reads objects as rows, of a whole file or a piece at a time; the first one says what is in which column."""
-
-    def __init__(self, name: str, kind: str, given: Given, skip: bool = False) -> None:
-        self.name, self.kind, self.given, self.skip = name, kind, given, skip
-        self.names: dict[str, str] = {}
-        self.first: dict[str, Any] = {}
+    def __init__(self, name: str, kind: str, given: Given, skip: bool = False, *, queries: bool = False) -> None:
+        self.name, self.kind, self.given, self.skip, self.queries = name, kind, given, skip, queries
+        self.first: dict[str, Any] = {"query": "", "item": []} if queries else {}
+        self.names = {role: role for role in self.first}
 
     def __call__(self, text: Text) -> Columns | Lists:
         """The rows of a text."""
-        if not self.names and _is_array(text):
-            return self.read(_array(text.name, _pieces(text)))
-        lines: Iterator[Numbered] = ((number, line) for number, _, line in text.lines() if line.strip())
-        lines = lines if self.names else self.begin(lines)
+        if self.queries or (not self.names and _is_array(text)):
+            size = lines.BATCH_BYTES
+            pieces = (text.data[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
+            return self.read(self.begin(self.entries(pieces)))
+        rows = self.begin((number, line) for number, _, line in text.lines() if line.strip())
         try:
             return _quick(text, self.names, self.first)
         except IrregularError:
-            return self.read(lines)
+            return self.read(rows)
 
-    def begin(self, found: Iterator[Numbered]) -> Iterator[Numbered]:
-        """Look at the first object; the same iterator as before."""
-        top = next(found, None)
+    def entries(self, pieces: Iterator[bytes]) -> Iterator[Numbered]:
+        """The rows of a document."""
+        document = Document(self.name, pieces)
+        entries = document.entries()
+        if self.queries:
+            first = list(itertools.islice(entries, _ENTRIES))
+            _refuse_columns(self.name, [str(entry.key) for entry in first], self.kind)
+            entries = itertools.chain(first, entries)
+        for line, key, value in entries:
+            yield line, {"query": key, "item": value} if self.queries else value
+        document.end()
+
+    def begin(self, rows: Iterator[Numbered]) -> Iterator[Numbered]:
+        """Look at the first object, if none was seen; the same rows as before."""
+        if self.names:
+            return rows
+        top = next(rows, None)
         if top is None:
             raise NoRowsError(self.name)
         number, row = top
@@ -291,46 +307,36 @@ class _Records:
             is_list=lambda name: isinstance(first[name], (dict, list)),
             is_float=lambda name: isinstance(first[name], float),
         )  # fmt: skip
-        return itertools.chain((top,), found)
+        return itertools.chain((top,), rows)
 
-    @property
-    def lists(self) -> bool:
-        """Does a row have a list of items."""
-        return isinstance(self.first[self.names["item"]], (dict, list))
-
-    def read(self, found: Iterator[Numbered]) -> Columns | Lists:
+    def read(self, rows: Iterator[Numbered]) -> Columns | Lists:
         """Rows, one at a time."""
-        if not self.names:
-            found = self.begin(found)
-        rows = Rows(self.name, value_role(self.names), self.skip, self.notes)
-        if self.lists:
-            return rows.read_lists(found, self._list, id_column)
-        return rows.read(found, self._row, id_column)
+        if isinstance(self.first[self.names["item"]], (dict, list)):
+            ranks = value_role(self.names) == "rank"
+            return Rows(self.name, self.skip).read_lists(rows, self._list, id_column, ranks=ranks)
+        order = sorted(self.names, key=IDS.__contains__)  # of two mistakes in a row, the number's is told
 
-    @property
-    def notes(self) -> list[str]:
-        """What a truth says besides grades."""
-        return [note for note in NOTES if note in self.names]
+        def parse(row: Any) -> Row:
+            values = self._values(row)
+            return tuple((to_id if role in IDS else to_number)(values[role], role) for role in order)
 
-    def _row(self, row: Any) -> Row:
-        found = self._found(row)
-        role = value_role(self.names)
-        value = None if role is None else to_number(found[role], role)
-        said = ((to_id if note in IDS else to_number)(found[note], note) for note in self.notes)
-        return to_id(found["query"], "query"), to_id(found["item"], "item"), value, *said
+        return Rows(self.name, self.skip).read(rows, order, parse, id_column)
 
     def _list(self, row: Any) -> tuple[Any, list[Any], list[float] | None]:
-        found = self._found(row)
-        query, (items, values) = to_id(found["query"], "query"), contents_of(found["item"], self.kind)
-        role = value_role(self.names)
+        row = self._values(row)
+        query, role = to_id(row["query"], "query"), value_role(self.names)
+        try:
+            items, values = contents_of(row["item"], self.kind)
+        except RowError as problem:
+            raise RowError(f"query {show(query)}: {problem}" if self.queries else str(problem)) from None
         if role is None or values is not None:
             return query, items, values
-        if not isinstance(found[role], list) or len(found[role]) != len(items):
-            raise RowError(f"has {len(items)} items, but as {role} {show(found[role])}")
-        values = to_numbers(found[role], role)
+        if not isinstance(row[role], list) or len(row[role]) != len(items):
+            raise RowError(f"has {len(items)} items, but as {role} {show(row[role])}")
+        values = to_numbers(row[role], role)
         return query, items, [-rank for rank in values] if role == "rank" else values
 
-    def _found(self, row: Any) -> dict[str, Any]:
+    def _values(self, row: Any) -> dict[str, Any]:
         row = _object(row)
         for name in self.names.values():
             if name not in row:
@@ -350,84 +356,6 @@ def _object(row: Any) -> dict[str, Any]:
     return row
 
 
-def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
-    import pyarrow
-    import pyarrow.compute as pc
-    from pyarrow import json as arrow_json
-
-    types = []
-    for role, name in names.items():
-        value = first[name]
-        several = isinstance(value, list)
-        if isinstance(value, dict) or (several and isinstance((value or [0])[0], (dict, list))):
-            raise IrregularError
-        if role in IDS:
-            one = (value or [""])[0] if several else value
-            kind = pyarrow.int64() if type(one) is int else pyarrow.string()
-        else:
-            kind = pyarrow.float64()
-        types.append((name, pyarrow.list_(kind) if several else kind))
-    view = text.view()
-    try:
-        table = arrow_json.read_json(
-            pyarrow.BufferReader(view),
-            read_options=arrow_json.ReadOptions(block_size=_BLOCK),
-            parse_options=arrow_json.ParseOptions(
-                explicit_schema=pyarrow.schema(types), unexpected_field_behavior="ignore"
-            ),
-        )
-        table.validate(full=True)  # strings come unchecked
-    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # the latter of a name
-        raise IrregularError from None
-    if table.num_rows != count_lines(view) or any(table[name].null_count for name in names.values()):
-        raise IrregularError
-    found = {role: one_piece(table[name]) for role, name in names.items()}
-    flat = {role: pc.list_flatten(column) if isinstance(first[names[role]], list) else column
-            for role, column in found.items()}  # fmt: skip
-    valued = value_role(names)
-    if any(column.null_count for column in flat.values()):
-        raise IrregularError
-    if any(not pc.all(pc.is_finite(flat[role]), min_count=0).as_py() for role in names if role not in IDS):
-        raise IrregularError
-    if found["item"] is flat["item"]:
-        notes = {role: found[role] for role in NOTES if role in found}
-        return as_read(found["query"], found["item"], None if valued is None else found[valued], valued, notes)
-    try:
-        return side_of(found)
-    except (ValueError, TypeError):
-        raise IrregularError from None
-
-
-# -- documents -----------------------------------------------------------------------------------------------
-
-
-def read_json(text: Text, kind: str, skip: bool) -> Lists:
-    """A truth or a run as `{query: {item: score}}`, or with a list of items, best first."""
-    return _nested(text.name, _queries(text.name, _pieces(text), kind), kind, skip)
-
-
-def _nested(name: str, found: Iterator[Numbered], kind: str, skip: bool) -> Lists:
-    def parse(entry: Entry) -> tuple[Any, list[Any], list[float] | None]:
-        query = to_id(entry.key, "query")
-        try:
-            items, values = contents_of(entry.value, kind)
-        except RowError as problem:
-            raise RowError(f"query {show(query)}: {problem}") from None
-        return query, items, values
-
-    return Rows(name, "grade" if kind == "truth" else "score", skip).read_lists(found, parse, id_column)
-
-
-def _queries(name: str, pieces: Iterator[bytes], kind: str) -> Iterator[Numbered]:
-    document = Document(name, pieces)
-    entries = document.entries()
-    first = list(itertools.islice(entries, _ENTRIES))
-    _refuse_columns(name, [str(entry.key) for entry in first], kind)
-    for entry in itertools.chain(first, entries):
-        yield entry.line, entry
-    document.end()
-
-
 def _refuse_columns(name: str, keys: list[str], kind: str) -> None:
     """Columns by their names are not queries: `{"query": {"0": "q1"}, "item": {"0": "d1"}}`."""
     try:
@@ -443,79 +371,84 @@ def _refuse_columns(name: str, keys: list[str], kind: str) -> None:
         )
 
 
-def _array(name: str, pieces: Iterator[bytes]) -> Iterator[Numbered]:
-    document = Document(name, pieces)
-    for entry in document.entries():
-        yield entry.line, entry.value
-    document.end()
+def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
+    types = []
+    for role, name in names.items():
+        value = first[name]
+        several = isinstance(value, list)
+        if isinstance(value, dict) or (several and isinstance((value or [0])[0], (dict, list))):
+            raise IrregularError
+        one = (value or [""])[0] if several else value
+        kind = pyarrow.float64() if role not in IDS else pyarrow.int64() if type(one) is int else pyarrow.string()
+        types.append((name, pyarrow.list_(kind) if several else kind))
+    view = text.view()
+    try:
+        table = arrow_json.read_json(
+            pyarrow.BufferReader(view),
+            read_options=arrow_json.ReadOptions(block_size=_BLOCK),
+            parse_options=arrow_json.ParseOptions(
+                explicit_schema=pyarrow.schema(types), unexpected_field_behavior="ignore"
+            ),
+        )
+        table.validate(full=True)  # strings come unchecked
+    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # the latter of a name
+        raise IrregularError from None
+    columns = {role: one_piece(table[name]) for role, name in names.items()}
+    flat = {role: pc.list_flatten(column) if isinstance(first[names[role]], list) else column
+            for role, column in columns.items()}  # fmt: skip
+    if table.num_rows != count_lines(view) or any(column.null_count for column in (*columns.values(), *flat.values())):
+        raise IrregularError
+    if any(not pc.all(pc.is_finite(flat[role]), min_count=0).as_py() for role in names if role not in IDS):
+        raise IrregularError
+    if columns["item"] is flat["item"]:
+        return by_role(columns)
+    try:
+        return side_of(columns)
+    except (ValueError, TypeError):
+        raise IrregularError from None
 
 
 def _is_array(text: Text) -> bool:
-    return bytes(text.view()[: batches.HEAD]).lstrip()[:1] == b"["
-
-
-def _pieces(text: Text) -> Iterator[bytes]:
-    size = batches.BYTES
-    yield from (text.data[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
+    return bytes(text.view()[: lines.HEAD]).lstrip()[:1] == b"["
 
 
 # -- batches -------------------------------------------------------------------------------------------------
 
 
-def open_jsonl(name: str, files: Files, given: Given) -> Batches:
-    """A run in batches: an object a line, or an array of them."""
-    with open(name, "rb") as file:
-        array = _is_array(Text(name, Decompressed(name, file).read(batches.HEAD)))
-    if not array:
-        return in_pieces(_lines)(name, files, given)
-
-    def begin(pieces: Iterator[bytes]) -> tuple[Iterator[Numbered], _Reader]:
-        records = _Records(name, "run", given)
-        return records.begin(_array(name, pieces)), records.read
-
-    return _in_entries(name, begin)
-
-
-def _lines(name: str, given: Given) -> Parser:
-    records = _Records(name, "run", given)
-    return lambda text: as_batch(records(text))
-
-
-def open_json(name: str, files: Files, given: Given) -> Batches:
-    """A run in batches: an entry for each query."""
-    return _in_entries(
-        name, lambda pieces: (_queries(name, pieces, "run"), lambda some: _nested(name, some, "run", False))
-    )
-
-
-_Reader = Callable[[Iterator[Numbered]], "Columns | Lists"]
-
-
-def _in_entries(name: str, begin: Callable[[Iterator[bytes]], tuple[Iterator[Numbered], _Reader]]) -> Batches:
-    """Batches of the entries that a piece of the file brings."""
+def open_json(name: str, files: Files, given: Given, *, queries: bool = False) -> Batches:
+    """A run in batches: an object per line, an array of them, or an entry per query."""
+    if not queries:
+        with open(name, "rb") as file:
+            array = _is_array(Text(name, Decompressed(name, file).read(lines.HEAD)))
+        if not array:
+            return in_pieces(_line_parser)(name, files, given)
 
     def read() -> Iterator[Batch]:
-        count = 0
+        reader, count = Reader(name, "run", given, queries=queries), 0
 
         def pieces() -> Iterator[bytes]:
             nonlocal count
-            while piece := source.read(batches.BYTES):
+            while piece := source.read(lines.BATCH_BYTES):
                 count += 1
                 yield piece
 
         with open(name, "rb") as file:
             source = Decompressed(name, file)
-            entries, reader = begin(pieces())
-            part: Iterator[Numbered] | None = None
-            for _, part in itertools.groupby(entries, lambda _: count):
-                yield as_batch(reader(part)), file.tell()
+            part: Iterator[Numbered] | None = None  # the entries that a piece of the file brings
+            for _, part in itertools.groupby(reader.begin(reader.entries(pieces())), lambda _: count):
+                yield as_batch(reader.read(part)), file.tell()
         if part is None:
             raise NoRowsError(name)
 
     return Batches(name, os.path.getsize(name), read)
 
 
+def _line_parser(name: str, given: Given) -> Callable[[Text], Columns]:
+    reader = Reader(name, "run", given)
+    return lambda text: as_batch(reader(text))
+
+
 def write_jsonl(table: Table, stream: BinaryIO) -> None:
-    """Any table, one object a row."""
-    for batch in without_nan(table).to_batches(max_chunksize=WRITTEN_ROWS):
+    """Any table, one object per row."""
+    for batch in without_nan(table).to_batches(max_chunksize=lines.WRITTEN_ROWS):
         stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode())

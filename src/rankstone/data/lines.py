@@ -1,4 +1,4 @@
-"""Text files: opening them, going through their lines, and saying what is wrong with one."""
+"""Files: opening them, going through their lines or in batches, and saying what is wrong with a row."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from rankstone.data.arrow import Column
-from rankstone.data.columns import BadLine, Columns, as_scores, with_notes
+from rankstone.data.columns import BadLine, Columns, by_role
 from rankstone.data.lists import Lists
-from rankstone.data.roles import IDS
+from rankstone.data.roles import IDS, Given
 from rankstone.errors import FileError, NoRowsError
 
 Data = bytes | mmap.mmap
@@ -27,6 +27,9 @@ Data = bytes | mmap.mmap
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
+HEAD = 1 << 20  # bytes that tell a format
+BATCH_BYTES = 1 << 24  # of text
+BATCH_ROWS = 1 << 19  # of Parquet; larger batches take more memory, and no less time
 WRITTEN_ROWS = 1 << 16  # at a time
 _KEPT = 100  # bad lines to remember; the others are only counted
 
@@ -58,8 +61,8 @@ def ending_of(path: str) -> str:
 class Text:
     """A file's bytes: decompressed, without a byte order mark, without blank lines at the end."""
 
-    def __init__(self, name: str, data: Data) -> None:
-        self.name, self.data = name, data
+    def __init__(self, name: str, data: Data, first: int = 1) -> None:
+        self.name, self.data, self.first = name, data, first  # the number of the first line
         self.start = len(_BOM) if data[: len(_BOM)] == _BOM else 0
         self.end = _end(data)
 
@@ -67,9 +70,9 @@ class Text:
         """The bytes, not copied."""
         return memoryview(self.data)[self.start if start is None else start : self.end]
 
-    def lines(self, start: int | None = None, number: int = 1) -> Iterator[tuple[int, int, bytes]]:
+    def lines(self, start: int | None = None, number: int | None = None) -> Iterator[tuple[int, int, bytes]]:
         """Of each line: its number, where the next one starts, and its bytes without the newline."""
-        at = self.start if start is None else start
+        at, number = self.start if start is None else start, self.first if number is None else number
         while at < self.end:
             stop = self.end
             if at + _BLOCK < self.end:  # a block that ends with a line
@@ -86,14 +89,10 @@ def open_text(path: str) -> Text:
     if path == "-":
         return Text("standard input", _decompressed("standard input", sys.stdin.buffer.read()))
     with open(path, "rb") as file:
-        return Text(path, _decompressed(path, _contents(file)))
-
-
-def _contents(file: BinaryIO) -> Data:
-    about = os.fstat(file.fileno())
-    if stat.S_ISREG(about.st_mode) and about.st_size:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return file.read()
+        about = os.fstat(file.fileno())
+        whole = stat.S_ISREG(about.st_mode) and about.st_size
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if whole else file.read()
+        return Text(path, _decompressed(path, data))
 
 
 def _decompressed(name: str, data: Data) -> Data:
@@ -107,6 +106,14 @@ def _decompressed(name: str, data: Data) -> Data:
 def codec_of(head: bytes) -> str | None:
     """How a file that starts like this is compressed."""
     return next((codec for codec, magic in _MAGIC.items() if magic.match(head)), None)
+
+
+def head_of(name: str) -> bytes:
+    """The first bytes, decompressed; whole lines where there are any."""
+    with open(name, "rb") as file:
+        data = Decompressed(name, file).read(HEAD)
+    end = data.rfind(b"\n") + 1
+    return data[:end] or data
 
 
 class Decompressed:
@@ -152,60 +159,140 @@ def count_lines(view: memoryview) -> int:
     return sum(int(np.count_nonzero(block == 10)) for block in blocks) + (len(view) > 0)
 
 
-_NONE: Mapping[str, Column] = MappingProxyType({})
-Row = tuple[Any, ...]  # query, item and value, and what else a truth says
+# -- batches -------------------------------------------------------------------------------------------------
+
+Batch = tuple[Columns, int]  # rows, and how far into the file they go
+Files = str | list[str]  # a folder, or the files that a pattern names
+Opener = Callable[[str, Files, Given], "Batches"]  # of a file's or a folder's name, the files in it, and columns
+
+
+class Batches:
+    """A run in batches. It can be gone through more than once."""
+
+    def __init__(self, name: str, total: int, read: Callable[[], Iterator[Batch]]) -> None:
+        self.name, self.total, self._read = name, total, read
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Rows, and how much of the total is done with them. The next batches are read while this one is used."""
+        from concurrent.futures import ThreadPoolExecutor  # a quick start: most files are read at once
+
+        batches, thread = self._read(), ThreadPoolExecutor(1)
+        try:
+            ahead = deque(thread.submit(next, batches, None) for _ in range(2))
+            while (batch := ahead.popleft().result()) is not None:
+                ahead.append(thread.submit(next, batches, None))
+                yield batch
+        finally:
+            thread.shutdown(cancel_futures=True)
+
+
+def in_pieces(parser: Callable[[str, Given], Callable[[Text], Columns]], *, quotes: bool = False) -> Opener:
+    """How a format of text is read in batches. parser: of a file's name and columns. quotes: no line ends in them."""
+
+    def read(name: str, given: Given) -> Iterator[Batch]:
+        parse, line, some = parser(name, given), 1, False
+        for chunk, done in _chunks(name, quotes):
+            text = Text(name, chunk, line)
+            line += chunk.count(b"\n")
+            try:
+                rows = parse(text)
+            except NoRowsError:
+                continue
+            some = True
+            yield rows, done
+        if not some:
+            raise NoRowsError(name)
+
+    return lambda name, files, given: Batches(name, os.path.getsize(name), lambda: read(name, given))
+
+
+def _chunks(name: str, quotes: bool) -> Iterator[tuple[bytes, int]]:
+    """Bytes cut at line ends, and how much of the file is read."""
+    with open(name, "rb") as file:
+        source = Decompressed(name, file)
+        rest = b""
+        while block := source.read(BATCH_BYTES):
+            data = rest + block
+            end = data.rfind(b"\n") + 1
+            # A quote that is never closed would go on for ever; the reader says where it is.
+            inside = quotes and len(data) < 4 * BATCH_BYTES and data.count(b'"', 0, end) % 2 == 1
+            while inside and end:
+                before = data.rfind(b"\n", 0, end - 1) + 1
+                inside = data.count(b'"', before, end) % 2 == 0
+                end = before
+            chunk, rest = data[:end], data[end:]
+            if chunk:
+                yield chunk, file.tell()
+        if rest:
+            yield rest, file.tell()
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+Row = tuple[Any, ...]  # one value per role
 ListRow = tuple[Any, list[Any], "list[float] | None"]  # query, items and values
 Ids = Callable[[list[Any]], Column]  # makes a column of ids
 T = TypeVar("T")
+R = TypeVar("R")
 Side = TypeVar("Side", bound=Columns | Lists)
 
 
 class Rows:
-    """Rows read one at a time, and the bad ones among them."""
+    """Rows of a file, and the bad ones among them."""
 
-    def __init__(self, name: str, role: str | None, skip: bool, notes: Sequence[str] = ()) -> None:
-        self.name, self.role, self.skip, self.notes = name, role, skip, notes
+    def __init__(self, name: str, skip: bool) -> None:
+        self.name, self.skip = name, skip
         self.skipped = 0
         self.bad: list[BadLine] = []
 
-    def read(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], Row], ids: Ids) -> Columns:
+    def read(
+        self, lines: Iterable[tuple[int, T]], roles: Sequence[str], parse: Callable[[T], Row], ids: Ids
+    ) -> Columns:
         """Columns of the rows that `parse` makes of lines, their ids put together by `ids`."""
-        found: list[Row] = []
-        for number, line in lines:
-            try:
-                found.append(parse(line))
-            except RowError as problem:  # noqa: PERF203
-                self.refuse(number, str(problem))
-        query, item, value, *more = ([row[at] for row in found] for at in range(3 + len(self.notes)))
-        notes = {
-            role: ids(values) if role in IDS else np.array(values, dtype=np.float64)
-            for role, values in zip(self.notes, more, strict=True)
-        }
-        return self.columns(ids(query), ids(item), np.array(value), notes)
+        rows = list(self.good(lines, parse))
+        columns = {}
+        for at, role in enumerate(roles):
+            values = [row[at] for row in rows]
+            columns[role] = ids(values) if role in IDS else np.array(values, dtype=np.float64)
+        return self.side(by_role(columns))
 
-    def read_lists(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids) -> Lists:
+    def read_lists(
+        self, lines: Iterable[tuple[int, T]], parse: Callable[[T], ListRow], ids: Ids, *, ranks: bool
+    ) -> Lists:
         """Lists of the rows that `parse` makes of lines; all of them have values, or none has."""
         queries: list[Any] = []
         items: list[Any] = []
         values: list[float] = []
         sizes = [0]
         valued: bool | None = None  # not known yet
-        for number, line in lines:
-            try:
-                query, some, numbers = parse(line)
-                if some and valued not in (None, numbers is not None):
-                    beside = "no numbers beside its items" if valued else "numbers beside its items"
-                    raise RowError(f"query {show(query)} has {beside}, unlike the queries before it")
-            except RowError as problem:
-                self.refuse(number, str(problem))
-                continue
+
+        def like_the_others(line: T) -> ListRow:
+            nonlocal valued
+            query, some, numbers = parse(line)
+            if some and valued not in (None, numbers is not None):
+                beside = "no numbers beside its items" if valued else "numbers beside its items"
+                raise RowError(f"query {show(query)} has {beside}, unlike the queries before it")
             valued = numbers is not None if some else valued
+            return query, some, numbers
+
+        for query, some, numbers in self.good(lines, like_the_others):
             queries.append(query)
             sizes.append(len(some))
             items += some
             values += numbers or ()
-        found = np.array(values) if valued else None
-        return self.side(Lists(np.cumsum(sizes), ids(items), found, ids(queries), ranks=self.role == "rank"))
+        return self.side(
+            Lists(np.cumsum(sizes), ids(items), np.array(values) if valued else None, ids(queries), ranks=ranks)
+        )
+
+    def good(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], R]) -> Iterator[R]:
+        """What `parse` makes of the lines that are not bad."""
+        for number, line in lines:
+            try:
+                row = parse(line)
+            except RowError as problem:  # noqa: PERF203
+                self.refuse(number, str(problem))
+            else:
+                yield row
 
     def refuse(self, line: int, problem: str) -> None:
         """Stop at a bad line, or remember it."""
@@ -215,35 +302,18 @@ class Rows:
         if len(self.bad) < _KEPT:
             self.bad.append(BadLine(line, problem))
 
-    def columns(
-        self, query: Column, item: Column, value: Column | None, notes: Mapping[str, Column] = _NONE
-    ) -> Columns:
-        """The rows as columns."""
-        return self.side(as_read(query, item, value, self.role, notes))
-
-    def side(self, found: Side) -> Side:
+    def side(self, side: Side) -> Side:
         """The same rows, with what is known of the bad ones."""
-        if found.query is not None and len(found.query) == 0:
+        if side.query is not None and len(side.query) == 0:
             if self.bad:
                 raise FileError(
                     self.name, f"none of the {self.skipped} rows can be read; {self.bad[0].problem}", self.bad[0].line
                 )
             raise NoRowsError(self.name)
-        return replace(found, skipped=self.skipped, bad_lines=tuple(self.bad)) if self.bad else found
+        return replace(side, skipped=self.skipped, bad_lines=tuple(self.bad)) if self.bad else side
 
 
-def as_read(
-    query: Column,
-    item: Column,
-    value: Column | None,
-    role: str | None,
-    notes: Mapping[str, Column] = _NONE,
-) -> Columns:
-    """Columns of a truth or a run; a rank becomes the score -rank."""
-    if role == "rank" and value is not None:
-        return with_notes(Columns(query, item, score=as_scores(value), ranks=True), notes)
-    made = Columns(query, item, value if role == "grade" else None, value if role == "score" else None)
-    return with_notes(made, notes)
+# -- values --------------------------------------------------------------------------------------------------
 
 
 def to_number(text: str | bytes, role: str) -> float:
@@ -255,10 +325,7 @@ def to_number(text: str | bytes, role: str) -> float:
         value = math.nan
     if math.isfinite(value) and word.isascii() and "_" not in word:  # Python reads 1_000 and other alphabets' digits
         return value
-    return _odd_number(word.strip(" \t"), role)
-
-
-def _odd_number(word: str, role: str) -> float:
+    word = word.strip(" \t")
     if not word:
         raise RowError(f"{role} is missing")
     if not _NUMBER.fullmatch(word):

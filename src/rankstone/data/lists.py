@@ -1,13 +1,14 @@
-"""List columns: one row a query, each with its list of items."""
+"""One row per query: list columns, each row with its list of items, and matrices with a column per item."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankstone import _core
 from rankstone.data.arrow import (
@@ -18,19 +19,24 @@ from rankstone.data.arrow import (
     distinct,
     is_list,
     one_piece,
+    pc,
     plain,
     plain_ids,
+    pyarrow,
     take,
 )
 from rankstone.data.columns import BadLine, first_rows
-from rankstone.data.source import Align, Aligned, First, ranked_from
+from rankstone.data.source import Align, Aligned, First, left_out, ranked_from
 from rankstone.errors import DataError
 
 if TYPE_CHECKING:
-    import pyarrow
+    import scipy
 
     from rankstone import typing
     from rankstone.align.alignment import Floats, Ints
+    from rankstone.typing import Array, Numbers
+
+Sparse: TypeAlias = "scipy.sparse.sparray"  # scipy.sparse.csr_array([[0, 3], [1, 0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +117,6 @@ def rows_of(lists: Lists) -> tuple[Column, Column]:
 
 
 def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
-    import pyarrow
-
     if getattr(lists, "ndim", None) == 2:  # as implicit and torch's `topk` return them
         rows = as_array(lists)
         return np.arange(len(rows) + 1) * rows.shape[1], pyarrow.array(rows.ravel())
@@ -133,6 +137,14 @@ def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise ValueError(f"{name}: row {row} is null; an empty list is []")
     return column.offsets.to_numpy(), column.values
+
+
+def first_of(
+    run: Lists, rows: Places | None, how: Align, depth: int | None, name: Callable[[int], Any] | None
+) -> First:
+    """What the lists show down to a depth. rows: where each query's list is; name: the id of a query, for errors."""
+    offsets, shown, _ = _core.first_lists(run.offsets, run.items, run.values, rows, how, depth, name)
+    return first_rows(offsets, shown, run.items, run.values)
 
 
 class ListPair:
@@ -170,20 +182,14 @@ class ListPair:
         )
 
     def first(self, how: Align, depth: int | None) -> First:
-        run = self.run
         names = None if self._ids is None else lambda row: self._queries(how)[row]
-        offsets, rows, _ = _core.first_lists(
-            run.offsets, run.items, run.values, self._rows(how), how, depth, names
-        )  # fmt: skip
-        return first_rows(offsets, rows, run.items, run.values)
+        return first_of(self.run, self._rows(how), how, depth, names)
 
     def _rows(self, how: Align) -> Any:
         """Where in the run the lists of the queries are; None: in the same row."""
-        return (
-            np.append(self.run_rows, self.extra_rows)
-            if self.run_rows is not None and how.extra_queries
-            else self.run_rows
-        )
+        if self.run_rows is None or not how.extra_queries:
+            return self.run_rows
+        return np.append(self.run_rows, self.extra_rows)
 
     @property
     def _ids(self) -> Column | None:
@@ -216,9 +222,6 @@ class GradeLists(ListPair):
 
 def _matched(truth: Column, run: Column) -> tuple[Places, Places]:
     """For each query of the truth its row in the run, or -1; and the rows that only the run has."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     judged, returned = plain(truth), plain(run)
     for side, ids in (("truth", judged), ("run", returned)):
         counts = pc.value_counts(ids)
@@ -231,3 +234,98 @@ def _matched(truth: Column, run: Column) -> tuple[Places, Places]:
     rows = pc.fill_null(pc.index_in(judged, value_set=returned.cast(judged.type)), -1).to_numpy().astype(np.int64)
     extra = np.setdiff1d(np.arange(len(returned)), rows)
     return rows, extra
+
+
+# -- matrices ------------------------------------------------------------------------------------------------
+
+
+def is_matrix(given: object) -> TypeGuard[Array]:
+    """Is it a two-dimensional array, of NumPy or of a library that hands its arrays over."""
+    frame = hasattr(given, "__arrow_c_stream__")
+    return (
+        getattr(given, "ndim", None) == 2
+        and not frame
+        and (hasattr(given, "__array__") or hasattr(given, "__dlpack__"))
+    )
+
+
+def is_scores(given: object) -> TypeGuard[Numbers]:
+    """Is it a one-dimensional array, or a list, of numbers."""
+    if isinstance(given, (list, tuple)):
+        return len(given) > 0 and all(isinstance(one, (int, float)) for one in given)
+    return getattr(given, "ndim", None) == 1 and hasattr(given, "__array__") and as_array(given).dtype.kind in "iuf"
+
+
+class Dense:
+    """Scores and labels of the same items; a mask says which cells are real, or `lengths` how many of each row.
+
+    seen: a matrix whose cells that are not 0 leave the lists.
+    """
+
+    def __init__(
+        self,
+        scores: Array,
+        labels: Array,
+        mask: Array | None = None,
+        lengths: Numbers | None = None,
+        seen: Array | None = None,
+    ) -> None:
+        self.scores, self.labels = as_array(scores), as_array(labels)
+        self.remarks: tuple[str, ...] = ()
+        if mask is not None and lengths is not None:
+            raise TypeError("give a mask or lengths, not both")
+        self.mask = None if mask is None else as_array(mask)
+        if lengths is not None:
+            sizes = as_array(lengths)
+            rows, width = self.scores.shape
+            if sizes.shape != (rows,) or sizes.dtype.kind not in "iu" or (sizes < 0).any() or (sizes > width).any():
+                raise ValueError(f"lengths must be {rows} whole numbers from 0 to {width}")
+            self.mask = np.arange(width) < sizes[:, None]
+        if self.scores.shape != self.labels.shape:
+            raise ValueError(f"scores have shape {self.scores.shape} but labels {self.labels.shape}")
+        if self.mask is not None:
+            if self.mask.shape != self.scores.shape:
+                raise ValueError(f"scores have shape {self.scores.shape} but the mask {self.mask.shape}")
+            if self.mask.dtype != np.bool_:
+                raise TypeError(f"the mask holds {self.mask.dtype}; it must hold bool, True for a real item")
+
+        if seen is not None:
+            self._leave_out(as_array(seen) != 0)
+
+    def _leave_out(self, seen: NDArray[np.bool_]) -> None:
+        if seen.shape != self.scores.shape:
+            raise ValueError(f"scores have shape {self.scores.shape} but exclude= {seen.shape}")
+        there = self.scores > -np.inf if self.mask is None else self.mask & (self.scores > -np.inf)
+        self.remarks = (left_out(int((seen & there).sum())),)
+        self.mask = ~seen if self.mask is None else self.mask & ~seen
+
+    repeatable = True
+
+    def align(self, how: Align) -> Aligned:
+        # A matrix has no item twice, and no queries of its own.
+        how = Align(order=how.order, float32=how.float32, zeros=how.zeros, threads=how.threads)
+        found = _core.align_dense(self.scores, self.labels, self.mask, how)
+        return Aligned(ranked_from(found), lambda: range(len(self.scores)), lambda: (), 0, 0, remarks=self.remarks)
+
+    def first(self, how: Align, depth: int | None) -> First:
+        """The items are the columns' numbers."""
+        there = np.ones(self.scores.shape, dtype=bool) if self.mask is None else self.mask
+        offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+        return first_of(Lists(offsets, np.nonzero(there)[1], self.scores[there]), None, how, depth, None)
+
+    def ids(self) -> None:
+        """An item is a place in its row."""
+
+
+def is_sparse(given: object) -> TypeGuard[Sparse]:
+    """Is it a sparse matrix of SciPy."""
+    return type(given).__module__.startswith("scipy.sparse")
+
+
+def from_sparse(matrix: Sparse) -> Lists:
+    """One list a row; the rows' numbers are the queries, the columns' the items."""
+    rows = matrix.tocsr()
+    if not rows.has_canonical_format:  # a cell stored twice is their sum, as everywhere in SciPy
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return Lists(rows.indptr, rows.indices, rows.data, np.arange(rows.shape[0]), ordered=False)

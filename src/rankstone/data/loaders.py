@@ -11,8 +11,7 @@ from rankstone.data.arrow import as_array, is_table, plain_ids
 from rankstone.data.columns import ColumnPair, Columns
 from rankstone.data.dicts import Dicts
 from rankstone.data.files import is_path, read_side, same_ids, side_columns
-from rankstone.data.lists import ListPair, Lists
-from rankstone.data.matrices import Dense, from_sparse, is_matrix, is_scores, is_sparse
+from rankstone.data.lists import Dense, ListPair, Lists, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.data.roles import roles_of
 from rankstone.data.source import Alone, Source
 from rankstone.data.tables import (
@@ -141,11 +140,10 @@ def _new(run: Any, exclude: Any, columns: Roles | None, files: bool) -> tuple[An
 
 def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run | None) -> Beside:
     """What is known beside a truth and a run."""
-    from rankstone.data.catalogue import catalogue as make_catalogue
-    from rankstone.data.side_info import Beside
+    from rankstone.data import side_info
 
-    return Beside(
-        None if catalogue is None else make_catalogue(catalogue),
+    return side_info.Beside(
+        None if catalogue is None else side_info.catalogue(catalogue),
         None if history is None else as_columns(opened(history, "truth", None), "truth"),
         reference if reference is None or isinstance(reference, Alone) else _alone(reference),
     )

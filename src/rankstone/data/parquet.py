@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
+from pyarrow import BufferReader, parquet, types
 
-from rankstone.data import batches
+from rankstone.data import lines
 from rankstone.data.arrow import (
     Places,
-    Table,
     as_numpy,
     as_text,
     is_list,
@@ -23,58 +25,47 @@ from rankstone.data.arrow import (
     one_piece,
     stored,
 )
-from rankstone.data.batches import Batch, Batches, Files
 from rankstone.data.columns import Columns
-from rankstone.data.lines import Data, Rows
+from rankstone.data.lines import Batch, Batches, Data, Files, Rows
 from rankstone.data.lists import Lists
 from rankstone.data.roles import IDS, Given, by_name, value_role
 from rankstone.data.tables import as_batch, floats_in, lists_in, side_of, unpacked
 from rankstone.errors import FileError, NoRowsError
 
-if TYPE_CHECKING:
-    import pyarrow
-
-MAGIC = b"PAR1"  # the first bytes of a file
-
 
 def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip: bool) -> Columns | Lists:
     """A truth or a run; `source` is a file's bytes, a folder, or a list of paths."""
     with _guarded(name):
-        schema, read = _open(source)
-        wanted = _roles(schema, kind, given, name)
-        table = read(columns=list(dict.fromkeys(wanted.values())))
-        found = _playing(name, wanted, {role: one_piece(table[column]) for role, column in wanted.items()}, kind)
-    return _checked(name, found, value_role(found), skip)
+        if isinstance(source, (str, list)):
+            whole = _dataset(source)
+            schema, read = whole.schema, whole.to_table
+        else:
+            file = parquet.ParquetFile(BufferReader(source))
+            schema, read = file.schema_arrow, file.read
+        names = _roles(schema, kind, given, name)
+        table = read(columns=list(dict.fromkeys(names.values())))
+        columns = _playing(name, names, {role: one_piece(table[column]) for role, column in names.items()}, kind)
+    return _checked(name, columns, skip)
 
 
 def _roles(schema: pyarrow.Schema, kind: str, given: Given, name: str) -> dict[str, str]:
     return by_name(schema.names, kind, given, name, is_list=lists_in(schema), is_float=floats_in(schema))
 
 
-def _open(source: Data | Files) -> tuple[pyarrow.Schema, Callable[..., Table]]:
-    """What the columns are, and what reads some of them."""
-    from pyarrow import BufferReader, parquet
+def _dataset(source: Files) -> pyarrow.dataset.Dataset:
+    from pyarrow import dataset  # which loads pandas, if there is one
 
-    if isinstance(source, (str, list)):
-        from pyarrow import dataset  # which loads pandas, if there is one
-
-        several = dataset.dataset(source, format="parquet", partitioning="hive")
-        return several.schema, several.to_table
-    file = parquet.ParquetFile(BufferReader(source))
-    return file.schema_arrow, file.read
+    return dataset.dataset(source, format="parquet", partitioning="hive")
 
 
-def _playing(path: str, names: Mapping[str, str], found: Mapping[str, Any], kind: str) -> dict[str, pyarrow.Array]:
+def _playing(path: str, names: Mapping[str, str], columns: Mapping[str, Any], kind: str) -> dict[str, pyarrow.Array]:
     """The columns by their roles, in types that can play them."""
-    parts = unpacked(found, kind)
+    parts = unpacked(columns, kind)
     return {role: _playable(path, names.get(role, names["item"]), column, role) for role, column in parts.items()}
 
 
 def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow.Array:
     """The column in a type that can play its role, or one of lists of such."""
-    import pyarrow
-    from pyarrow import types
-
     if is_list(column.type) and role != "query":
         values = _playable(path, name, column.values, role)
         return column.cast(pyarrow.large_list(values.type))
@@ -92,42 +83,38 @@ def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow
     raise FileError(path, f"column {name!r} holds {column.type}; a {role} is a number")
 
 
-def _checked(
-    path: str, found: dict[str, pyarrow.Array], role: str | None, skip: bool, before: int = 0
-) -> Columns | Lists:
+def _checked(path: str, columns: dict[str, pyarrow.Array], skip: bool, before: int = 0) -> Columns | Lists:
     """Without the rows that lack something or whose value is no grade or score; `before`: rows of the file before."""
-    import pyarrow
-
-    rows = Rows(path, role, skip)
-    problems: dict[int, str] = {}
-    for part, column in found.items():
+    rows, role, problems = Rows(path, skip), value_role(columns), dict[int, str]()
+    for part, column in columns.items():
         for row, problem in _problems(part, column, part == role):
             problems.setdefault(row, problem)
-    if role is not None and is_list(found["item"].type):
-        sizes = [_sizes(found[part]) for part in ("item", role)]
-        for row in map(int, np.flatnonzero(sizes[0] != sizes[1])):
-            problems.setdefault(row, f"has {sizes[0][row]} items, but {sizes[1][row]} as {role}")
+    if role is not None and is_list(columns["item"].type):
+        items, values = (
+            pc.fill_null(pc.list_value_length(columns[part]), -1).to_numpy(zero_copy_only=False)
+            for part in ("item", role)
+        )
+        for row in map(int, np.flatnonzero(items != values)):
+            problems.setdefault(row, f"has {items[row]} items, but {values[row]} as {role}")
     for row in sorted(problems):
         rows.refuse(before + row + 1, problems[row])
     if problems:
-        keep = np.ones(len(found["query"]), dtype=bool)
+        keep = np.ones(len(columns["query"]), dtype=bool)
         keep[list(problems)] = False
-        found = {part: column.filter(pyarrow.array(keep)) for part, column in found.items()}
-    return rows.side(side_of(found))
+        columns = {part: column.filter(pyarrow.array(keep)) for part, column in columns.items()}
+    return rows.side(side_of(columns))
 
 
 def _problems(part: str, column: pyarrow.Array, valued: bool) -> Iterator[tuple[int, str]]:
     """Rows that lack something or hold what is no grade or score, and what is wrong with them."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     rows: Places | range = range(len(column))
     if is_list(column.type):
         yield from ((int(row), f"{part} is null; an empty list is []") for row in _where(pc.is_null(column)))
         rows, column = pc.list_parent_indices(column).to_numpy(), pc.list_flatten(column)
     if column.null_count or stored(column.type) != column.type:  # a dictionary may hold null
         yield from ((int(rows[at]), f"{part} is null") for at in _where(pc.is_null(column)))
-    if valued and pyarrow.types.is_floating(column.type) and not _sums_up(column):
+    # Where the sum is a finite number, so is each part of it. It takes a third of a look at each.
+    if valued and types.is_floating(column.type) and not math.isfinite(pc.sum(column, min_count=0).as_py()):
         bad = pc.is_nan(column) if part == "score" else pc.invert(pc.is_finite(column))
         if not pc.any(bad).as_py():
             return
@@ -135,53 +122,21 @@ def _problems(part: str, column: pyarrow.Array, valued: bool) -> Iterator[tuple[
         yield from ((int(rows[at]), f"{part} {column[int(at)].as_py()} is {word}") for at in _where(bad))
 
 
-def _sums_up(column: pyarrow.Array) -> bool:
-    """Is the sum a number: then so is each part of it, and none is infinite. It takes a third of a look at each."""
-    import pyarrow.compute as pc
-
-    total = pc.sum(column).as_py()
-    return total is not None and math.isfinite(total)
-
-
 def _where(mask: pyarrow.Array) -> Places:
-    import pyarrow.compute as pc
-
     return np.flatnonzero(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
-
-
-def _sizes(column: pyarrow.Array) -> Places:
-    import pyarrow.compute as pc
-
-    return pc.fill_null(pc.list_value_length(column), -1).to_numpy(zero_copy_only=False)
 
 
 # -- batches -------------------------------------------------------------------------------------------------
 
 
-def count_rows(path: str) -> int:
-    """The rows of a file; 0 if it is not Parquet, or none that can be read."""
-    with open(path, "rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            return 0
-    from pyarrow import parquet
-
-    with contextlib.suppress(OSError, ValueError):
-        return int(parquet.read_metadata(path).num_rows)
-    return 0
-
-
 def open_parquet(name: str, source: Files, given: Given) -> Batches:
     """A run in batches; `source` is a folder or a list of paths."""
-    from pyarrow import parquet
-
     with _guarded(name):
         whole = None
         if isinstance(source, list):
             paths = source
         else:
-            from pyarrow import dataset
-
-            whole = dataset.dataset(source, format="parquet", partitioning="hive")
+            whole = _dataset(source)
             paths = whole.files
             if not set(whole.schema.names) - set(parquet.read_schema(paths[0]).names if paths else ()):
                 whole = None
@@ -189,16 +144,15 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
 
     def read() -> Iterator[Batch]:
         done = 0
-        for path, wanted, found in _files(paths, given) if whole is None else _partitions(name, whole, given):
+        for path, names, batches in _files(paths, given) if whole is None else _partitions(name, whole, given):
             row = 0
-            for batch in _named(path, found):
+            for batch in batches:
                 if len(batch):
-                    columns = _playing(path, wanted, {role: batch[name] for role, name in wanted.items()}, "run")
-                    rows = as_batch(_checked(path, columns, value_role(columns), False, row))
-                    query, item = as_numpy(rows.query), as_numpy(rows.item)
-                    score = None if rows.score is None else as_numpy(rows.score)
-                    yield replace(rows, query=query, item=item, score=score), done + row + len(batch)
+                    columns = _playing(path, names, {role: batch[name] for role, name in names.items()}, "run")
+                    rows = as_batch(_checked(path, columns, False, row))
+                    plain: dict[str, Any] = {role: as_numpy(getattr(rows, role)) for role in ("query", "item", "score")}
                     row += len(batch)
+                    yield replace(rows, **plain), done + row
             done += row
         if done == 0:
             raise NoRowsError(name)
@@ -207,59 +161,42 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
 
 
 # A path, the names of its columns by role, and its batches.
-_Opened = tuple[str, dict[str, str], "Iterator[pyarrow.RecordBatch]"]
+_Opened = tuple[str, dict[str, str], Iterator[pyarrow.RecordBatch]]
 
 
 def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
-    from pyarrow import parquet
-
     for path in paths:
         # Without the buffer, a whole row group's columns would be read at once, however large.
         with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            wanted = _roles(file.schema_arrow, "run", given, path)
-            yield path, wanted, file.iter_batches(batches.ROWS, columns=list(dict.fromkeys(wanted.values())))
+            names = _roles(file.schema_arrow, "run", given, path)
+            batches = file.iter_batches(lines.BATCH_ROWS, columns=list(dict.fromkeys(names.values())))
+            yield path, names, _naming(path, batches)
 
 
 def _partitions(name: str, whole: pyarrow.dataset.Dataset, given: Given) -> Iterator[_Opened]:
     """A folder whose folders' names are values of a column: `user=7/part-0.parquet`."""
-    from pyarrow import dataset
-
-    wanted = _roles(whole.schema, "run", given, name)
-    scanner = whole.scanner(
-        columns=list(dict.fromkeys(wanted.values())),
-        batch_size=batches.ROWS,
-        batch_readahead=1,
-        fragment_readahead=1,
-        fragment_scan_options=dataset.ParquetFragmentScanOptions(
-            use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False
-        ),
+    names = _roles(whole.schema, "run", given, name)
+    options = pyarrow.dataset.ParquetFragmentScanOptions(
+        use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False
     )
-    yield name, wanted, scanner.to_batches()
+    scanner = whole.scanner(
+        columns=list(dict.fromkeys(names.values())), batch_size=lines.BATCH_ROWS, batch_readahead=1,
+        fragment_readahead=1, fragment_scan_options=options,
+    )  # fmt: skip
+    yield name, names, _naming(name, scanner.to_batches())
 
 
-def _named(path: str, found: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def _naming(path: str, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     with _guarded(path):
-        yield from found
+        yield from batches
 
 
 @contextlib.contextmanager
 def _guarded(name: str) -> Iterator[None]:
     """Arrow's errors with the file's name."""
-    import pyarrow
-
     try:
         yield
     except FileError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
         raise FileError(name, f"cannot be read as Parquet: {error}") from None
-
-
-# -- writing -------------------------------------------------------------------------------------------------
-
-
-def write_parquet(table: Table, stream: BinaryIO) -> None:
-    """Any table."""
-    from pyarrow import parquet
-
-    parquet.write_table(table, stream)

@@ -332,13 +332,12 @@ def by_name(
     path: str,
     line: int | None = None,
     *,
-    is_list: Callable[[str], bool] = lambda name: False,
-    is_float: Callable[[str], bool] = lambda name: False,
     otherwise: str = "",
+    **types: Any,
 ) -> dict[str, str]:
     """The names of a file's columns, by role; otherwise: what else can be done where there is none for a role."""
     try:
-        return find_side(names, kind, given, is_list=is_list, is_float=is_float)
+        return find_side(names, kind, given, **types)
     except NoColumnError as error:
         raise FileError(path, Advice(str(error), otherwise), line) from None
     except ValueError as error:

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from rankstone.data.arrow import Column, Frame, Places, arrow_table, as_column, encoded, is_list, one_piece, take
+from rankstone.data.arrow import (
+    Column,
+    Frame,
+    Places,
+    arrow_table,
+    as_column,
+    encoded,
+    is_list,
+    one_piece,
+    pyarrow,
+    take,
+)
 from rankstone.data.columns import Columns, as_scores, by_role, columns
 from rankstone.data.dicts import by_item, listed, names_subtopics, ordered_lists
 from rankstone.data.lists import Lists, labelled, lists, rows_of
@@ -17,8 +28,6 @@ from rankstone.data.roles import ROLES, Given, find, find_all, find_inside, find
 from rankstone.errors import DataError
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from rankstone import typing
     from rankstone.typing import Id, Items, Numbers
 
@@ -73,8 +82,6 @@ def from_table(table: Frame, what: str, given: Given | None) -> Columns | Lists:
 
 def unpacked(values: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     """Columns by their roles; lists of objects, each with an item and a score, as a list of items and one of scores."""
-    import pyarrow
-
     column = values["item"]
     if not (is_list(column.type) and pyarrow.types.is_struct(column.type.value_type)):
         return values
@@ -106,9 +113,7 @@ def lists_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
 
 def floats_in(schema: pyarrow.Schema) -> Callable[[str], bool]:
     """Which columns hold floats."""
-    from pyarrow import types
-
-    return lambda name: types.is_floating(schema.field(name).type)
+    return lambda name: pyarrow.types.is_floating(schema.field(name).type)
 
 
 def as_columns(side: Side, what: str, given: Given | None = None) -> Columns:

@@ -12,13 +12,15 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
 from rankstone.data.arrow import Column, arrow_table, as_column, is_table, is_whole, plain, plain_ids, take
-from rankstone.data.batches import head_of
 from rankstone.data.columns import Columns
 from rankstone.data.dicts import Dicts, plain_dict, refuse_mixed
 from rankstone.data.files import is_path, read_truth
+from rankstone.data.id_encoder import Codes, among, pair
+from rankstone.data.lines import head_of
 from rankstone.data.lists import Lists, rows_of
 from rankstone.data.roles import find_all
 from rankstone.data.source import left_out
@@ -81,26 +83,15 @@ def _unseen(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]
 
 def _is_in(query: Column, item: Column, seen: Columns) -> NDArray[np.bool_]:
     """Which rows are among those seen."""
-    rows, known = np.zeros(len(query), dtype=np.int64), np.zeros(len(seen.query), dtype=np.int64)
-    there = np.ones(len(query), dtype=bool)
+    known, rows = [], []
     for what, ours, theirs in (("queries", query, seen.query), ("items", item, seen.item)):
         if is_whole(ours) != is_whole(theirs):
             kinds = ["integers" if is_whole(side) else "strings" for side in (theirs, ours)]
             raise TypeError(f"exclude {what} are {kinds[0]} but run {what} are {kinds[1]}")
-        words = plain(theirs).unique()
-        rows, known = rows * len(words), known * len(words)
-        at = _places(ours, words)
-        there &= at >= 0
-        rows += np.maximum(at, 0)
-        known += _places(theirs, words)
-    return there & np.isin(rows, known)
-
-
-def _places(column: Column, words: Any) -> NDArray[np.int64]:
-    import pyarrow.compute as pc
-
-    found = pc.index_in(plain(column).cast(words.type), value_set=words)
-    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = Codes()
+        known.append(codes.add(theirs, "exclude"))
+        rows.append(codes.find(ours, "exclude"))
+    return (rows[0] >= 0) & (rows[1] >= 0) & among(pair(*rows), pair(*known))
 
 
 # -- chunks that count as their documents ----------------------------------------------------------------
@@ -336,8 +327,6 @@ def _spans(side: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
 
 
 def _spans_of(table: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
-    import pyarrow
-
     arrow = arrow_table(table)
     roles = find_all(arrow.column_names, ("document", "start", "end"), what, {})
     spans = list(zip(*(arrow[name].to_pylist() for name in roles.values()), strict=True))

@@ -1,11 +1,18 @@
-"""TREC text: qrels (`query iteration item grade`) and runs (`query Q0 item rank score tag`).
+"""Text with white space between fields: TREC's qrels (`query iteration item grade`) and runs (`query Q0 item rank score
+tag`), and LETOR's rows with a file of scores for them.
 
-As trec_eval reads them: any white space between fields, `#` opens a comment line, a run is ordered by its scores and
-its ranks are ignored, and so is what follows its tag. Blank lines are ignored in both.
+TREC's are read as trec_eval reads them: any white space between fields, `#` opens a comment line, a run is ordered by
+its scores and its ranks are ignored, and so is what follows its tag. Blank lines are ignored in both.
+
+LETOR and SVMlight rows are a truth. The query is `qid:` or comes from a file of group sizes beside it (`x.query`,
+`x.group`); the item is the comment `#docid = ...` where every row has one, else the row's number, from 1. Features are
+not read.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -13,9 +20,10 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 import numpy as np
 
 from rankstone import _core
-from rankstone.data.arrow import Column, Places, Table, distinct, one_piece, text_array
-from rankstone.data.columns import Columns
+from rankstone.data.arrow import Column, Places, Table, as_ids, distinct, one_piece, pc, pyarrow, text_array
+from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import (
+    CODECS,
     WRITTEN_ROWS,
     Data,
     IrregularError,
@@ -23,12 +31,13 @@ from rankstone.data.lines import (
     RowError,
     Rows,
     Text,
-    as_read,
     is_number,
+    open_text,
+    show,
     to_id,
     to_number,
 )
-from rankstone.errors import FileError
+from rankstone.errors import FileError, NoRowsError
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats
@@ -86,9 +95,9 @@ def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
     (query, item), (number,) = LAYOUTS[kind].parse(data)
     if len(number) == 0:
         raise IrregularError
-    found = as_read(query, item, number, "grade" if kind == "truth" else "score")
+    rows = by_role({"query": query, "item": item, "grade" if kind == "truth" else "score": number})
     if kind == "run":
-        return found
+        return rows
 
     def second() -> Column | None:
         fields, _ = _core.Text(data, "-q--").columns()
@@ -96,7 +105,7 @@ def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
             raise FileError(name, "subtopic is not valid UTF-8", fields)
         return _subtopics(fields[0])
 
-    return replace(found, iteration=second)
+    return replace(rows, iteration=second)
 
 
 def _subtopics(second: Column) -> Column | None:
@@ -117,8 +126,8 @@ def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
         return row
 
     lines = ((number, line) for number, _, line in text.lines() if not layout.skips(line))
-    found = Rows(text.name, value, skip).read(lines, parse, text_array)
-    return found if kind == "run" else replace(found, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
+    rows = Rows(text.name, skip).read(lines, ("query", "item", value), parse, text_array)
+    return rows if kind == "run" else replace(rows, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
 
 
 def _decoded(words: Sequence[bytes], name: str) -> Column:
@@ -145,9 +154,6 @@ def looks_trec(line: bytes, kind: str, name: str) -> bool:
 
 def write_trec(table: Table, stream: BinaryIO, kind: str, tag: str) -> None:
     """A truth or a run; the tag is the last field of a run."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     count = table.num_rows
     query, item = table["query"], table["item"]
     if kind == "truth":
@@ -174,3 +180,127 @@ def _ranks(codes: Places, score: Floats) -> Places:
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order))) + 1
     return ranks
+
+
+# -- LETOR ---------------------------------------------------------------------------------------------------
+
+_ROW = re.compile(rb"\s*(\S+)(?:\s+qid:(\S+))?")
+_DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
+_COMPRESSED = tuple(f".{ending}" for ending in CODECS)
+_LOOKS = re.compile(rb"\s*[-+.\deE]+\s+(qid:\S|\d+:[-+.\d])")
+
+
+class _Labelled(NamedTuple):
+    """A row of features, bad ones too, so that scores can be laid beside them."""
+
+    line: int
+    grade: float = 0.0
+    query: str = ""
+    item: str = ""
+    problem: str = ""
+
+
+def looks_letor(line: bytes) -> bool:
+    """Is it a grade with a query or a feature after it."""
+    return _LOOKS.match(line) is not None
+
+
+def read_letor(text: Text, path: str, skip: bool) -> Columns:
+    """The labels of a file of features, as a truth."""
+    table, grouped = _labelled(text)
+
+    def parse(at: int) -> tuple[int, float]:
+        if table[at].problem:
+            raise RowError(table[at].problem)
+        return at, table[at].grade
+
+    rows = Rows(text.name, skip)
+    graded = list(rows.good(((row.line, at) for at, row in enumerate(table)), parse))
+    return rows.side(_columns(path, table, grouped, "grade", graded))
+
+
+def read_scores(text: Text, path: str, beside: str | None, skip: bool) -> Columns:
+    """A file of scores, one a line, for the rows of the file of features `beside` it."""
+    beside = beside or _find_beside(path)
+    table, grouped = _labelled(open_text(beside))
+    lines = [(number, line) for number, _, line in text.lines() if line.strip()]
+
+    def parse(pair: tuple[int, bytes]) -> tuple[int, float]:
+        at, line = pair
+        if table[at].problem:
+            raise RowError(f"belongs to {beside}:{table[at].line}, where {table[at].problem}")
+        return at, to_number(line.rstrip(), "score")
+
+    rows = Rows(text.name, skip)
+    pairs = ((number, (at, line)) for at, (number, line) in enumerate(lines[: len(table)]))
+    scored = list(rows.good(pairs, parse))
+    if not lines:
+        raise NoRowsError(text.name)
+    if len(lines) != len(table):
+        raise FileError(text.name, f"has {len(lines)} scores, but {beside} has {len(table)} rows")
+    return rows.side(_columns(beside, table, grouped, "score", scored))
+
+
+def _columns(path: str, table: list[_Labelled], grouped: bool, role: str, good: Sequence[tuple[int, float]]) -> Columns:
+    """The good rows, with their grades or scores."""
+    if not good:
+        return Columns(np.zeros(0), np.zeros(0))
+    rows = np.array([at for at, _ in good])
+    chosen = [table[at] for at in rows]
+    query = _groups(path, len(table))[rows] if grouped else as_ids(text_array([row.query for row in chosen]))
+    item = as_ids(text_array([row.item for row in chosen])) if all(row.item for row in chosen) else rows + 1
+    return by_role({"query": query, "item": item, role: np.array([value for _, value in good])})
+
+
+def _find_beside(path: str) -> str:
+    """The file of features that a file of scores belongs to: `x` for `x.scores`."""
+    plain, last = os.path.splitext(path)
+    if last in _COMPRESSED:
+        plain = os.path.splitext(plain)[0]
+    for near in (plain, *(plain + suffix for suffix in _COMPRESSED)):
+        if plain != path and os.path.isfile(near):
+            return near
+    raise FileError(path, f"scores need the file whose rows they belong to; there is no {plain!r}: give beside=...")
+
+
+def _labelled(text: Text) -> tuple[list[_Labelled], bool]:
+    """The rows, and whether they have no query but belong to groups, as the first row says."""
+    table: list[_Labelled] = []
+    grouped = False
+    for number, _, line in text.lines():
+        comment = line.find(b"#")
+        match = _ROW.match(line, 0, len(line) if comment < 0 else comment)
+        if match is None:
+            continue
+        grouped = grouped if table else match[2] is None
+        try:
+            grade = to_number(match[1], "grade")
+            if not grouped and match[2] is None:
+                raise RowError("expected 'grade qid:query feature:value ...', found no qid")
+            query = "" if grouped else to_id(match[2], "query")
+            named = _DOCID.match(line, comment) if comment >= 0 else None
+            table.append(_Labelled(number, grade, query, to_id(named[1], "item") if named else ""))
+        except RowError as problem:
+            table.append(_Labelled(number, problem=str(problem)))
+    return table, grouped
+
+
+def _groups(path: str, count: int) -> Places:
+    """The number of each row's group, from 1."""
+    bases = [path, os.path.splitext(path)[0]]
+    if bases[0].endswith(_COMPRESSED):
+        bases.append(os.path.splitext(bases[1])[0])
+    looked = [base + suffix for base in bases for suffix in (".query", ".group")]
+    found = next((near for near in looked if near != path and os.path.isfile(near)), None)
+    if found is None:
+        raise FileError(path, f"has no qid, and there is no file of group sizes beside it: {', '.join(looked[:2])}", 1)
+    sizes = []
+    for number, _, line in open_text(found).lines():
+        for word in line.split():
+            if not word.isdigit() or len(word) > 18:
+                shown = show(word.decode("utf-8", "replace"))
+                raise FileError(found, f"group size {shown} is not a whole number", number)
+            sizes.append(int(word))
+    if sum(sizes) != count:
+        raise FileError(found, f"the groups have {sum(sizes)} rows together, but {path} has {count}")
+    return np.repeat(np.arange(1, len(sizes) + 1), sizes)

@@ -18,7 +18,7 @@ from rankstone.align.state import State, locked
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported
 from rankstone.data.dicts import Dicts, OneList
-from rankstone.data.matrices import Dense, is_sparse
+from rankstone.data.lists import Dense, is_sparse
 from rankstone.data.source import Alone, Source
 from rankstone.evaluate.means import ExactSum, Sums, finish_of, mean_from
 from rankstone.evaluate.partial import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.data.dicts import OneList
-from rankstone.data.matrices import Dense
+from rankstone.data.lists import Dense
 from rankstone.data.source import Align, Aligned, First, Source
 from rankstone.errors import QueryError
 from rankstone.evaluate.fastpath import kept_for

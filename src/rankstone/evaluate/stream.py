@@ -16,10 +16,10 @@ from rankstone.align.two_passes import TwoPasses
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
-from rankstone.data.batches import Batches
 from rankstone.data.columns import Columns, by_role, one_each
 from rankstone.data.files import is_path, open_batches, read_truth, side_columns
-from rankstone.data.matrices import from_sparse, is_sparse
+from rankstone.data.lines import Batches
+from rankstone.data.lists import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
 from rankstone.data.source import Source
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty

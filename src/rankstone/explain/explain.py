@@ -19,8 +19,7 @@ from rankstone.conventions.plan import Capabilities, Plan, check_supported, make
 from rankstone.data.arrow import plain, plain_ids
 from rankstone.data.columns import ColumnPair, columns
 from rankstone.data.dicts import Dicts
-from rankstone.data.lists import ListPair
-from rankstone.data.matrices import Dense
+from rankstone.data.lists import Dense, ListPair
 from rankstone.data.source import Source
 from rankstone.errors import Advice, Hint, NoExpectedValue
 from rankstone.evaluate.checks import some

@@ -20,9 +20,8 @@ from rankstone.data.arrow import Column, as_column, encoded, is_number, is_table
 from rankstone.data.columns import Columns
 from rankstone.data.dicts import plain_dict, refuse_mixed
 from rankstone.data.files import is_path
-from rankstone.data.lists import Lists
+from rankstone.data.lists import Lists, is_matrix
 from rankstone.data.loaders import is_file, opened
-from rankstone.data.matrices import is_matrix
 from rankstone.data.tables import Made, Side, as_batch, queried
 from rankstone.errors import DataError, DataTypeError
 

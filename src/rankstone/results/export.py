@@ -17,13 +17,10 @@ import numpy as np
 
 from rankstone.compare.runs import Runs
 from rankstone.data.arrow import is_whole, numbers, one_piece, plain
-from rankstone.data.batches import head_of
 from rankstone.data.columns import Columns
-from rankstone.data.files import OnError, Path, read_run, read_truth
-from rankstone.data.formats import FORMATS, listed
-from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, open_text
+from rankstone.data.files import FORMATS, OnError, Path, by_magic, listed, read_run, read_truth
+from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, head_of, open_text
 from rankstone.data.lists import Lists
-from rankstone.data.parquet import MAGIC
 from rankstone.data.tables import as_columns
 from rankstone.errors import FileError
 from rankstone.metrics.registry import parse
@@ -148,7 +145,7 @@ def read_result(path: Path) -> Saved | dict[str, Saved]:
     """
     text = open_text(os.fspath(path))
     try:
-        data = _of_parquet(text.data) if bytes(text.data[:4]) == MAGIC else json.loads(bytes(text.view()))
+        data = _of_parquet(text.data) if by_magic(text.data) else json.loads(bytes(text.view()))
         found = {name: Saved(saved, name) for name, saved in data["runs"].items()}
         for saved in found.values():
             repr(saved), saved.per_query, saved.queries  # so that what is not there is missed now
@@ -163,7 +160,7 @@ def is_result(path: Path) -> bool:
     if not os.path.isfile(name):
         return False
     head = head_of(name)
-    if head[:4] != MAGIC:
+    if not by_magic(head):
         return _SAVED.match(head) is not None
     import pyarrow
     import pyarrow.parquet

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rankstone.data.formats import FORMATS
+from rankstone.data.files import FORMATS
 from rankstone.sql import Connection, connect, query
 from rankstone.sql.hive import rewritten
 

@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 import rankstone as rs
-from rankstone.data import batches, files
+from rankstone.data import files
+from rankstone.data import lines as text_files
 from rankstone.errors import FileError, NoRowsError
 from rankstone.evaluate import one_pass as grouped
 from rankstone.evaluate import stream as stream_module
@@ -25,8 +26,8 @@ ASKED = ["ap", "ndcg@5", "rr", "recall@10", "bpref"]
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(batches, "ROWS", 37)
-    monkeypatch.setattr(batches, "BYTES", 700)
+    monkeypatch.setattr(text_files, "BATCH_ROWS", 37)
+    monkeypatch.setattr(text_files, "BATCH_BYTES", 700)
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_every_format(tmp_path, form, text, shuffled):
 @pytest.mark.parametrize("rows", [1, 10, 37, 1000])
 @pytest.mark.usefixtures("one_pass_only")
 def test_one_pass_is_enough_for_grouped_rows(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr(batches, "ROWS", rows)
+    monkeypatch.setattr(text_files, "BATCH_ROWS", rows)
     for text in (False, True):
         truth, run = pair(np.random.default_rng(2), text=text, text_queries=text, shuffled=False)
         path = write(tmp_path / "run.parquet", run, "parquet")
@@ -276,7 +277,7 @@ def test_what_is_large(tmp_path, monkeypatch):
     ],
 )
 def test_batches_of_blank_lines(tmp_path, monkeypatch, name, lines):
-    monkeypatch.setattr(batches, "BYTES", 64)
+    monkeypatch.setattr(text_files, "BATCH_BYTES", 64)
     path = tmp_path / name
     path.write_text(("\n" * 200).join(["", *lines, ""]))
     assert evaluate_file({"q": {"b": 1}}, path, "rr")["rr"] == 1 / 2
