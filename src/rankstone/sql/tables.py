@@ -1,14 +1,17 @@
-"""The user's tables in a statement: their names, quoted where need be, and which column is which."""
+"""The user's tables in a statement: their names, quoted where need be, which column is which, and rows of items."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, count
+from typing import Any, NamedTuple
 
 from rankstone.data.roles import Given, roles_of
+from rankstone.program.sql import Term
 from rankstone.sql.dialects import Dialect
+from rankstone.sql.expressions import Expressions, Step
 
 # Words that no dialect takes for a column's name as they are.
 _RESERVED = frozenset(
@@ -21,6 +24,7 @@ _RESERVED = frozenset(
     )
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST = 56  # letters of a name: PostgreSQL cuts it at 63 without a word
 
 
 @dataclass(frozen=True)
@@ -131,3 +135,77 @@ def _is_table(text: str, dialect: Dialect) -> bool:
     source = tree.args.get("from_") or tree.args.get("from")
     found = source.this if source is not None else None
     return isinstance(found, exp.Table) and not found.args.get("alias") and not tree.args.get("joins")
+
+
+class Opened(NamedTuple):
+    """Rows of items of one side: what to select them from, the item, its position in a list, and its value."""
+
+    source: str
+    item: str
+    position: str
+    value: str
+
+
+class Sources(Expressions):
+    """The user's tables, and names of steps and columns unlike theirs and unlike each other."""
+
+    def __init__(self, dialect: Dialect, truth: Side, run: Side, ids: str | None) -> None:
+        self.dialect, self.truth, self.run, self.ids = dialect, truth, run, ids
+        self._names: dict[Term | str, str] = {}
+        self._taken: set[str] = {
+            "query", "item", "grade", "score", "item_rank", "items_above", "items_level", "place", "retrieved",
+            "is_returned", "weight", "position", "problem",
+        }  # fmt: skip
+
+    def source(self, side: Side) -> str:
+        """What to select a side from: a table, or the step that holds its query."""
+        return self.step("truth_rows" if side is self.truth else "run_rows") if side.is_query else side.source
+
+    def user_steps(self) -> list[Step]:
+        """The user's own queries."""
+        return [Step(self.source(side), "", side.source) for side in (self.truth, self.run) if side.is_query]
+
+    def step(self, name: str) -> str:
+        """A step's name, unlike that of any table of the user's."""
+        while name in self.truth.names | self.run.names:
+            name += "_"
+        return name
+
+    def taken(self, *names: str) -> None:
+        """Names that no column of ours may have."""
+        self._taken.update(name.lower() for name in names)
+
+    def unique(self, name: str) -> str:
+        """A column's name that no other has."""
+        name = re.sub(r"\W+", "_", name.lower()).strip("_")[:_LONGEST] or "value"
+        names = chain([name], (f"{name}_{at}" for at in count(2)))
+        self._taken.add(free := next(other for other in names if other not in self._taken))
+        return free
+
+    def name_of(self, value: Term | str, name: str = "") -> str:
+        """The column that holds a value; a text is an expression of a grade alone."""
+        if value not in self._names:
+            self._names[value] = self.unique(name if isinstance(value, str) else value.name or "value")
+        return self._names[value]
+
+    def id_of(self, column: str) -> str:
+        """An id, compared byte by byte if it is a text."""
+        to = self.dialect
+        asks = self.ids == "text" or (self.ids is None and not to.is_sorted_by_bytes and not to.by_kind)
+        return to.bytewise.format(column) if asks else column
+
+    def query_of(self, side: Side) -> str:
+        """The id of a side's query."""
+        return self.id_of(side.column("query"))
+
+    def opened(self, side: Side) -> Opened:
+        """A side's rows of items."""
+        source, item = f"{self.source(side)} as t", side.column("item")
+        value = side.column(side.value) if side.value else ""
+        if not side.lists:
+            return Opened(source, item, "", value)
+        rows = self.dialect.rows
+        assert rows is not None  # or the lists had been refused
+        form = rows.source_of_two if value and rows.source_of_two else rows.source
+        forms = (form, rows.item, rows.position, rows.value if value else "")
+        return Opened(*(text.format(t=source, items=item, values=value) for text in forms))

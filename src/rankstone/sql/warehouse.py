@@ -19,7 +19,8 @@ from rankstone.program.ranking import Ratio
 from rankstone.program.sql import HUGE, Fault, Tables, Term, Tree, outermost
 from rankstone.results.definition import definition_of
 from rankstone.sql.dialects import Dialect, find_dialect
-from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement
+from rankstone.sql.expressions import Step, indented, select, statement
+from rankstone.sql.statement import At, How, Statement
 from rankstone.sql.tables import Side, column_of, side_of, source_of
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ class _Writing:
     def _own_steps(self) -> list[Step]:
         """Groups and weights of the queries."""
         out, to, truth = [], self.to, self.sides["truth"]
-        query = to.id_of(truth.column("query"))
+        query = to.query_of(truth)
         if self.groups:
             columns = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
             changing = " or ".join(f"min(t.{column}) <> max(t.{column})" for column in self.groups.values())
@@ -416,7 +417,7 @@ class _Writing:
                     look(said, f"{rows}\ngroup by query, item\nhaving min(grade) <> max(grade)")
         for name, listed in self.sides.items():
             if listed.lists:
-                column = to.id_of(listed.column("query"))
+                column = to.query_of(listed)
                 said = [quote(f"the {name} has two lists for query "), to.as_text(column)]
                 look(said, f"{to.source(listed)} as t\ngroup by {column}\nhaving count(*) > 1")
         self._problems_of_queries(look)
