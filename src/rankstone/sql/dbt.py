@@ -10,7 +10,7 @@ from rankstone.conventions.plan import Plan, make_plans, unknown
 from rankstone.metrics.registry import declared
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.tables import Side
-from rankstone.sql.warehouse import feeding_of, written
+from rankstone.sql.warehouse import Request, feeding_of, written
 from rankstone.version import __version__
 
 _ROLES = ("query", "item", "grade", "score")
@@ -49,7 +49,7 @@ def _body(
         (plan,) = make_plans(name if k is None else f"{name}@1", named, {})
         if unknown([plan], feeding_of(sides, None, to)):
             return None
-        return written([_with_k(plan, k)], named, to, sides, per_query=per_query)
+        return written(Request([_with_k(plan, k)], named, to, sides, per_query))
     except ValueError:
         return None
 

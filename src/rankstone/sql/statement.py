@@ -11,7 +11,7 @@ from rankstone.align.ties import TIES
 from rankstone.program.sql import Items, Term, Tree, outermost
 from rankstone.sql.dialects import Dialect
 from rankstone.sql.expressions import Step, indented, select
-from rankstone.sql.tables import Side, Sources
+from rankstone.sql.tables import How, Side, Sources
 
 _STEPS = {
     "judged": "judged_items",
@@ -29,17 +29,6 @@ _FRAMES = {
 }
 
 
-@dataclass(frozen=True)
-class How:
-    """How a truth and a run are brought together, in a statement."""
-
-    order: str = "item_desc"  # who goes first among equal scores
-    single: bool = False  # scores compared as float32
-    duplicates: str = "error"
-    truth_duplicates: str = "error"
-    judged: bool = False  # does what nobody judged leave the lists
-
-
 @dataclass(eq=False)
 class _Used:
     """What a statement needs of some rows."""
@@ -53,10 +42,8 @@ class Statement(Sources):
     """All that goes into one statement, and its text."""
 
     def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
-        super().__init__(dialect, truth, run, ids)
-        self.extra = extra
+        super().__init__(dialect, truth, run, extra, ids)
         self.tree = Tree()
-        self.hows: dict[str, How] = {}  # by suffix
         self._used: dict[Items, _Used] = {}
         self._seen: set[Term] = set()
         self._shared: dict[Term, None] = {}
@@ -213,7 +200,7 @@ class Statement(Sources):
         out: list[Step] = []
         for items in sorted(self._used, key=_depth):
             if items.what == "ranked":
-                out += self._returned(items.suffix)
+                out += self.returned(items.suffix)
             out += made[items]
             if items in self._highest:
                 most = "coalesce(max(grade), 0)"
@@ -222,9 +209,9 @@ class Statement(Sources):
                 )
                 out.append(Step(self.highest(items), "the highest grade of all", body))
         ranked = {items.suffix for items in self._used if items.what == "ranked"}
-        out += [step for suffix in self.hows if suffix not in ranked for step in self._returned(suffix)]
+        out += [step for suffix in self.hows if suffix not in ranked for step in self.returned(suffix)]
         for suffix in dict.fromkeys(["", *self._lists]):
-            out += self._list_lengths(suffix)
+            out += self.list_lengths(suffix)
         return [*self.user_steps(), *out]
 
     def _layers(self, items: Items) -> Iterator[Step]:
@@ -326,10 +313,6 @@ class Statement(Sources):
         """The step that holds a value of each query."""
         return self.lists(_of(value).suffix) if value.op == "of query" else self.sums_of(_of(value))
 
-    def lists(self, suffix: str) -> str:
-        """The step that has the lengths of the lists."""
-        return self.step("returned_lists" + suffix)
-
     def column_of(self, value: Term) -> str:
         """Its name beside other values of a query."""
         return value.args[0] + _of(value).suffix if value.op == "of query" else self.name_of(value)
@@ -368,42 +351,6 @@ class Statement(Sources):
             outer.append("nth_judgement")
         kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
         return f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{kept}"
-
-    def all_returned(self, suffix: str) -> str:
-        """The step that has all that was returned, judged or not."""
-        return self.step(("all_" if self.hows[suffix].judged else "") + "returned_items" + suffix)
-
-    def _returned(self, suffix: str) -> Iterator[Step]:
-        yield self._rows_returned(suffix)
-        if self.hows[suffix].judged:
-            judged = f"select distinct query, item from {self.step('judged_items' + suffix)} where grade >= 0"
-            both = "j.query = r.query and j.item = r.item"
-            body = f"select r.*\nfrom {self.all_returned(suffix)} as r\njoin (\n  {judged}\n) as j on {both}"
-            yield Step(self.step("returned_items" + suffix), "what of it is judged", body)
-
-    def _rows_returned(self, suffix: str) -> Step:
-        side, how = self.run, self.hows[suffix]
-        rows, item, position, value = self.opened(side)
-        if side.value is None or side.value == "rank":
-            score = f"-{self.double(value or position)}"
-        else:
-            score = self.double(f"cast({value} as {self.dialect.single})" if how.single else value)
-        columns = [f"{self.query_of(side)} as query", f"{self.id_of(item)} as item", f"{score} as score"]
-        ordered = ["position"] if TIES[how.order].by == "input" else []
-        if ordered or how.duplicates == "first":
-            columns.append(f"{position} as position")
-        if how.duplicates not in ("first", "best"):
-            return Step(self.all_returned(suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
-        first = "position" if how.duplicates == "first" else ", ".join(["score desc", *ordered])
-        inside = f"{select(columns, 4)}\n    from {rows}"
-        nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
-        kept = ", ".join(["query", "item", "score", *ordered])
-        body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
-        return Step(
-            self.all_returned(suffix),
-            f"what was returned, of a repeated item the {how.duplicates} row",
-            body,
-        )
 
     def _counts_ties(self, suffix: str) -> bool:
         """Are tied items counted where they are needed, instead of sorted everywhere."""
@@ -468,50 +415,7 @@ class Statement(Sources):
             Step(placed.name, "where they stand", body),
         ]
 
-    def _list_lengths(self, suffix: str) -> Iterator[Step]:
-        returned, name = self.step("returned_items" + suffix), self.lists(suffix)
-        count = f"{self.double('count(*)')} as retrieved"
-        body = f"{select(['query', count, '1 as is_returned'])}\nfrom {returned}\ngroup by query"
-        if not self.run.lists and not self.hows[suffix].judged:
-            yield Step(name, "how long the lists are", body)
-            return
-        # Some may be empty.
-        every = self.step("returned_queries" + suffix)
-        if self.run.lists:
-            yield Step(every, "", f"select {self.query_of(self.run)} as query\nfrom {self.source(self.run)} as t")
-        else:
-            yield Step(every, "", f"select distinct query\nfrom {self.all_returned(suffix)}")
-        found = self.step("returned_counts" + suffix)
-        yield Step(found, "", body)
-        columns = ["l.query as query", f"coalesce(n.retrieved, {self.number(0.0)}) as retrieved", "1 as is_returned"]
-        body = f"{select(columns)}\nfrom {every} as l\nleft join {found} as n on n.query = l.query"
-        yield Step(name, "how long the lists are", body)
-
     # -- queries ---------------------------------------------------------------------------------------------
-
-    def queries(self) -> Step:
-        """The queries that are measured."""
-        if self.extra:
-            body = f"select query, is_judged\nfrom {self.step('query_sides')}"
-        elif self.truth.lists:
-            body = f"select {self.query_of(self.truth)} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
-        else:
-            body = f"select query, 1 as is_judged\nfrom {self.step('judged_items')}\ngroup by query"
-        return Step(self.step("queries"), "the queries that are measured", body)
-
-    def query_sides(self) -> Step:
-        """Which of the two sides have a query."""
-        both = []
-        judged, returned = self.step("judged_items"), self.all_returned("")
-        for side, source, is_judged in ((self.truth, judged, 1), (self.run, returned, 0)):
-            query = "query"
-            if side.lists:
-                query, source = f"{self.query_of(side)} as query", f"{self.source(side)} as t"
-            both.append(f"select {query}, {is_judged} as is_judged, {1 - is_judged} as is_returned\nfrom {source}")
-        columns = ["query", "max(is_judged) as is_judged", "max(is_returned) as is_returned"]
-        joined = indented("\nunion all\n".join(both))
-        body = f"{select(columns)}\nfrom (\n{joined}\n) as b\ngroup by query"
-        return Step(self.step("query_sides"), "which side has a query", body)
 
     def query_sums(self, values: Iterable[Term], more: Sequence[str] = (), joins: str = "") -> Step:
         """What each query earned and could have earned."""
