@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankstone.sql.writer import Arguments, Constant
+from rankstone.sql.functions import Arguments, Constant
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

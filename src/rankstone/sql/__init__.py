@@ -15,10 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order, planned
+from rankstone.sql.functions import KERNELS, ROWS, Text, mean_of, measures, of_rows, planned
+from rankstone.sql.hive import parse_order, rewritten
 from rankstone.sql.lists import KINDS, macro
 from rankstone.sql.warehouse import text
-from rankstone.sql.writer import Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -126,8 +126,6 @@ def query(connection: Connection, text: str) -> duckdb.DuckDBPyRelation | None:
 
     `set hivevar:k=2` sets a variable of the connection, which `${k}` stands for from then on.
     """
-    from rankstone.sql.hive import rewritten
-
     known = connection.execute("select name, value::varchar from duckdb_variables()").fetchall()
     found = None
     for statements in rewritten(text, dict(known)):
