@@ -86,7 +86,8 @@ def _command(parser: argparse.ArgumentParser, summary: str, words: Mapping[str, 
 
 
 def _trec_eval() -> list[Option]:
-    from rankstone.trec_eval.command import FORMATS, OPTIONS
+    from rankstone.trec_eval.command import OPTIONS
+    from rankstone.trec_eval.files import FORMATS
     from rankstone.trec_eval.measures import MEASURES, NICKNAMES
 
     words = {"-m": [*NICKNAMES, *MEASURES], "-R": list(FORMATS)}

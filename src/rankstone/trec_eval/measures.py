@@ -19,9 +19,8 @@ from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
 from rankstone.program.graph import Expression
 from rankstone.trec_eval.files import real, whole
-from rankstone.trec_eval.gains import Pairs
 from rankstone.trec_eval.preferences import Preferences, Scope
-from rankstone.trec_eval.symbolic import SymbolicLists
+from rankstone.trec_eval.symbolic import Pairs, SymbolicLists
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
