@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import Plan, make_plans, unknown
+from rankstone.conventions.plan import make_plans, unknown
 from rankstone.metrics.registry import declared
 from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.tables import Side
@@ -49,15 +49,11 @@ def _body(
         (plan,) = make_plans(name if k is None else f"{name}@1", named, {})
         if unknown([plan], feeding_of(sides, None, to)):
             return None
-        return written(Request([_with_k(plan, k)], named, to, sides, per_query))
+        if k is not None:
+            plan = replace(plan, arguments={**plan.arguments, "k": k}, label=plan.label.removesuffix("@1"))
+        return written(Request([plan], named, to, sides, per_query))
     except ValueError:
         return None
-
-
-def _with_k(plan: Plan, k: str | None) -> Plan:
-    if k is None:
-        return plan
-    return replace(plan, arguments={**plan.arguments, "k": k}, label=plan.label.removesuffix("@1"))
 
 
 def _macro(name: str, bodies: list[str]) -> str:

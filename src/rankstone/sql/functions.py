@@ -141,8 +141,10 @@ def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention
     (left, right), k, options = _arguments(name, arguments)
     if k is not None:
         raise TypeError(f"{name} takes no k: it measures all rows of a group together")
-    if name in MEASURES and _holds_lists(left):
-        return _means(left, values(name, [left.flatten(), right.flatten()], convention))
+    if name in MEASURES and (is_list(left.type.value_type) or pa.types.is_map(left.type.value_type)):
+        own = values(name, [left.flatten(), right.flatten()], convention)
+        offsets = left.offsets.to_numpy() - left.offsets[0].as_py()
+        return _quotients(offsets, pc.fill_null(own, 0), own.is_valid())
     if name == "fmeasure" and (left.flatten().null_count or right.flatten().null_count):
         raise ValueError("fmeasure: a label is null")
     groups, left, right = _pairs(name, left, right)
@@ -449,17 +451,6 @@ def _pairs(name: str, left: pa.Array, right: pa.Array) -> tuple[Ints, pa.Array, 
         before = np.concatenate([[0], np.cumsum(both.to_numpy(zero_copy_only=False))])
         offsets, left, right = before[offsets], left.filter(both), right.filter(both)
     return offsets, left, right
-
-
-def _holds_lists(column: pa.Array) -> bool:
-    kind = column.type.value_type
-    return bool(is_list(kind) or pa.types.is_map(kind))
-
-
-def _means(groups: pa.Array, found: pa.Array) -> pa.Array:
-    """The mean of each group's values, as far as they count."""
-    offsets = groups.offsets.to_numpy() - groups.offsets[0].as_py()
-    return _quotients(offsets, pc.fill_null(found, 0), found.is_valid())
 
 
 def _quotients(offsets: Ints, top: Floats, bottom: Floats) -> pa.Array:
