@@ -624,7 +624,7 @@ def _convert(arguments: argparse.Namespace) -> None:
 def _sql(arguments: argparse.Namespace) -> None:
     from rankstone.conventions.convention import find_convention
     from rankstone.results.export import as_json
-    from rankstone.sql.folder import answer
+    from rankstone.sql import answer
 
     form = form_of(arguments.output, arguments.format, FORMATS)
     try:

@@ -417,7 +417,7 @@ class Statement(Sources):
 
     # -- queries ---------------------------------------------------------------------------------------------
 
-    def query_sums(self, values: Iterable[Term], more: Sequence[str] = (), joins: str = "") -> Step:
+    def query_sums(self, values: Iterable[Term], more: Sequence[str], joins: str) -> Step:
         """What each query earned and could have earned."""
         columns, joined = self._beside("q", ((value, value) for value in values))
         columns = ["q.query as query", "q.is_judged as is_judged", *more, *columns]

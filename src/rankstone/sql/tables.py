@@ -256,11 +256,7 @@ class Sources(Expressions):
         nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
         kept = ", ".join(["query", "item", "score", *ordered])
         body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
-        return Step(
-            self.all_returned(suffix),
-            f"what was returned, of a repeated item the {how.duplicates} row",
-            body,
-        )
+        return Step(self.all_returned(suffix), f"what was returned, of a repeated item the {how.duplicates} row", body)
 
     def lists(self, suffix: str) -> str:
         """The step that has the lengths of the lists."""

@@ -275,8 +275,8 @@ class _Writing:
             *self._problems_of_queries(),
             *self._faults(columns),
         ]  # before the steps, which it may ask more of
-        steps = [*to.steps(), to.queries(), to.query_sides(), *self._own_steps()]
-        steps += [to.query_sums(leaves, *self._own_columns()), *parts]
+        own, more, joins = self._groups_and_weights()
+        steps = [*to.steps(), to.queries(), to.query_sides(), *own, to.query_sums(leaves, more, joins), *parts]
         at = At(to, values=to.named_parts)
         shown = ["query", *self.groups, *(f"{to.write(value, at)} as {name}" for value, name in columns.items())]
         shown += [f"{to.write(self.tree.where(value, 1.0, 0.0), at)} as {name}" for name, value in told.items()]
@@ -309,33 +309,28 @@ class _Writing:
         shown += [f"m.{name} as {name}" for name in means]
         return steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}"
 
-    def _own_steps(self) -> list[Step]:
-        """Groups and weights of the queries."""
-        out, to, truth = [], self.to, self.sides["truth"]
+    def _groups_and_weights(self) -> tuple[list[Step], list[str], str]:
+        """Steps with the groups and the weights of the queries, and the columns and joins of `query_sums` for them."""
+        steps, columns, joins = list[Step](), list[str](), ""
+        to, truth = self.to, self.sides["truth"]
         query = to.query_of(truth)
         if self.groups:
-            columns = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
+            own = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
             changing = " or ".join(f"min(t.{column}) <> max(t.{column})" for column in self.groups.values())
-            columns.append(f"case when {changing} then 1 else 0 end as differs")
-            body = f"{select(columns)}\nfrom {to.source(truth)} as t\ngroup by {query}"
-            out.append(Step(to.step("query_groups"), "which group a query is in", body))
+            own.append(f"case when {changing} then 1 else 0 end as differs")
+            body = f"{select(own)}\nfrom {to.source(truth)} as t\ngroup by {query}"
+            steps.append(Step(to.step("query_groups"), "which group a query is in", body))
+            columns += [f"g.{name} as {name}" for name in self.groups]
+            joins += f"\nleft join {steps[-1].name} as g on g.query = q.query"
         if self.weights is not None:
-            columns = [f"{to.id_of('t.query')} as query", f"{to.double('t.weight')} as weight"]
+            own = [f"{to.id_of('t.query')} as query", f"{to.double('t.weight')} as weight"]
             source, _, is_query = self.weights
             source = f"(\n{indented(source)}\n)" if is_query else source
-            body = f"{select(columns)}\nfrom {source} as t"
-            out.append(Step(to.step("query_weights"), "how much a query weighs", body))
-        return out
-
-    def _own_columns(self) -> tuple[list[str], str]:
-        columns, joins = [], ""
-        if self.groups:
-            columns += [f"g.{name} as {name}" for name in self.groups]
-            joins += f"\nleft join {self.to.step('query_groups')} as g on g.query = q.query"
-        if self.weights is not None:
+            body = f"{select(own)}\nfrom {source} as t"
+            steps.append(Step(to.step("query_weights"), "how much a query weighs", body))
             columns.append("w.weight as weight")
-            joins += f"\nleft join {self.to.step('query_weights')} as w on w.query = q.query"
-        return columns, joins
+            joins += f"\nleft join {steps[-1].name} as w on w.query = q.query"
+        return steps, columns, joins
 
     def _told(self) -> dict[str, Term]:
         """What is told of each query besides its values: a condition by name."""

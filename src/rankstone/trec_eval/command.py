@@ -19,14 +19,7 @@ from rankstone.program.core import Program
 from rankstone.program.graph import Expression, Graph
 from rankstone.trec_eval import files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
-from rankstone.trec_eval.measures import (
-    MEASURES,
-    NICKNAMES,
-    BadParameters,
-    Measure,
-    parameters,
-    value_names,
-)
+from rankstone.trec_eval.measures import MEASURES, NICKNAMES, BadParameters, Measure, parameters, value_names
 from rankstone.trec_eval.preferences import Contradiction, Preferences
 from rankstone.trec_eval.symbolic import SymbolicLists
 
@@ -368,11 +361,6 @@ def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Alignme
     return ranked_by(owner, lines.rank[mine], lines.grade[mine], retrieved[query]), query
 
 
-def _mean_over(query: Ints, values: Floats) -> Floats:
-    """The mean over each query's groups."""
-    return np.bincount(query, values) / np.bincount(query)
-
-
 def _columns(
     chosen: list[Chosen], asked: _Asked, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
 ) -> list[Column]:
@@ -395,7 +383,8 @@ def _columns(
     elif lines is not None and "qrels_jg" in over:
         groups, query = _judged_lists(lines, queries, ranked.retrieved[order])
         several = asked.answers(prepared(groups, setup))
-        found |= {name: [_mean_over(query, one) for one in values] for name, values in several.items()}
+        sizes = np.bincount(query)
+        found |= {name: [np.bincount(query, one) / sizes for one in values] for name, values in several.items()}
     elif lines is not None and "prefs" in over:
         try:
             state = Preferences(lines, queries, setup)
