@@ -680,7 +680,7 @@ def _sql_macros(arguments: argparse.Namespace) -> None:
             raise UsageError("--format sql is for DuckDB; others have --format dbt")
         put(";\n\n".join(text for _, text in macros(arguments.convention)) + ";", arguments.output)
         return
-    from rankstone.sql.dbt import package
+    from rankstone.sql.warehouse import package
 
     put(package(arguments.dialect, arguments.convention or "rankstone"), arguments.output)
 

@@ -1,19 +1,22 @@
-"""`rs.sql.text`: metrics as one statement of SQL, in any dialect, for a warehouse that has never heard of Python."""
+"""`rs.sql.text`: metrics as one statement of SQL, in any dialect, for a warehouse that has never heard of Python; and
+such statements as macros for dbt."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from rankstone.align.ties import TIES
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown
+from rankstone.conventions.plan import DEFAULT_METRICS, Feeding, Plan, alignments, make_plans, refuse_unknown, unknown
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
 from rankstone.evaluate.programs import Measured
 from rankstone.evaluate.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.metrics.registry import declared
 from rankstone.program.graph import Expression
 from rankstone.program.ranking import Ratio
 from rankstone.program.sql import HUGE, Fault, Tables, Term, Tree, outermost
@@ -22,6 +25,7 @@ from rankstone.sql.dialects import Dialect, find_dialect
 from rankstone.sql.expressions import Step, indented, select, statement
 from rankstone.sql.statement import At, Statement
 from rankstone.sql.tables import How, Side, column_of, side_of, source_of
+from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -469,3 +473,56 @@ def _inside(means: Iterable[Term]) -> list[Term]:
     """What sums over queries are of."""
     sums = outermost(means, lambda value: value.op in ("total", "average", "count"))
     return list(dict.fromkeys(value.args[0] for value in sums if value.args[0].number is None))
+
+
+# -- macros for dbt: Jinja around statements -----------------------------------------------------------------
+
+_ROLES = ("query", "item", "grade", "score")
+
+
+def package(dialect: str, convention: str | Convention = "rankstone") -> str:
+    """A file of macros: `{{ rankstone_ndcg(ref('judgments'), ref('results'), k=10) }}` is a query."""
+    to, named = find_dialect(dialect), find_convention(convention)
+    head = (
+        f"{{# rankstone {__version__}: ranking metrics in {to.name}, convention {named.name}.\n"
+        "   rankstone_<metric>(truth, run) makes the mean, rankstone_<metric>_per_query of the queries' values.\n"
+        "   truth: rows of query, item, grade; run: rows of query, item, score; say so if they are called otherwise. #}"
+    )
+    return "\n\n".join([head, *(text for name in declared() for text in _dbt_macros(name, named, to))]) + "\n"
+
+
+def _dbt_macros(name: str, named: Convention, to: Dialect) -> Iterator[str]:
+    """A metric's macros; none where SQL cannot say it."""
+    columns = {role: f"{{{{ {role} }}}}" for role in _ROLES}
+    sides = {
+        "truth": Side("{{ truth }}", {role: columns[role] for role in ("query", "item", "grade")}),
+        "run": Side("{{ run }}", {role: columns[role] for role in ("query", "item", "score")}),
+    }
+    cuts = (None, "{{ k }}") if declared()[name].takes_k else (None,)
+    for per_query in (False, True):
+        bodies = [_dbt_body(name, k, named, to, sides, per_query) for k in cuts]
+        if bodies[0] is not None:
+            yield _dbt_macro(f"rankstone_{name}{'_per_query' * per_query}", [body for body in bodies if body])
+
+
+def _dbt_body(
+    name: str, k: str | None, named: Convention, to: Dialect, sides: Mapping[str, Side], per_query: bool
+) -> str | None:
+    """The statement for a metric; None if the convention has no such metric, or SQL cannot say it."""
+    try:
+        (plan,) = make_plans(name if k is None else f"{name}@1", named, {})
+        if unknown([plan], feeding_of(sides, None, to)):
+            return None
+        if k is not None:
+            plan = replace(plan, arguments={**plan.arguments, "k": k}, label=plan.label.removesuffix("@1"))
+        return written(Request([plan], named, to, sides, per_query))
+    except ValueError:
+        return None
+
+
+def _dbt_macro(name: str, bodies: list[str]) -> str:
+    arguments = ["truth", "run", *(["k=none"] if len(bodies) > 1 else []), *(f"{role}='{role}'" for role in _ROLES)]
+    text = bodies[0]
+    if len(bodies) > 1:
+        text = f"{{% if k is none %}}\n{bodies[0]}{{% else %}}\n{bodies[1]}{{% endif %}}\n"
+    return f"{{% macro {name}({', '.join(arguments)}) %}}\n{text}{{% endmacro %}}"

@@ -281,7 +281,7 @@ def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, A
 def _evaluated(
     options: Options, chosen: list[Chosen], form: str, placed: Placed, lines: Lines | None
 ) -> tuple[Ints, Stop | None]:
-    """The queries to look at, in the order of their names, up to choice that cannot be, and why it cannot."""
+    """The queries to look at, in the order of their names, up to one that cannot be, and why it cannot."""
     needing = [choice.measure.name for choice in chosen if choice.measure.over]
     for choice in chosen:
         if choice.measure.over and choice.measure.over != form:
