@@ -10,7 +10,7 @@ from rankstone.data.files import read_run, read_truth
 from rankstone.errors import FileError
 from rankstone.explain.identify import asked
 from rankstone.metrics.registry import parse
-from rankstone.trec_eval.files import read_qrels, read_results
+from rankstone.trec_eval.files import read_judgments, read_results
 from tests.effort import cpu_limit
 
 SIZE = 1_000_000  # letters: once through them takes milliseconds, a million times hours
@@ -54,7 +54,7 @@ def test_a_number_that_is_none(form: str, number: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize(("read", "line"), [(read_qrels, "q 0 a {}\n"), (read_results, "q Q0 a 1 {} t\n")])
+@pytest.mark.parametrize(("read", "line"), [(read_judgments, "q 0 a {}\n"), (read_results, "q Q0 a 1 {} t\n")])
 def test_a_number_that_is_none_for_trec_eval(
     read: Callable[..., object], line: str, number: str, tmp_path: Path
 ) -> None:
@@ -68,7 +68,7 @@ def test_more_digits_than_python_reads(tmp_path: Path) -> None:
     path = tmp_path / "file.qrels"
     path.write_text(f"q 0 a {'9' * 5_000}\n")
     with pytest.raises(FileError, match=r"rel 9+ is too large"):
-        read_qrels(str(path), comments=False)
+        read_judgments(str(path), comments=False)
     with pytest.raises(FileError, match="too large"):
         read_truth(path, format="trec")
 

@@ -10,8 +10,8 @@ import pytest
 import rankstone as rs
 from rankstone.metrics import declared
 from rankstone.sql import macros
-from rankstone.sql.dbt import package
 from rankstone.sql.functions import measures
+from rankstone.sql.warehouse import package
 from tests.table.cases import fed
 
 duckdb = pytest.importorskip("duckdb")

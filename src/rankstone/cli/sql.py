@@ -30,7 +30,7 @@ def describe_sql(add: Add) -> None:
 def run_query(arguments: argparse.Namespace) -> None:
     """Run a query over files, and print or write its rows."""
     from rankstone.results.export import as_json
-    from rankstone.sql.folder import answer
+    from rankstone.sql import answer
 
     form = form_of(arguments.output, arguments.format, FORMATS)
     with usage():
@@ -112,6 +112,6 @@ def write_macros(arguments: argparse.Namespace) -> None:
             raise UsageError("--format sql is for DuckDB; others have --format dbt")
         put(";\n\n".join(text for _, text in macros(arguments.convention)) + ";", arguments.output)
         return
-    from rankstone.sql.dbt import package
+    from rankstone.sql.warehouse import package
 
     put(package(arguments.dialect, arguments.convention or "rankstone"), arguments.output)

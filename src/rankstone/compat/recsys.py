@@ -31,6 +31,8 @@ CONVENTION = "python-recsys"
 class _Loaded:
     """What was loaded and added: the ground truth, and the test beside it."""
 
+    metric: ClassVar[rs.Metric]
+
     def __init__(self, data: Iterable[tuple[Any, Any]] | None = None) -> None:
         pairs = list(data or [])
         self._ground_truth: Any = [actual for actual, _ in pairs]
@@ -73,8 +75,6 @@ class _Loaded:
 
 
 class _OfRatings(_Loaded):
-    metric: ClassVar[rs.Metric]
-
     def compute(self, r: float | None = None, r_pred: float | None = None) -> float:
         """The error of one prediction, or of all that were loaded and added; a rating of 0 reads as none."""
         if r and r_pred:
@@ -97,8 +97,6 @@ class RMSE(_OfRatings):
 
 
 class _Correlation(_Loaded):
-    metric: ClassVar[rs.Metric]
-
     def compute(self) -> float:
         """Of two lists of (name, value), matched by name, or of two lists of ratings."""
         self._refuse_empty()
@@ -171,7 +169,6 @@ class AveragePrecision(_Loaded):
 class _Mean(_Loaded):
     """One query after another, then their mean."""
 
-    metric: ClassVar[rs.Metric]
     single: ClassVar[type[ReciprocalRank] | type[AveragePrecision]]
 
     def __init__(self) -> None:

@@ -91,17 +91,15 @@ class _LightGBMMetric:
         self, first: Any, second: Any, weight: Numbers | None = None, group: Numbers | None = None
     ) -> list[tuple[str, float, bool]]:
         """`(predictions, Dataset)` from `lgb.train`, `(labels, predictions, weight, group)` from `LGBMRanker`."""
+        labels, scores = first, second
         if hasattr(second, "get_group"):
-            return self._measured(second.get_label(), first, second.get_weight(), second.get_group())
-        return self._measured(first, second, weight, group)
-
-    def _measured(self, labels: Any, scores: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
+            labels, scores, weight, group = second.get_label(), first, second.get_weight(), second.get_group()
         if group is None:
             raise ValueError(
                 "the LightGBM data has no groups: give Dataset(..., group=), or fit(..., group=, eval_group=) of "
                 "LGBMRanker, the number of rows of each query"
             )
-        offsets = _offsets(group)
+        offsets = np.append(0, np.cumsum(np.asarray(group, dtype=np.int64)))
         weights = None if weight is None else _mean_weights(np.asarray(weight, dtype=np.float32), offsets)
         found = self._hook(labels, scores, offsets, weights)
         return [(self._hook.name(label), found[label], higher) for label, higher in self._hook.higher.items()]
@@ -232,10 +230,6 @@ class _Hook:
 def _unbroken(name: str) -> str:
     """XGBoost prints its numbers into a line, and reads that again, word by word."""
     return "".join(name.split())
-
-
-def _offsets(sizes: Numbers) -> Ints:
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.asarray(sizes, dtype=np.int64))))
 
 
 def _mean_weights(weights: NDArray[np.float32], offsets: Ints) -> Floats:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankstone.sql.writer import Arguments, Constant
-
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
     from rankstone.spark.functions import Build, Session
+    from rankstone.sql.functions import Arguments, Constant
 
 Tree: TypeAlias = "JavaObject"  # an expression of Spark's
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from rankstone.conventions.convention import Convention
 from rankstone.spark.functions import Session, Table, builders, register_scalar, scalars
+from rankstone.sql.functions import Constant
 from rankstone.sql.hive import Tree, parsed, spread, statements
-from rankstone.sql.writer import Constant
 
 _SIGNS = {"=": "EQ", "+": "Add", "/": "Div"}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, ROWS, Mean, mean_of, measures, of_rows, parse_order
-from rankstone.sql.writer import Arguments, Expression, Writer
+from rankstone.sql.functions import KERNELS, ROWS, Arguments, Expression, Mean, Writer, mean_of, measures, of_rows
+from rankstone.sql.hive import parse_order
 
 if TYPE_CHECKING:
     import pyarrow

@@ -8,17 +8,20 @@
 from __future__ import annotations
 
 import atexit
+import re
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, ROWS, mean_of, measures, of_rows, parse_order, planned
+from rankstone.data.files import FORMATS
+from rankstone.sql.functions import KERNELS, ROWS, Text, mean_of, measures, of_rows, planned
+from rankstone.sql.hive import parse_order, rewritten
 from rankstone.sql.lists import KINDS, macro
 from rankstone.sql.warehouse import text
-from rankstone.sql.writer import Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -126,8 +129,6 @@ def query(connection: Connection, text: str) -> duckdb.DuckDBPyRelation | None:
 
     `set hivevar:k=2` sets a variable of the connection, which `${k}` stands for from then on.
     """
-    from rankstone.sql.hive import rewritten
-
     known = connection.execute("select name, value::varchar from duckdb_variables()").fetchall()
     found = None
     for statements in rewritten(text, dict(known)):
@@ -264,3 +265,62 @@ def macros(convention: str | Convention | None = None) -> Iterator[tuple[str, st
             yield _row(name), _macro(_row(name), own.rows, "")
             yield f"{name}_score", _macro(f"{name}_score", own.scores, "")
             yield name, _macro(name, own.means, "")
+
+
+# -- the files of a folder -----------------------------------------------------------------------------------
+
+_READERS = {f".{ending}": form.sql for form in FORMATS.values() if form.sql for ending in form.endings}
+
+
+def answer(text: str, folder: str | Path, convention: str | None, *, hive: bool = False) -> tuple[list[str], list[Any]]:
+    """A query's columns and rows. A file such as `rec.csv` is a table by its name without the ending."""
+    connection, duckdb = connect(convention=convention), _duckdb()
+    files = _mentioned(text, folder)
+    try:
+        # In a schema of their own, so that a query can make tables by these names.
+        connection.execute("create schema files; set search_path = 'main,files'")
+        for name, paths in files.items():
+            if len(paths) == 1:
+                _open(connection, name, paths[0])
+        found = query(connection, text) if hive else connection.sql(text)
+        return ([], []) if found is None else (found.columns, found.fetchall())
+    except duckdb.Error as error:
+        hints = [_several(name, paths) for name, paths in files.items() if len(paths) > 1]
+        unread = isinstance(error, (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException))
+        if unread and not (hive or hints) and _is_hive(connection, text):
+            hints = ["it is written for Hive: add --hive"]
+        raise ValueError("\n".join([str(error), *hints])) from None
+    finally:
+        connection.close()
+
+
+def _mentioned(text: str, folder: str | Path) -> dict[str, list[Path]]:
+    """The files that can be read and whose names, without their endings, are words of the text."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(Path(folder).iterdir()):
+        if path.suffix.lower() in _READERS and re.search(rf"\b{re.escape(path.stem)}\b", text, re.IGNORECASE):
+            found.setdefault(path.stem.lower(), []).append(path)
+    return found
+
+
+def _open(connection: Connection, name: str, path: Path) -> None:
+    """Make a file known as a table."""
+    quoted, place = name.replace('"', '""'), str(path).replace("'", "''")
+    reader = _READERS[path.suffix.lower()]
+    connection.execute(f"""create view files."{quoted}" as select * from {reader}('{place}')""")
+
+
+def _several(name: str, paths: Sequence[Path]) -> str:
+    names = [f"'{path.name}'" for path in paths]
+    return f"{name} could be {', '.join(names[:-1])} or {names[-1]}: write from {names[0]}"
+
+
+def _is_hive(connection: Connection, text: str) -> bool:
+    """Would DuckDB run it as a query for Hive."""
+    try:
+        for statements in rewritten(text):
+            if not statements[0].startswith("set "):
+                connection.execute(f"explain {statements[0]}")
+    except Exception:  # whatever keeps it from running
+        return False
+    return True

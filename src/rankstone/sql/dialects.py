@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankstone.metrics.registry import nearest, unknown_word
+
+
+class Rows(NamedTuple):
+    """How the lists of a table become rows of items; {t} is a row of the table, {items} and {values} are columns."""
+
+    item: str
+    position: str
+    value: str  # of a second list
+    source: str  # what to select from
+    source_of_two: str = ""  # where two lists are opened in another way
 
 
 @dataclass(frozen=True)
@@ -14,6 +24,7 @@ class Dialect:
 
     name: str
     grammar: str  # sqlglot's name for it
+    rows: Rows | None = None  # of lists; None where there are no lists
     double: str = "double"
     single: str = "float"  # of 32 bits; none where there is no such type
     text: str = "varchar"
@@ -26,17 +37,10 @@ class Dialect:
     ceil: str = "ceil({})"
     least: str = "least({}, {})"
     greatest: str = "greatest({}, {})"
-    total: str = "sum"  # of no rows: null
-    average: str = "avg"
+    total: str = "sum({})"  # of no rows: null
+    average: str = "avg({})"
     concat: str = " || "
     fail: str = "cast({} as integer)"  # an error that shows a text
-    # Rows of a list: what to select as item and position (and of a second list, as value), and what to select from;
-    # {t} is a row of the table, {items} and {values} are columns.
-    item: str = ""
-    position: str = ""
-    value: str = ""
-    rows: str = ""
-    rows_of_two: str = ""  # where two lists are opened in another way
     counts_ties: bool = False  # is it quicker to count the tied items before one than to sort all of them
     bytewise: str = "{}"  # a text that is compared byte by byte
     by_kind: str = ""  # orders ids byte by byte if they are texts, and by their size if they are numbers
@@ -53,16 +57,8 @@ class Dialect:
         return "'" + (text.replace("\\", "\\\\") if self.backslash else text) + "'"
 
 
-_SPARK: dict[str, Any] = {
-    "text": "string",
-    "quotes": "``",
-    "backslash": True,
-    "fail": "raise_error({})",
-    "item": "u.item",
-    "position": "u.nth + 1",
-    "value": "get({values}, u.nth)",
-    "rows": "{t} lateral view posexplode({items}) u as nth, item",
-}
+_OF_SPARK = Rows("u.item", "u.nth + 1", "get({values}, u.nth)", "{t} lateral view posexplode({items}) u as nth, item")
+_SPARK: dict[str, Any] = {"text": "string", "quotes": "``", "backslash": True, "fail": "raise_error({})"}
 _POSTGRES: dict[str, Any] = {
     "double": "double precision",
     "single": "real",
@@ -70,73 +66,79 @@ _POSTGRES: dict[str, Any] = {
     "log2": "ln({}) / ln(2e0)",
 }
 
+
+def _ordinality(join: str) -> Rows:
+    """Rows as standard SQL has them."""
+    one, two = (
+        f"{{t}} cross join {join}unnest({lists}) with ordinality as u" for lists in ("{items}", "{items}, {values}")
+    )
+    return Rows("u.item", "u.position", "u.value", f"{one}(item, position)", f"{two}(item, value, position)")
+
+
 DIALECTS = {
     row.name: row
     for row in (
         Dialect(
             "duckdb",
             "duckdb",
+            Rows("unnest({items})", "generate_subscripts({items}, 1)", "unnest({values})", "{t}"),
             single="real",
             fail="error({})",
-            item="unnest({items})",
-            position="generate_subscripts({items}, 1)",
-            value="unnest({values})",
-            rows="{t}",
             counts_ties=True,
         ),
-        Dialect("spark", "spark", **_SPARK),
-        Dialect("databricks", "databricks", **_SPARK),
+        Dialect("spark", "spark", _OF_SPARK, **_SPARK),
+        Dialect("databricks", "databricks", _OF_SPARK, **_SPARK),
         Dialect(
             "postgres",
             "postgres",
+            _ordinality("lateral "),
             **_POSTGRES,
-            item="u.item",
-            position="u.position",
-            value="u.value",
-            rows="{t} cross join lateral unnest({items}) with ordinality as u(item, position)",
-            rows_of_two="{t} cross join lateral unnest({items}, {values}) with ordinality as u(item, value, position)",
             bytewise='{} collate "C"',
             by_kind="case when pg_typeof({0})::text like '%int%' then {0}::text::numeric end{1}, "
             '{0}::text collate "C"{1}',
             is_sorted_by_bytes=False,
         ),
         Dialect(
-            "redshift",
-            "redshift",
-            **_POSTGRES,
-            item="item",
-            position="nth + 1",
-            value="{values}[nth]",
-            rows="{t}, {items} as item at nth",
+            "redshift", "redshift", Rows("item", "nth + 1", "{values}[nth]", "{t}, {items} as item at nth"), **_POSTGRES
         ),
         Dialect(
             "clickhouse",
             "clickhouse",
+            Rows(
+                "item",
+                "nth",
+                "value",
+                "{t} array join {items} as item, arrayEnumerate({items}) as nth",
+                "{t} array join {items} as item, {values} as value, arrayEnumerate({items}) as nth",
+            ),
             double="Nullable(Float64)",
             single="Nullable(Float32)",
             text="Nullable(String)",
             backslash=True,
-            total="sumOrNull",
-            average="avgOrNull",
+            total="sumOrNull({})",
+            average="avgOrNull({})",
             fail="cast({} as Int64)",
-            item="item",
-            position="nth",
-            value="value",
-            rows="{t} array join {items} as item, arrayEnumerate({items}) as nth",
-            rows_of_two="{t} array join {items} as item, {values} as value, arrayEnumerate({items}) as nth",
         ),
         Dialect(
             "datafusion",
             "",
+            Rows(
+                "unnest({items})",
+                "unnest(range(1, cast(array_length({items}) as bigint) + 1))",
+                "unnest({values})",
+                "{t}",
+            ),
             single="real",
-            item="unnest({items})",
-            position="unnest(range(1, cast(array_length({items}) as bigint) + 1))",
-            value="unnest({values})",
-            rows="{t}",
         ),
         Dialect(
             "sqlite",
             "sqlite",
+            Rows(
+                "u.value",
+                "u.key + 1",
+                "json_extract({values}, '$[' || u.key || ']')",
+                "{t} cross join json_each({items}) as u",
+            ),
             double="real",
             single="",
             pointed=True,
@@ -144,14 +146,16 @@ DIALECTS = {
             least="min({}, {})",
             greatest="max({}, {})",
             fail="json_extract('{{}}', {})",
-            item="u.value",
-            position="u.key + 1",
-            value="json_extract({values}, '$[' || u.key || ']')",
-            rows="{t} cross join json_each({items}) as u",
         ),
         Dialect(
             "bigquery",
             "bigquery",
+            Rows(
+                "item",
+                "nth + 1",
+                "{values}[safe_offset(nth)]",
+                "{t} cross join unnest({items}) as item with offset as nth",
+            ),
             double="float64",
             single="",
             text="string",
@@ -159,32 +163,21 @@ DIALECTS = {
             backslash=True,
             log2="log({}, 2)",
             fail="error({})",
-            item="item",
-            position="nth + 1",
-            value="{values}[safe_offset(nth)]",
-            rows="{t} cross join unnest({items}) as item with offset as nth",
         ),
         Dialect(
             "snowflake",
             "snowflake",
+            Rows(
+                "cast(u.value as varchar)",
+                "u.index + 1",
+                "cast(get({values}, u.index) as double)",
+                "{t}, lateral flatten(input => {items}) as u",
+            ),
             single="",
             backslash=True,
             log2="log(2, {})",
-            item="cast(u.value as varchar)",
-            position="u.index + 1",
-            value="cast(get({values}, u.index) as double)",
-            rows="{t}, lateral flatten(input => {items}) as u",
         ),
-        Dialect(
-            "trino",
-            "trino",
-            single="real",
-            item="u.item",
-            position="u.position",
-            value="u.value",
-            rows="{t} cross join unnest({items}) with ordinality as u(item, position)",
-            rows_of_two="{t} cross join unnest({items}, {values}) with ordinality as u(item, value, position)",
-        ),
+        Dialect("trino", "trino", _ordinality(""), single="real"),
         Dialect(
             "mysql",
             "mysql",

@@ -1,14 +1,34 @@
-"""Expressions as text of SQL, in a dialect."""
+"""Expressions, select lists and statements as text of SQL, in a dialect."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from rankstone.program.sql import Term
 from rankstone.sql.dialects import Dialect
 
-_SIGNS = {"or": 1, "and": 2, "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6}
+_WIDE = 110  # columns of text
 _ATOM = 9
+_SIGNS = {"or": 1, "and": 2, "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6}
+# An operation's text, how tightly it binds, and how tightly each of its arguments has to.
+_FORMS: dict[str, tuple[str, int, tuple[int, ...]]] = {
+    **{
+        sign: (f"{{}} {sign} {{}}", binds, (binds + (binds == 4), binds + (binds == 4 or sign in ("-", "/"))))
+        for sign, binds in _SIGNS.items()
+    },
+    **{name: (f"{name}({{}})", _ATOM, (0,)) for name in ("sqrt", "abs", "floor", "exp")},
+    "null": ("null", _ATOM, ()),
+    "true": ("1 = 1", 4, ()),
+    "false": ("1 = 0", 4, ()),
+    "negative": ("-{}", 7, (8,)),
+    "not": ("not {}", 3, (_ATOM,)),
+    "known": ("{} is not null", 4, (_ATOM,)),
+    "or_else": ("coalesce({}, {})", _ATOM, (0, 0)),
+}
+_OF_DIALECT = ("least", "greatest", "log2", "ln", "power", "ceil", "total", "average")  # fields of `Dialect`
 
 
 class Columns(Protocol):
@@ -29,38 +49,24 @@ class Expressions:
         return f"({text})" if strength < within else text
 
     def _written(self, value: Term, at: Columns) -> tuple[str, int]:
-        op, args, dialect = value.op, value.args, self.dialect
+        op, args = value.op, value.args
         if (named := at.named(value)) is not None:
             return named, _ATOM
         if op == "number":
             return self.number(args[0]), _ATOM if args[0] >= 0 else 7
-        if op in ("null", "true", "false"):
-            return {"null": "null", "true": "1 = 1", "false": "1 = 0"}[op], 4 if op != "null" else _ATOM
         if op == "parameter":
             return args[0], _ATOM
-        if op in ("total", "count", "average"):
-            return self._of_all(op, args[0], at), _ATOM
-        if op in _SIGNS:
-            strength = _SIGNS[op]
-            right = strength + (op in ("-", "/") or strength == 4)
-            left = strength + (strength == 4)
-            return f"{self.write(args[0], at, left)} {op} {self.write(args[1], at, right)}", strength
-        if op == "negative":
-            return f"-{self.write(args[0], at, 8)}", 7
-        if op == "not":
-            return f"not {self.write(args[0], at, _ATOM)}", 3
-        if op == "known":
-            return f"{self.write(args[0], at, _ATOM)} is not null", 4
-        if op == "or_else":
-            return f"coalesce({self.write(args[0], at)}, {self.write(args[1], at)})", _ATOM
         if op == "where":
             return self._case(value, at), _ATOM
-        if op in ("least", "greatest", "log2", "ln", "power", "ceil"):
-            form = getattr(dialect, op)
+        if op in _OF_DIALECT:
+            form = getattr(self.dialect, op)
             return form.format(*(self.write(arg, at) for arg in args)), 6 if "/" in form else _ATOM
-        if op in ("sqrt", "abs", "floor", "exp"):
-            return f"{op}({self.write(args[0], at)})", _ATOM
-        raise TypeError(f"{op!r} cannot stand here")
+        if op == "count":
+            return self.double(f"count({self.write(args[0], at)})"), _ATOM
+        if op not in _FORMS:
+            raise TypeError(f"{op!r} cannot stand here")
+        form, strength, binding = _FORMS[op]
+        return form.format(*(self.write(arg, at, within) for arg, within in zip(args, binding, strict=True))), strength
 
     def _case(self, value: Term, at: Columns) -> str:
         branches, rest = [], value
@@ -76,11 +82,6 @@ class Expressions:
         if value.op == "where" and at.named(value) is None:
             return self._is_whole(value.args[1], at) and self._is_whole(value.args[2], at)
         return value.op in ("number", "null") and at.named(value) is None
-
-    def _of_all(self, op: str, values: Term, at: Columns) -> str:
-        if op == "count":
-            return self.double(f"count({self.write(values, at)})")
-        return f"{self.dialect.total if op == 'total' else self.dialect.average}({self.write(values, at)})"
 
     def number(self, value: float) -> str:
         """A number as it is written."""
@@ -99,3 +100,58 @@ class Expressions:
 
     def as_text(self, expression: str) -> str:
         return f"cast({expression} as {self.dialect.text})"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One named part of a statement (a common table expression)."""
+
+    name: str
+    comment: str
+    body: str
+
+
+def select(columns: Sequence[str], indent: int = 2) -> str:
+    """A select list, on one line if it fits."""
+    one = f"select {', '.join(columns)}"
+    if len(one) + indent <= _WIDE and len(columns) <= 5:
+        return one
+    return "select\n" + ",\n".join(f"{' ' * indent}{column}" for column in columns)
+
+
+def indented(text: str) -> str:
+    return "\n".join("  " + line if line else line for line in text.splitlines())
+
+
+def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
+    """A select of some steps as text: a comment, and those of the steps that it reads."""
+    parts = []
+    for step in _sorted(steps, body):
+        comment = f"-- {step.comment}\n" if step.comment else ""
+        parts.append(f"{comment}{step.name} as (\n{indented(step.body)}\n)")
+    said = "".join(f"-- {line}\n" if line else "--\n" for line in head)
+    listed = ",\n".join(parts)
+    return f"{said}with\n{listed}\n{body}\n"
+
+
+def _sorted(steps: Sequence[Step], body: str) -> list[Step]:
+    """The steps that are read, each after those it reads."""
+    reads = {step.name: _reads(step.body) for step in steps}
+    waiting, needed = _reads(body) & reads.keys(), set[str]()
+    while waiting:
+        needed |= waiting
+        waiting = set().union(*(reads[name] for name in waiting)) & reads.keys() - needed
+    left, out = [step for step in steps if step.name in needed], list[Step]()
+    while left:
+        names = {step.name for step in left}
+        ready = next((step for step in left if not reads[step.name] & names - {step.name}), None)
+        if ready is None:
+            raise ValueError(f"values of {', '.join(names)} need each other, which SQL cannot say")
+        left.remove(ready)
+        out.append(ready)
+    return out
+
+
+def _reads(text: str) -> set[str]:
+    """What a text selects from."""
+    return set(re.findall(r"(?:from|join) (\w+)", text))

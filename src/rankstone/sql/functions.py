@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +22,19 @@ from rankstone.data.lists import GradeLists, ListPair, Lists, lists
 from rankstone.errors import QueryError
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, mean_from, shares_of
-from rankstone.evaluate.partial import by_query
 from rankstone.evaluate.programs import Measured, measure
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.program.sql import Term as Value
 from rankstone.program.sql import Tree
-from rankstone.sql.writer import Calls, Expression, Text
+
+if TYPE_CHECKING:
+    import py4j.java_gateway
+    import sqlglot
+
+# "avg(x)", sqlglot.parse_one("avg(x)"), or an object of Spark's
+Expression: TypeAlias = "str | sqlglot.Expression | py4j.java_gateway.JavaObject"
+Arguments = Sequence[Expression]
+Constant = str | float | bool | None  # "a", 1, 0.5, True
 
 GRADED_ROWS = Capabilities(
     all_queries="a function sees some of the rows at a time",
@@ -91,7 +97,7 @@ def _share(part: int, name: str, arguments: Sequence[Pieces], convention: str | 
             f"{name} was made known with another mean, which options cannot change to {plan.choices['averaging']!r}: "
             "connect or register with a convention that has it, or use rs.evaluate"
         )
-    *shares, kept = shares_of(by_query(plan), found)
+    *shares, kept = shares_of(plan, found)
     return pa.array(shares[part], mask=~(judged & kept))
 
 
@@ -105,11 +111,9 @@ KERNELS: Mapping[str, Callable[..., pa.Array]] = {
 def _measured(
     name: str, arguments: Sequence[Pieces], convention: str | Convention | None
 ) -> tuple[Plan, Measured, Bools]:
-    metric = measures()[name]
     (rec, truth), k, options = _arguments(name, arguments)
-    plan = _planned(metric if k is None else f"{metric}@1", _convention(name, convention), options)
-    plan, sizes = replace(plan, label=name), None
-    if k is not None:  # any cutoff will do to make the choices; each row has its own
+    plan, sizes = _plan_of(name, convention, options, cut=k is not None), None
+    if k is not None:  # each row has its own
         depths = _depths(k, rec)
         plan = replace(plan, arguments={**plan.arguments, "k": depths})
         if ends_at_k(plan):
@@ -137,8 +141,10 @@ def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention
     (left, right), k, options = _arguments(name, arguments)
     if k is not None:
         raise TypeError(f"{name} takes no k: it measures all rows of a group together")
-    if name in MEASURES and _holds_lists(left):
-        return _means(left, values(name, [left.flatten(), right.flatten()], convention))
+    if name in MEASURES and (is_list(left.type.value_type) or pa.types.is_map(left.type.value_type)):
+        own = values(name, [left.flatten(), right.flatten()], convention)
+        offsets = left.offsets.to_numpy() - left.offsets[0].as_py()
+        return _quotients(offsets, pc.fill_null(own, 0), own.is_valid())
     if name == "fmeasure" and (left.flatten().null_count or right.flatten().null_count):
         raise ValueError("fmeasure: a label is null")
     groups, left, right = _pairs(name, left, right)
@@ -149,7 +155,7 @@ def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention
         predicted, actual = _numbers(left), _numbers(right)
         if name == "auc":
             actual = _labels_of(predicted, actual)
-        plan = _planned(ROWS[name], convention, options)
+        plan = _plan(ROWS[name], convention, options)
         at = np.arange(len(actual))
         pair = ListPair(lists(at, grades=actual, offsets=groups), lists(at, scores=predicted, offsets=groups))
         found = measure(plan, pair.align(replace(plan.alignment, zeros=True)).ranked).values
@@ -158,6 +164,42 @@ def of_rows(name: str, arguments: Sequence[Pieces], convention: str | Convention
     if plan.choices["no_queries"] == 0:
         found = np.where(np.diff(groups) == 0, 0.0, found)
     return pa.array(found)
+
+
+class Calls(Protocol):
+    """Writes calls of functions."""
+
+    def call(self, name: str, *arguments: Expression) -> Expression: ...
+    def operator(self, sign: str, left: Expression, right: Expression) -> Expression: ...
+    def constant(self, value: Constant) -> Expression: ...
+    def refuse(self, problem: str) -> Expression:
+        """An expression that is an error, or the error itself."""
+
+
+class Writer(Calls, Protocol):
+    """Writes lists and maps, too."""
+
+    def field(self, of: Expression, name: str) -> Expression: ...
+    def function(self, names: Sequence[str], body: Callable[..., Expression]) -> Expression: ...
+    def read(self, argument: Expression) -> Constant:
+        """The value of a constant; None for anything else."""
+
+
+class Text:
+    """Writes plain text, for the body of a macro."""
+
+    def call(self, name: str, *arguments: str) -> str:
+        return f"{name}({', '.join(arguments)})"
+
+    def operator(self, sign: str, left: str, right: str) -> str:
+        return f"({left} {sign} {right})"
+
+    def constant(self, value: Constant) -> str:
+        return "null::double" if value is None else f"{value!r}::double"
+
+    def refuse(self, problem: str) -> str:
+        quoted = problem.replace("'", "''")
+        return f"error('{quoted}')"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +257,7 @@ AGGREGATED = Capabilities(
 def mean_of(name: str, convention: str | Convention | None, options: str = "") -> Mean:
     """The convention's mean of a function; where it has no such metric, calling the function says so."""
     try:
-        plan = _planned(measures()[name], _convention(name, convention), options)
+        plan = _plan(measures()[name], _convention(name, convention), options)
     except ValueError:
         tree = Tree()
         return Mean(tree.node("average", tree.node("top", kind="query"), kind="mean"))
@@ -264,22 +306,28 @@ def _arguments(name: str, arguments: Sequence[Pieces]) -> tuple[tuple[pa.Array, 
 
 
 @lru_cache(maxsize=512)
-def _planned(metric: str, convention: str | Convention, options: str) -> Plan:
-    choices = parse_options(options)
-    convention = choices.pop("convention", convention)
-    return make_plans(metric, convention, choices)[0]
+def _plan(metric: str, convention: str | Convention, options: str) -> Plan:
+    return _choose(metric, convention, parse_options(options))
 
 
-on_declare.append(_planned.cache_clear)
+def _choose(metric: str, convention: str | Convention, choices: dict[str, Any]) -> Plan:
+    return make_plans(metric, choices.pop("convention", convention), choices)[0]
+
+
+def _plan_of(name: str, convention: str | Convention | None, options: str = "", *, cut: bool = False) -> Plan:
+    """The plan of a measure by its SQL name; cut: with some cutoff, as any will do to make the choices."""
+    return replace(_plan(measures()[name] + "@1" * cut, _convention(name, convention), options), label=name)
+
+
+on_declare.append(_plan.cache_clear)
 
 
 def planned(name: str, convention: str | Convention | None, *, cut: bool) -> Plan | None:
     """The plan of a measure by its SQL name, with some cutoff or without any; None if there is no such number."""
-    metric = measures()[name]
-    if cut and not declared()[metric].takes_k:
+    if cut and not declared()[measures()[name]].takes_k:
         return None
     try:
-        return replace(_planned(f"{metric}@1" if cut else metric, _convention(name, convention), ""), label=name)
+        return _plan_of(name, convention, cut=cut)
     except ValueError:
         return None
 
@@ -300,42 +348,6 @@ def parse_options(text: str) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             out[name] = value
     return out
-
-
-class Order(NamedTuple):
-    """How `to_ordered_list` sorts: which way, how many are kept (None: all), and what is made of them."""
-
-    descending: bool = False
-    size: int | None = None
-    dedup: bool = False
-    form: str = "list"  # or "kv_map", "vk_map"
-
-
-def parse_order(text: str, *, keyed: bool = True) -> Order:
-    """`-k 10 -reverse -dedup -vk_map` as an order. A positive k takes the largest, a negative one the smallest."""
-    words = iter(text.split())
-    found = Order()
-    for word in words:
-        if word == "-k":
-            value = next(words, "")
-            if not re.fullmatch(r"-?\d+", value) or int(value) == 0:
-                raise ValueError(f"-k must be a whole number other than 0, not {value!r}")
-            found = found._replace(size=int(value))
-        elif word in ("-reverse", "-reverse_order"):
-            found = found._replace(descending=True)
-        elif word == "-dedup":
-            found = found._replace(dedup=True)
-        elif word in ("-kv_map", "-vk_map"):
-            if found.form != "list":
-                raise ValueError("choose -kv_map or -vk_map, not both")
-            if not keyed:
-                raise ValueError(f"{word} needs both a value and a key")
-            found = found._replace(form=word[1:])
-        else:
-            raise ValueError(f"unknown option {word!r}; there are -k N, -reverse, -dedup, -kv_map and -vk_map")
-    if found.size is not None:
-        return found._replace(descending=found.descending != (found.size > 0), size=abs(found.size))
-    return found
 
 
 def _depths(k: pa.Array, rec: pa.Array) -> int | Ints:
@@ -441,17 +453,6 @@ def _pairs(name: str, left: pa.Array, right: pa.Array) -> tuple[Ints, pa.Array, 
     return offsets, left, right
 
 
-def _holds_lists(column: pa.Array) -> bool:
-    kind = column.type.value_type
-    return bool(is_list(kind) or pa.types.is_map(kind))
-
-
-def _means(groups: pa.Array, found: pa.Array) -> pa.Array:
-    """The mean of each group's values, as far as they count."""
-    offsets = groups.offsets.to_numpy() - groups.offsets[0].as_py()
-    return _quotients(offsets, pc.fill_null(found, 0), found.is_valid())
-
-
 def _quotients(offsets: Ints, top: Floats, bottom: Floats) -> pa.Array:
     """The sum of each group's tops over that of its bottoms; 0 where this is 0."""
     tops, bottoms = (np.diff(np.append(0.0, np.cumsum(part))[offsets]) for part in (top, bottom))
@@ -479,7 +480,7 @@ def _f(groups: Ints, actual: pa.Array, predicted: pa.Array, convention: str | Co
         raise ValueError(f"-average {average} is not supported; choose micro or binary")
     if _kind(actual) != _kind(predicted):
         raise TypeError(f"actual labels are {actual.type} and predicted ones {predicted.type}; give one kind of both")
-    plan = make_plans("f", choices.pop("convention", convention), choices)[0]
+    plan = _choose("f", convention, choices)
     pair = ListPair(_label_lists(actual, average), _label_lists(predicted, average))
     ratio = measure(plan, pair.align(plan.alignment).ranked).ratio
     return _quotients(groups, ratio.numerator, ratio.denominator)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
-
-from rankstone.sql.functions import parse_order
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -177,6 +175,42 @@ def parsed(text: str, dialect: str) -> list[Tree]:
     if not trees:
         raise ValueError("there is no statement to run")
     return trees
+
+
+class Order(NamedTuple):
+    """How `to_ordered_list` sorts: which way, how many are kept (None: all), and what is made of them."""
+
+    descending: bool = False
+    size: int | None = None
+    dedup: bool = False
+    form: str = "list"  # or "kv_map", "vk_map"
+
+
+def parse_order(text: str, *, keyed: bool = True) -> Order:
+    """`-k 10 -reverse -dedup -vk_map` as an order. A positive k takes the largest, a negative one the smallest."""
+    words = iter(text.split())
+    found = Order()
+    for word in words:
+        if word == "-k":
+            value = next(words, "")
+            if not re.fullmatch(r"-?\d+", value) or int(value) == 0:
+                raise ValueError(f"-k must be a whole number other than 0, not {value!r}")
+            found = found._replace(size=int(value))
+        elif word in ("-reverse", "-reverse_order"):
+            found = found._replace(descending=True)
+        elif word == "-dedup":
+            found = found._replace(dedup=True)
+        elif word in ("-kv_map", "-vk_map"):
+            if found.form != "list":
+                raise ValueError("choose -kv_map or -vk_map, not both")
+            if not keyed:
+                raise ValueError(f"{word} needs both a value and a key")
+            found = found._replace(form=word[1:])
+        else:
+            raise ValueError(f"unknown option {word!r}; there are -k N, -reverse, -dedup, -kv_map and -vk_map")
+    if found.size is not None:
+        return found._replace(descending=found.descending != (found.size > 0), size=abs(found.size))
+    return found
 
 
 def name_the_map(call: Tree) -> None:

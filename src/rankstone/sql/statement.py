@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from rankstone.align.ties import TIES
 from rankstone.program.sql import Items, Term, Tree, outermost
 from rankstone.sql.dialects import Dialect
-from rankstone.sql.expressions import Expressions
-from rankstone.sql.tables import Side
+from rankstone.sql.expressions import Step, indented, select
+from rankstone.sql.tables import How, Side, Sources
 
 _STEPS = {
     "judged": "judged_items",
@@ -20,28 +20,13 @@ _STEPS = {
     "ideal": "ideal_items",
     "pooled": "all",
 }
-_WIDE = 110  # columns of text
-_LONGEST = 56  # letters of a name: PostgreSQL cuts it at 63 without a word
-
-
-@dataclass(frozen=True)
-class Step:
-    """One named part of a statement (a common table expression)."""
-
-    name: str
-    comment: str
-    body: str
-
-
-@dataclass(frozen=True)
-class How:
-    """How a truth and a run are brought together, in a statement."""
-
-    order: str = "item_desc"  # who goes first among equal scores
-    single: bool = False  # scores compared as float32
-    duplicates: str = "error"
-    truth_duplicates: str = "error"
-    judged: bool = False  # does what nobody judged leave the lists
+_WITH_COLUMNS = ("carried", "window", "spread", "aggregate")  # operations that a step has columns for
+_WINDOWS = ("item_rank", "items_above", "items_level")  # columns that each kind of rows makes of its own
+_FRAMES = {
+    "level and above": "range between unbounded preceding and current row",
+    "down to": "rows between unbounded preceding and current row",
+    "before": "rows between unbounded preceding and 1 preceding",
+}
 
 
 @dataclass(eq=False)
@@ -50,100 +35,15 @@ class _Used:
 
     columns: dict[str, None] = field(default_factory=dict)
     judgements: dict[str, str] = field(default_factory=dict)  # values that follow from a grade: name by text
-    carried: list[Term] = field(default_factory=list)
-    windows: list[Term] = field(default_factory=list)
-    spreads: list[Term] = field(default_factory=list)
-    aggregates: list[Term] = field(default_factory=list)
-
-
-class Sources(Expressions):
-    """The user's tables, and names of steps and columns unlike theirs and unlike each other."""
-
-    def __init__(self, dialect: Dialect, truth: Side, run: Side, ids: str | None) -> None:
-        self.dialect, self.truth, self.run, self.ids = dialect, truth, run, ids
-        self._names: dict[Term, str] = {}
-        self._judgements: dict[str, str] = {}
-        self._taken: set[str] = {
-            "query", "item", "grade", "score", "item_rank", "items_above", "items_level", "place", "retrieved",
-            "is_returned", "weight", "position", "problem",
-        }  # fmt: skip
-
-    def source(self, side: Side) -> str:
-        """What to select a side from: a table, or the step that holds its query."""
-        return self.step("truth_rows" if side is self.truth else "run_rows") if side.is_query else side.source
-
-    def user_steps(self) -> list[Step]:
-        """The user's own queries."""
-        return [Step(self.source(side), "", side.source) for side in (self.truth, self.run) if side.is_query]
-
-    def step(self, name: str) -> str:
-        """A step's name, unlike that of any table of the user's."""
-        while name in self.truth.names | self.run.names:
-            name += "_"
-        return name
-
-    def taken(self, *names: str) -> None:
-        """Names that no column of ours may have."""
-        self._taken.update(name.lower() for name in names)
-
-    def unique(self, name: str) -> str:
-        """A column's name that no other has."""
-        name = re.sub(r"\W+", "_", name.lower()).strip("_")[:_LONGEST] or "value"
-        found, at = name, 1
-        while found in self._taken:
-            at += 1
-            found = f"{name}_{at}"
-        self._taken.add(found)
-        return found
-
-    def name_of(self, value: Term) -> str:
-        """The column that holds a value."""
-        if value not in self._names:
-            self._names[value] = self.unique(value.name or "value")
-        return self._names[value]
-
-    def judgement(self, text: str, name: str) -> str:
-        """The column for a value that follows from a grade."""
-        if text not in self._judgements:
-            self._judgements[text] = self.unique(name)
-        return self._judgements[text]
-
-    def id_of(self, column: str) -> str:
-        """An id, compared byte by byte if it is a text."""
-        form = self.dialect.bytewise
-        asks = self.ids == "text" or (
-            self.ids is None and not self.dialect.is_sorted_by_bytes and not self.dialect.by_kind
-        )
-        return form.format(column) if asks and form != "{}" else column
-
-    def _value(self, side: Side) -> str:
-        role = side.value
-        assert role is not None
-        if side.lists:
-            return self.dialect.value.format(values=side.column(role))
-        return side.column(role)
-
-    def _opened(self, side: Side) -> tuple[str, str, str]:
-        """What to select rows of items from, the item, and its position in a list."""
-        rows = f"{self.source(side)} as t"
-        if not side.lists:
-            return rows, side.column("item"), ""
-        names = {"t": rows, "items": side.column("item"), "values": side.column(side.value) if side.value else ""}
-        form = self.dialect.rows_of_two if side.value and self.dialect.rows_of_two else self.dialect.rows
-        return form.format(**names), self.dialect.item.format(**names), self.dialect.position.format(**names)
-
-    def _query(self, side: Side) -> str:
-        return self.id_of(side.column("query"))
+    terms: dict[str, list[Term]] = field(default_factory=lambda: {op: [] for op in _WITH_COLUMNS})  # by operation
 
 
 class Statement(Sources):
     """All that goes into one statement, and its text."""
 
     def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
-        super().__init__(dialect, truth, run, ids)
-        self.extra = extra
+        super().__init__(dialect, truth, run, extra, ids)
         self.tree = Tree()
-        self.hows: dict[str, How] = {}  # by suffix
         self._used: dict[Items, _Used] = {}
         self._seen: set[Term] = set()
         self._shared: dict[Term, None] = {}
@@ -205,8 +105,7 @@ class Statement(Sources):
         if name in columns:
             return
         columns[name] = None
-        own = items.what in ("pooled", "ideal") and name in ("item_rank", "items_above", "items_level")
-        if own:
+        if items.what in ("pooled", "ideal") and name in _WINDOWS:
             if items.what == "pooled" and items.of is not None:
                 self.column(items.of, "score")
         elif items.what == "placed":
@@ -228,11 +127,8 @@ class Statement(Sources):
             ready = [value for value in waiting if not any(part in waiting for part in _all_of(value.parts))]
             source = steps[-1].name if steps else self.step("query_sums")
             at = At(self, values=dict(self.named_parts))
-            columns = [f"{source}.*", *(f"{self.write(value, at)} as {self.name_of(value)}" for value in ready)]
             name = self.step("query_parts" + (f"_{len(steps) + 1}" if steps else ""))
-            steps.append(
-                Step(name, "values that others are made of" * (not steps), f"{select(columns)}\nfrom {source}")
-            )
+            steps.append(self._extended(name, "values that others are made of" * (not steps), source, ready, at))
             self.named_parts.update((value, self.name_of(value)) for value in ready)
             waiting = dict.fromkeys(value for value in waiting if value not in self.named_parts)
         self.per_query = steps[-1].name if steps else self.step("query_sums")
@@ -252,25 +148,20 @@ class Statement(Sources):
             self.column(value.args[0], "grade")
         for part in value.parts:
             self.visit(part)
-        if value.op == "carried":
-            self.used(_of(value)).carried.append(value)
-        elif value.op == "window":
-            self.used(_of(value)).windows.append(value)
-            if value.args[0] in ("level", "level and above", "nth"):
-                self.column(_of(value), "items_above")
-        elif value.op == "spread":
-            self.used(_of(value)).spreads.append(value)
-        elif value.op == "aggregate":
-            self.used(_of(value)).aggregates.append(value)
-        elif value in self._shared and value.kind == "item":
-            self.used(_of(value)).windows.append(value)
+        op = "window" if self.is_window(value) else value.op
+        if op in _WITH_COLUMNS:
+            self.used(_of(value)).terms[op].append(value)
+        if value.op == "window" and value.args[0] in ("level", "level and above", "nth"):
+            self.column(_of(value), "items_above")
+
+    def is_window(self, value: Term) -> bool:
+        """Has a value of items a column in a step of its own."""
+        return value.op == "window" or (value in self._shared and value.kind == "item")
 
     def stage(self, value: Term) -> int:
         """How many windows have to be there before a value of items can be."""
         inside = max(map(self.stage, value.parts), default=0)
-        if value.op in ("carried", "spread"):
-            return 0
-        return inside + (value.op == "window" or (value in self._shared and value.kind == "item"))
+        return 0 if value.op in ("carried", "spread") else inside + self.is_window(value)
 
     # -- windows and sums ------------------------------------------------------------------------------------
 
@@ -279,25 +170,23 @@ class Statement(Sources):
             return self.write(value, at)
         over, how, inside, order = value.args
         text = self.write(inside, at)
-        every = "" if _of(value).whole else "query"
-        level = ", ".join(filter(None, (every, "items_above")))
         if over == "same":
             return text
+        each, level = ("", "items_above") if _of(value).whole else ("partition by query ", "query, items_above")
         if over == "nth":
             return self.double(f"row_number() over (partition by {level} order by {text})")
         if over == "level":
             return f"{how}({text}) over (partition by {level})"
-        partition = f"partition by {every} " if every else ""
         if over == "all":
-            return f"{how}({text}) over ({partition.strip()})"
-        if over == "level and above":
-            frame = "range between unbounded preceding and current row"
-            return f"sum({text}) over ({partition}order by items_above {frame})"
-        by = self.write(order, at)
-        if over == "down to":
-            return f"sum({text}) over ({partition}order by {by} rows between unbounded preceding and current row)"
-        frame = "rows between unbounded preceding and 1 preceding"
-        return f"coalesce(sum({text}) over ({partition}order by {by} {frame}), 0)"
+            return f"{how}({text}) over ({each.strip()})"
+        by = "items_above" if over == "level and above" else self.write(order, at)
+        total = f"sum({text}) over ({each}order by {by} {_FRAMES[over]})"
+        return f"coalesce({total}, 0)" if over == "before" else total
+
+    def _extended(self, name: str, comment: str, source: str, values: Iterable[Term], at: At) -> Step:
+        """A step with more columns."""
+        columns = [f"{source}.*", *(f"{self.window(value, at)} as {self.name_of(value)}" for value in values)]
+        return Step(name, comment, f"{select(columns)}\nfrom {source}")
 
     # -- steps -----------------------------------------------------------------------------------------------
 
@@ -311,7 +200,7 @@ class Statement(Sources):
         out: list[Step] = []
         for items in sorted(self._used, key=_depth):
             if items.what == "ranked":
-                out += self._returned(items.suffix)
+                out += self.returned(items.suffix)
             out += made[items]
             if items in self._highest:
                 most = "coalesce(max(grade), 0)"
@@ -320,38 +209,33 @@ class Statement(Sources):
                 )
                 out.append(Step(self.highest(items), "the highest grade of all", body))
         ranked = {items.suffix for items in self._used if items.what == "ranked"}
-        out += [step for suffix in self.hows if suffix not in ranked for step in self._returned(suffix)]
+        out += [step for suffix in self.hows if suffix not in ranked for step in self.returned(suffix)]
         for suffix in dict.fromkeys(["", *self._lists]):
-            out += self._list_lengths(suffix)
+            out += self.list_lengths(suffix)
         return [*self.user_steps(), *out]
 
     def _layers(self, items: Items) -> Iterator[Step]:
         windows: dict[int, list[Term]] = {}
-        for value in self._used[items].windows:
+        for value in self._used[items].terms["window"]:
             windows.setdefault(self.stage(value), []).append(value)
         for stage in sorted(windows):
-            before = self.layer(items, stage - 1)
-            at = At(self, items, stage - 1)
-            columns = [
-                f"{before}.*",
-                *(f"{self.window(value, at)} as {self.name_of(value)}" for value in windows[stage]),
-            ]
-            yield Step(self.layer(items, stage), "", f"{select(columns)}\nfrom {before}")
+            before, at = self.layer(items, stage - 1), At(self, items, stage - 1)
+            yield self._extended(self.layer(items, stage), "", before, windows[stage], at)
 
     def layer(self, items: Items, stage: int) -> str:
         """The step that has all windows up to a stage."""
         return self.rows_of(items) + (f"_{stage + 1}" if stage else "")
 
-    def last(self, items: Items) -> str:
-        """The step that has all windows."""
-        return self.layer(items, max(map(self.stage, self._used[items].windows), default=0))
-
     def at_last(self, items: Items) -> At:
-        """In that step."""
-        return At(self, items, max(map(self.stage, self._used[items].windows), default=0))
+        """In the step that has all windows."""
+        return At(self, items, max(map(self.stage, self._used[items].terms["window"]), default=0))
+
+    def last(self, items: Items) -> str:
+        """That step."""
+        return self.layer(items, self.at_last(items).stage)
 
     def _sums(self, items: Items) -> Iterator[Step]:
-        aggregates = self._used[items].aggregates
+        aggregates = self._used[items].terms["aggregate"]
         if not aggregates:
             return
         at = self.at_last(items)
@@ -382,63 +266,52 @@ class Statement(Sources):
         name = self.rows_of(items)
         assert items.of is not None
         source = self.last(items.of)
-        windows = ("item_rank", "items_above", "items_level")
-        carried = [column for column in used.columns if column not in windows]
+        carried = [column for column in used.columns if column not in _WINDOWS]
         carried += [column for column in used.judgements.values() if column not in carried]
         spread, joins = self._spread(items, "i")
+        columns = [f"i.{column} as {column}" for column in carried]
         if items.what == "pooled":
-            order = "order by i.score desc"
-            own = {
-                "item_rank": self.double(f"row_number() over ({order})"),
-                "items_above": self.double(f"rank() over ({order}) - 1"),
-                "items_level": self.double("count(*) over (partition by i.score)"),
-            }
-            columns = [f"i.{column} as {column}" for column in carried]
-            columns += [f"{own[column]} as {column}" for column in windows if column in used.columns]
+            comment, order = "all queries as one", "order by i.score desc"
+            columns += self._windows(used, f"row_number() over ({order})", order, "i.score")
             kept = "" if items.kept is None else "\nwhere " + self.write(items.kept, self.at_last(items.of))
-            return Step(name, "all queries as one", f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
-        by = "grade" if items.order is None else self.write(items.order, self.at_last(items.of))
-        if items.order is None or re.fullmatch(r"\w+", by):
-            by = f"i.{by}"
-        each = "" if items.whole else "partition by i.query "
-        rank = self.double(f"row_number() over ({each}order by {by} desc)")
-        columns = ["i.query as query"] if each else []
-        columns += [*(f"i.{column} as {column}" for column in carried), f"{rank} as item_rank"]
-        kept = "\nwhere i.grade <> 0" if items.nonzero else ""
-        comment = (
-            "the best order of what is judged" if items.of.what != "placed" else "the best order of what was found"
-        )
+        else:
+            comment = "the best order of what " + ("is judged" if items.of.what != "placed" else "was found")
+            by = "grade" if items.order is None else self.write(items.order, self.at_last(items.of))
+            by = f"i.{by}" if re.fullmatch(r"\w+", by) else by
+            each = "" if items.whole else "partition by i.query "
+            columns = ["i.query as query"] * bool(each) + columns
+            columns.append(f"{self.double(f'row_number() over ({each}order by {by} desc)')} as item_rank")
+            kept = "\nwhere i.grade <> 0" if items.nonzero else ""
         return Step(name, comment, f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
+
+    def _windows(self, used: _Used, rank: str, best_first: str, level: str) -> list[str]:
+        """Columns with ranks, as far as they are needed."""
+        windows = (rank, f"rank() over ({best_first}) - 1", f"count(*) over (partition by {level})")
+        texts = dict(zip(_WINDOWS, windows, strict=True))
+        return [f"{self.double(text)} as {name}" for name, text in texts.items() if name in used.columns]
 
     def _spread(self, items: Items, letter: str) -> tuple[list[str], str]:
         """Columns with values of each item's query, and what to join for them."""
+        spreads = self._used[items].terms["spread"]
+        if items.whole:
+            return [f"{At(self).named(value.args[0])} as {self.name_of(value)}" for value in spreads], ""
+        return self._beside(letter, ((value.args[0], value) for value in spreads))
+
+    def _beside(self, letter: str, values: Iterable[tuple[Term, Term]]) -> tuple[list[str], str]:
+        """Columns with values of each row's query, each under the name of another term, and what to join for them."""
         columns: list[str] = []
         joins: dict[str, str] = {}
-        for value in self._used[items].spreads:
-            of = value.args[0]
-            if items.whole:
-                columns.append(f"{At(self).named(of)} as {self.name_of(value)}")
-                continue
-            step = self.of_query(of)
-            alias = joins.setdefault(step, f"s{len(joins) + 1}")
-            columns.append(f"{self._filled(of, alias)} as {self.name_of(value)}")
-        text = "".join(
-            f"\nleft join {step} as {alias} on {alias}.query = {letter}.query" for step, alias in joins.items()
-        )
-        return columns, text
+        for value, other in values:
+            alias = joins.setdefault(self.of_query(value), f"s{len(joins) + 1}")
+            column = f"{alias}.{value.args[0] if value.op == 'of query' else self.name_of(value)}"
+            filled = column if value.infinite else f"coalesce({column}, {self.number(0.0)})"  # there may be no row
+            columns.append(f"{filled} as {self.column_of(other)}")
+        on = (f"\nleft join {step} as {alias} on {alias}.query = {letter}.query" for step, alias in joins.items())
+        return columns, "".join(on)
 
     def of_query(self, value: Term) -> str:
         """The step that holds a value of each query."""
         return self.lists(_of(value).suffix) if value.op == "of query" else self.sums_of(_of(value))
-
-    def lists(self, suffix: str) -> str:
-        """The step that has the lengths of the lists."""
-        return self.step("returned_lists" + suffix)
-
-    def _filled(self, value: Term, alias: str) -> str:
-        """A value of a query, where there may be no row for it."""
-        column = f"{alias}.{value.args[0] if value.op == 'of query' else self.name_of(value)}"
-        return column if value.infinite else f"coalesce({column}, {self.number(0.0)})"
 
     def column_of(self, value: Term) -> str:
         """Its name beside other values of a query."""
@@ -458,9 +331,9 @@ class Statement(Sources):
 
     def _judged(self, items: Items, used: _Used) -> str:
         side, how = self.truth, self.hows[items.suffix]
-        grade = self.double(self._value(side)) if side.value else self.double("1")
-        rows, item, position = self._opened(side)
-        columns = [f"{self._query(side)} as query", f"{self.id_of(item)} as item", f"{grade} as grade"]
+        rows, item, position, value = self.opened(side)
+        columns = [f"{self.query_of(side)} as query", f"{self.id_of(item)} as item"]
+        columns.append(f"{self.double(value or '1')} as grade")
         ordered = "place" in used.columns or how.truth_duplicates == "first"
         if ordered:
             columns.append(f"{self.double(position)} as place")
@@ -479,51 +352,11 @@ class Statement(Sources):
         kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
         return f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{kept}"
 
-    def all_returned(self, suffix: str) -> str:
-        """The step that has all that was returned, judged or not."""
-        return self.step(("all_" if self.hows[suffix].judged else "") + "returned_items" + suffix)
-
-    def _returned(self, suffix: str) -> Iterator[Step]:
-        yield self._rows_returned(suffix)
-        if self.hows[suffix].judged:
-            judged = f"select distinct query, item from {self.step('judged_items' + suffix)} where grade >= 0"
-            both = "j.query = r.query and j.item = r.item"
-            body = f"select r.*\nfrom {self.all_returned(suffix)} as r\njoin (\n  {judged}\n) as j on {both}"
-            yield Step(self.step("returned_items" + suffix), "what of it is judged", body)
-
-    def _rows_returned(self, suffix: str) -> Step:
-        side, how = self.run, self.hows[suffix]
-        rows, item, position = self._opened(side)
-        if side.value is None:
-            score = f"-{self.double(position)}"
-        elif side.value == "rank":
-            score = f"-{self.double(self._value(side))}"
-        else:
-            score = self.double(
-                f"cast({self._value(side)} as {self.dialect.single})" if how.single else self._value(side)
-            )
-        columns = [f"{self._query(side)} as query", f"{self.id_of(item)} as item", f"{score} as score"]
-        ordered = ["position"] if TIES[how.order].by == "input" else []
-        if ordered or how.duplicates == "first":
-            columns.append(f"{position} as position")
-        if how.duplicates not in ("first", "best"):
-            return Step(self.all_returned(suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
-        first = "position" if how.duplicates == "first" else ", ".join(["score desc", *ordered])
-        inside = f"{select(columns, 4)}\n    from {rows}"
-        nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
-        kept = ", ".join(["query", "item", "score", *ordered])
-        body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
-        return Step(
-            self.all_returned(suffix),
-            f"what was returned, of a repeated item the {how.duplicates} row",
-            body,
-        )
-
     def _counts_ties(self, suffix: str) -> bool:
         """Are tied items counted where they are needed, instead of sorted everywhere."""
         ranked = self._used.get(self.tree.items("ranked", suffix))
         by_item = self.dialect.counts_ties and TIES[self.hows[suffix].order].by == "item"
-        return by_item and ranked is not None and not (ranked.windows or ranked.aggregates)
+        return by_item and ranked is not None and not (ranked.terms["window"] or ranked.terms["aggregate"])
 
     def _ranked(self, items: Items, used: _Used) -> str:
         how, apart = self.hows[items.suffix], self._counts_ties(items.suffix)
@@ -531,14 +364,10 @@ class Statement(Sources):
         if "score" in used.columns or apart:
             columns.append("r.score as score")
         best_first = "partition by r.query order by r.score desc"
-        own = {
-            "item_rank": f"rank() over ({best_first})"
-            if apart
-            else f"row_number() over (partition by r.query {self._order(how)})",
-            "items_above": f"rank() over ({best_first}) - 1",
-            "items_level": "count(*) over (partition by r.query, r.score)",
-        }
-        columns += [f"{self.double(text)} as {name}" for name, text in own.items() if name in used.columns]
+        rank = (
+            f"rank() over ({best_first})" if apart else f"row_number() over (partition by r.query {self._order(how)})"
+        )
+        columns += self._windows(used, rank, best_first, "r.query, r.score")
         spread, joins = self._spread(items, "r")
         return f"{select(columns + spread)}\nfrom {self.step('returned_items' + items.suffix)} as r{joins}"
 
@@ -549,7 +378,7 @@ class Statement(Sources):
         names = list(dict.fromkeys([*own, *used.columns, *used.judgements.values()]))
         truth = {"grade", "place", *used.judgements.values()}
         columns = [f"{'t' if name in truth else 'r'}.{name} as {name}" for name in names]
-        columns += [f"r.{self.name_of(value.args[0])} as {self.name_of(value)}" for value in used.carried]
+        columns += [f"r.{self.name_of(value.args[0])} as {self.name_of(value)}" for value in used.terms["carried"]]
         spread, joins = self._spread(items, "r")
         on = "t.query = r.query and t.item = r.item" + " and t.nth_judgement = 1" * (how.truth_duplicates == "count")
         body = (
@@ -557,7 +386,7 @@ class Statement(Sources):
         )
         steps = [Step(self.rows_of(items), "the judged items among the returned ones", body)]
         if apart:
-            names += [self.name_of(value) for value in (*used.carried, *used.spreads)]
+            names += [self.name_of(value) for op in ("carried", "spread") for value in used.terms[op]]
             steps = self._counted(items.suffix, steps[0], names)
         if how.duplicates == "once":
             nth = "row_number() over (partition by query, item order by item_rank) as nth_return"
@@ -586,63 +415,16 @@ class Statement(Sources):
             Step(placed.name, "where they stand", body),
         ]
 
-    def _list_lengths(self, suffix: str) -> Iterator[Step]:
-        returned, name = self.step("returned_items" + suffix), self.lists(suffix)
-        count = f"{self.double('count(*)')} as retrieved"
-        body = f"{select(['query', count, '1 as is_returned'])}\nfrom {returned}\ngroup by query"
-        if not self.run.lists and not self.hows[suffix].judged:
-            yield Step(name, "how long the lists are", body)
-            return
-        # Some may be empty.
-        every = self.step("returned_queries" + suffix)
-        if self.run.lists:
-            yield Step(every, "", f"select {self._query(self.run)} as query\nfrom {self.source(self.run)} as t")
-        else:
-            yield Step(every, "", f"select distinct query\nfrom {self.all_returned(suffix)}")
-        found = self.step("returned_counts" + suffix)
-        yield Step(found, "", body)
-        columns = ["l.query as query", f"coalesce(n.retrieved, {self.number(0.0)}) as retrieved", "1 as is_returned"]
-        body = f"{select(columns)}\nfrom {every} as l\nleft join {found} as n on n.query = l.query"
-        yield Step(name, "how long the lists are", body)
-
     # -- queries ---------------------------------------------------------------------------------------------
 
-    def queries(self) -> Step:
-        """The queries that are measured."""
-        if self.extra:
-            body = f"select query, is_judged\nfrom {self.step('query_sides')}"
-        elif self.truth.lists:
-            body = f"select {self._query(self.truth)} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
-        else:
-            body = f"select query, 1 as is_judged\nfrom {self.step('judged_items')}\ngroup by query"
-        return Step(self.step("queries"), "the queries that are measured", body)
-
-    def query_sides(self) -> Step:
-        """Which of the two sides have a query."""
-        both = []
-        judged, returned = self.step("judged_items"), self.all_returned("")
-        for side, source, is_judged in ((self.truth, judged, 1), (self.run, returned, 0)):
-            query = "query"
-            if side.lists:
-                query, source = f"{self._query(side)} as query", f"{self.source(side)} as t"
-            both.append(f"select {query}, {is_judged} as is_judged, {1 - is_judged} as is_returned\nfrom {source}")
-        columns = ["query", "max(is_judged) as is_judged", "max(is_returned) as is_returned"]
-        joined = indented("\nunion all\n".join(both))
-        body = f"{select(columns)}\nfrom (\n{joined}\n) as b\ngroup by query"
-        return Step(self.step("query_sides"), "which side has a query", body)
-
-    def query_sums(self, values: Iterable[Term], more: Sequence[str] = (), joins: str = "") -> Step:
+    def query_sums(self, values: Iterable[Term], more: Sequence[str], joins: str) -> Step:
         """What each query earned and could have earned."""
-        columns = ["q.query as query", "q.is_judged as is_judged", *more]
-        joined: dict[str, str] = {}
-        for value in values:
-            alias = joined.setdefault(self.of_query(value), f"s{len(joined) + 1}")
-            columns.append(f"{self._filled(value, alias)} as {self.column_of(value)}")
-        text = "".join(f"\nleft join {step} as {alias} on {alias}.query = q.query" for step, alias in joined.items())
+        columns, joined = self._beside("q", ((value, value) for value in values))
+        columns = ["q.query as query", "q.is_judged as is_judged", *more, *columns]
         return Step(
             self.step("query_sums"),
             "what each query earned, and what it could have earned",
-            f"{select(columns)}\nfrom {self.step('queries')} as q{text}{joins}",
+            f"{select(columns)}\nfrom {self.step('queries')} as q{joined}{joins}",
         )
 
     def leaves(self, values: Iterable[Term]) -> dict[Term, None]:
@@ -674,7 +456,7 @@ class At:
             return str(value.args[0])
         if value.op in ("carried", "spread"):
             return self.to.name_of(value)
-        if value.op == "window" or (value in self.to._shared and value.kind == "item"):
+        if self.to.is_window(value):
             return self.to.name_of(value) if self.to.stage(value) <= self.stage else None
         if value.op in ("aggregate", "of query"):
             return self._of_query(value)
@@ -701,12 +483,9 @@ class At:
     def _judgement(self, value: Term) -> str:
         """A value that follows from a grade alone is computed once, beside the grade."""
         text = self.to.write(value, At(self.to))
-        items, name = self.items, ""
+        items, name = self.items, self.to.name_of(text, value.name)
         while items is not None:
-            used = self.to.used(items)
-            if not name:
-                name = self.to.judgement(text, value.name)
-            used.judgements[text] = name
+            self.to.used(items).judgements[text] = name
             if items.what == "placed":
                 self.to.used(self.to.tree.items("judged", items.suffix)).judgements[text] = name
             items = items.of
@@ -759,49 +538,3 @@ def _judges(value: Term) -> bool:
     if value.op in ("window", "aggregate", "of query", "spread", "carried"):
         return False
     return all(map(_judges, value.parts)) and (bool(value.parts) or value.op in ("number", "null", "parameter"))
-
-
-def select(columns: Sequence[str], indent: int = 2) -> str:
-    """A select list, on one line if it fits."""
-    one = f"select {', '.join(columns)}"
-    if len(one) + indent <= _WIDE and len(columns) <= 5:
-        return one
-    return "select\n" + ",\n".join(f"{' ' * indent}{column}" for column in columns)
-
-
-def indented(text: str, by: int = 2) -> str:
-    return "\n".join(" " * by + line if line else line for line in text.splitlines())
-
-
-def _reads(text: str) -> set[str]:
-    """What a text selects from."""
-    return set(re.findall(r"(?:from|join) (\w+)", text))
-
-
-def _sorted(steps: Sequence[Step], body: str) -> list[Step]:
-    """The steps that are read, each after those it reads."""
-    bodies = {step.name: step.body for step in steps}
-    waiting, found = _reads(body) & bodies.keys(), set[str]()
-    while waiting:
-        found |= waiting
-        waiting = set().union(*(_reads(bodies[name]) for name in waiting)) & bodies.keys() - found
-    left, out = [step for step in steps if step.name in found], list[Step]()
-    while left:
-        names = {step.name for step in left}
-        ready = next((step for step in left if not _reads(step.body) & names - {step.name}), None)
-        if ready is None:
-            raise ValueError(f"values of {', '.join(names)} need each other, which SQL cannot say")
-        left.remove(ready)
-        out.append(ready)
-    return out
-
-
-def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
-    """All of it as text."""
-    parts = []
-    for step in _sorted(steps, body):
-        comment = f"-- {step.comment}\n" if step.comment else ""
-        parts.append(f"{comment}{step.name} as (\n{indented(step.body)}\n)")
-    said = "".join(f"-- {line}\n" if line else "--\n" for line in head)
-    listed = ",\n".join(parts)
-    return f"{said}with\n{listed}\n{body}\n"

@@ -1,14 +1,18 @@
-"""The user's tables in a statement: their names, quoted where need be, and which column is which."""
+"""The user's tables in a statement: their names, quoted where need be, which column is which, and rows of items."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, count
+from typing import Any, NamedTuple
 
+from rankstone.align.ties import TIES
 from rankstone.data.roles import Given, roles_of
+from rankstone.program.sql import Term
 from rankstone.sql.dialects import Dialect
+from rankstone.sql.expressions import Expressions, Step, indented, select
 
 # Words that no dialect takes for a column's name as they are.
 _RESERVED = frozenset(
@@ -21,6 +25,7 @@ _RESERVED = frozenset(
     )
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST = 56  # letters of a name: PostgreSQL cuts it at 63 without a word
 
 
 @dataclass(frozen=True)
@@ -131,3 +136,172 @@ def _is_table(text: str, dialect: Dialect) -> bool:
     source = tree.args.get("from_") or tree.args.get("from")
     found = source.this if source is not None else None
     return isinstance(found, exp.Table) and not found.args.get("alias") and not tree.args.get("joins")
+
+
+@dataclass(frozen=True)
+class How:
+    """How a truth and a run are brought together, in a statement."""
+
+    order: str = "item_desc"  # who goes first among equal scores
+    single: bool = False  # scores compared as float32
+    duplicates: str = "error"
+    truth_duplicates: str = "error"
+    judged: bool = False  # does what nobody judged leave the lists
+
+
+class Opened(NamedTuple):
+    """Rows of items of one side: what to select them from, the item, its position in a list, and its value."""
+
+    source: str
+    item: str
+    position: str
+    value: str
+
+
+class Sources(Expressions):
+    """The user's tables, the steps that read nothing else, and names of steps and columns unlike theirs."""
+
+    def __init__(self, dialect: Dialect, truth: Side, run: Side, extra: bool, ids: str | None) -> None:
+        self.dialect, self.truth, self.run, self.extra, self.ids = dialect, truth, run, extra, ids
+        self.hows: dict[str, How] = {}  # by suffix
+        self._names: dict[Term | str, str] = {}
+        self._taken: set[str] = {
+            "query", "item", "grade", "score", "item_rank", "items_above", "items_level", "place", "retrieved",
+            "is_returned", "weight", "position", "problem",
+        }  # fmt: skip
+
+    def source(self, side: Side) -> str:
+        """What to select a side from: a table, or the step that holds its query."""
+        return self.step("truth_rows" if side is self.truth else "run_rows") if side.is_query else side.source
+
+    def user_steps(self) -> list[Step]:
+        """The user's own queries."""
+        return [Step(self.source(side), "", side.source) for side in (self.truth, self.run) if side.is_query]
+
+    def step(self, name: str) -> str:
+        """A step's name, unlike that of any table of the user's."""
+        while name in self.truth.names | self.run.names:
+            name += "_"
+        return name
+
+    def taken(self, *names: str) -> None:
+        """Names that no column of ours may have."""
+        self._taken.update(name.lower() for name in names)
+
+    def unique(self, name: str) -> str:
+        """A column's name that no other has."""
+        name = re.sub(r"\W+", "_", name.lower()).strip("_")[:_LONGEST] or "value"
+        names = chain([name], (f"{name}_{at}" for at in count(2)))
+        self._taken.add(free := next(other for other in names if other not in self._taken))
+        return free
+
+    def name_of(self, value: Term | str, name: str = "") -> str:
+        """The column that holds a value; a text is an expression of a grade alone."""
+        if value not in self._names:
+            self._names[value] = self.unique(name if isinstance(value, str) else value.name or "value")
+        return self._names[value]
+
+    def id_of(self, column: str) -> str:
+        """An id, compared byte by byte if it is a text."""
+        to = self.dialect
+        asks = self.ids == "text" or (self.ids is None and not to.is_sorted_by_bytes and not to.by_kind)
+        return to.bytewise.format(column) if asks else column
+
+    def query_of(self, side: Side) -> str:
+        """The id of a side's query."""
+        return self.id_of(side.column("query"))
+
+    def opened(self, side: Side) -> Opened:
+        """A side's rows of items."""
+        source, item = f"{self.source(side)} as t", side.column("item")
+        value = side.column(side.value) if side.value else ""
+        if not side.lists:
+            return Opened(source, item, "", value)
+        rows = self.dialect.rows
+        assert rows is not None  # or the lists had been refused
+        form = rows.source_of_two if value and rows.source_of_two else rows.source
+        forms = (form, rows.item, rows.position, rows.value if value else "")
+        return Opened(*(text.format(t=source, items=item, values=value) for text in forms))
+
+    # -- steps -----------------------------------------------------------------------------------------------
+
+    def all_returned(self, suffix: str) -> str:
+        """The step that has all that was returned, judged or not."""
+        return self.step(("all_" if self.hows[suffix].judged else "") + "returned_items" + suffix)
+
+    def returned(self, suffix: str) -> Iterator[Step]:
+        """What was returned, and what of it is judged where nothing else counts."""
+        yield self._rows_returned(suffix)
+        if self.hows[suffix].judged:
+            judged = f"select distinct query, item from {self.step('judged_items' + suffix)} where grade >= 0"
+            both = "j.query = r.query and j.item = r.item"
+            body = f"select r.*\nfrom {self.all_returned(suffix)} as r\njoin (\n  {judged}\n) as j on {both}"
+            yield Step(self.step("returned_items" + suffix), "what of it is judged", body)
+
+    def _rows_returned(self, suffix: str) -> Step:
+        side, how = self.run, self.hows[suffix]
+        rows, item, position, value = self.opened(side)
+        if side.value is None or side.value == "rank":
+            score = f"-{self.double(value or position)}"
+        else:
+            score = self.double(f"cast({value} as {self.dialect.single})" if how.single else value)
+        columns = [f"{self.query_of(side)} as query", f"{self.id_of(item)} as item", f"{score} as score"]
+        ordered = ["position"] if TIES[how.order].by == "input" else []
+        if ordered or how.duplicates == "first":
+            columns.append(f"{position} as position")
+        if how.duplicates not in ("first", "best"):
+            return Step(self.all_returned(suffix), "what was returned", f"{select(columns)}\nfrom {rows}")
+        first = "position" if how.duplicates == "first" else ", ".join(["score desc", *ordered])
+        inside = f"{select(columns, 4)}\n    from {rows}"
+        nth = f"select r.*, row_number() over (partition by query, item order by {first}) as nth_row"
+        kept = ", ".join(["query", "item", "score", *ordered])
+        body = f"select {kept}\nfrom (\n  {nth}\n  from (\n    {inside}\n  ) as r\n) as r\nwhere nth_row = 1"
+        return Step(self.all_returned(suffix), f"what was returned, of a repeated item the {how.duplicates} row", body)
+
+    def lists(self, suffix: str) -> str:
+        """The step that has the lengths of the lists."""
+        return self.step("returned_lists" + suffix)
+
+    def list_lengths(self, suffix: str) -> Iterator[Step]:
+        """How long the lists are."""
+        returned, name = self.step("returned_items" + suffix), self.lists(suffix)
+        count = f"{self.double('count(*)')} as retrieved"
+        body = f"{select(['query', count, '1 as is_returned'])}\nfrom {returned}\ngroup by query"
+        if not self.run.lists and not self.hows[suffix].judged:
+            yield Step(name, "how long the lists are", body)
+            return
+        # Some may be empty.
+        every = self.step("returned_queries" + suffix)
+        if self.run.lists:
+            yield Step(every, "", f"select {self.query_of(self.run)} as query\nfrom {self.source(self.run)} as t")
+        else:
+            yield Step(every, "", f"select distinct query\nfrom {self.all_returned(suffix)}")
+        found = self.step("returned_counts" + suffix)
+        yield Step(found, "", body)
+        columns = ["l.query as query", f"coalesce(n.retrieved, {self.number(0.0)}) as retrieved", "1 as is_returned"]
+        body = f"{select(columns)}\nfrom {every} as l\nleft join {found} as n on n.query = l.query"
+        yield Step(name, "how long the lists are", body)
+
+    def queries(self) -> Step:
+        """The queries that are measured."""
+        if self.extra:
+            body = f"select query, is_judged\nfrom {self.step('query_sides')}"
+        elif self.truth.lists:
+            body = f"select {self.query_of(self.truth)} as query, 1 as is_judged\nfrom {self.source(self.truth)} as t"
+        else:
+            body = f"select query, 1 as is_judged\nfrom {self.step('judged_items')}\ngroup by query"
+        return Step(self.step("queries"), "the queries that are measured", body)
+
+    def query_sides(self) -> Step:
+        """Which of the two sides have a query."""
+        both = []
+        judged, returned = self.step("judged_items"), self.all_returned("")
+        for side, source, is_judged in ((self.truth, judged, 1), (self.run, returned, 0)):
+            query = "query"
+            if side.lists:
+                query, source = f"{self.query_of(side)} as query", f"{self.source(side)} as t"
+            both.append(f"select {query}, {is_judged} as is_judged, {1 - is_judged} as is_returned\nfrom {source}")
+        columns = ["query", "max(is_judged) as is_judged", "max(is_returned) as is_returned"]
+        joined = indented("\nunion all\n".join(both))
+        body = f"{select(columns)}\nfrom (\n{joined}\n) as b\ngroup by query"
+        return Step(self.step("query_sides"), "which side has a query", body)

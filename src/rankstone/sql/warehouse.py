@@ -1,34 +1,46 @@
-"""`rs.sql.text`: metrics as one statement of SQL, in any dialect, for a warehouse that has never heard of Python."""
+"""`rs.sql.text`: metrics as one statement of SQL, in any dialect, for a warehouse that has never heard of Python; and
+such statements as macros for dbt."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from rankstone.align.ties import TIES
 from rankstone.conventions.convention import Convention, find_convention
-from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
+from rankstone.conventions.plan import (
+    DEFAULT_METRICS,
+    Capabilities,
+    Plan,
+    alignments,
+    check_supported,
+    make_plans,
+    unsupported,
+)
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
 from rankstone.evaluate.programs import Measured
 from rankstone.evaluate.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.metrics.registry import declared
 from rankstone.program.graph import Expression, Fault
 from rankstone.program.ranking import Ratio
 from rankstone.program.sql import HUGE, Tables, Term, Tree, outermost
 from rankstone.results.definition import definition_of
 from rankstone.sql.dialects import Dialect, find_dialect
-from rankstone.sql.statement import At, How, Statement, Step, indented, select, statement
-from rankstone.sql.tables import Side, column_of, side_of, source_of
+from rankstone.sql.expressions import Step, indented, select, statement
+from rankstone.sql.statement import At, Statement
+from rankstone.sql.tables import How, Side, column_of, side_of, source_of
+from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from rankstone.metrics.registry import Value
     from rankstone.typing import Metrics, Roles
 
-# How what is told of each query is summed up.
+# What is told of the queries.
 _TOLD = ("judged", "missing", "nothing_relevant", "tied", "extra")
-_COUNTED = {name: f"coalesce(sum({name}), 0)" for name in _TOLD[:-1]}
 _NO_ORDER = "rows of a table have no order"
 
 
@@ -80,30 +92,33 @@ def text(
         refuse_ungraded(plan, sides["truth"].value is not None)
     grouped = [by] if isinstance(by, str) else list(by or ())
     named = find_convention(convention).with_choices(**choices)
-    return written(plans, named, to, sides, per_query=per_query, by=grouped, weights=weights, account=account, ids=ids)
+    return written(Request(plans, named, to, sides, per_query, grouped, weights, account, ids))
 
 
-def written(
-    plans: Sequence[Plan],
-    named: Convention,
-    to: Dialect,
-    sides: Mapping[str, Side],
-    *,
-    per_query: bool = False,
-    by: Sequence[str] = (),
-    weights: str | None = None,
-    account: bool = False,
-    ids: str | None = None,
-) -> str:
+class Request(NamedTuple):
+    """What a statement is to say."""
+
+    plans: Sequence[Plan]
+    convention: Convention
+    dialect: Dialect
+    sides: Mapping[str, Side]
+    per_query: bool = False
+    by: Sequence[str] = ()
+    weights: str | None = None
+    account: bool = False
+    ids: str | None = None
+
+
+def written(request: Request) -> str:
     """The statement for some plans."""
-    writing = _Writing(plans, to, sides, by, weights, ids, account)
-    said = [definition_of(plan, named) for plan in plans]
-    head = [said[0].origin, ""]
-    for definition, name in zip(said, writing.names.values(), strict=True):
+    writing = _Writing(request)
+    definitions = [definition_of(plan, request.convention) for plan in request.plans]
+    head = [definitions[0].origin, ""]
+    for definition, name in zip(definitions, writing.names.values(), strict=True):
         text = " ".join("; ".join([definition.formula, *definition.rules, *definition.edge_cases]).split())
         called = name if name == definition.metric else f"{name}, {definition.metric}"
         head += textwrap.wrap(f"{called}: {text}", 116, subsequent_indent="  ")
-    return writing.text(head, per_query=per_query, account=account)
+    return statement(head, *writing.parts())
 
 
 def capabilities_of(sides: Mapping[str, Side], weights: str | None, to: Dialect) -> Capabilities:
@@ -187,32 +202,21 @@ def _total(tree: Tree, counted: Term, part: Term, sure: Term) -> Term:
 class _Writing:
     """Plans as the parts of a statement."""
 
-    def __init__(
-        self,
-        plans: Sequence[Plan],
-        dialect: Dialect,
-        sides: Mapping[str, Side],
-        by: Sequence[str],
-        weights: str | None,
-        ids: str | None,
-        account: bool,
-    ) -> None:
-        self.plans, self.sides, self.by, self.dialect = plans, sides, by, dialect
-        self.weights: str | None = None
-        if weights is not None:
-            self.weights, _, self.weights_query = source_of("weights", weights, dialect)
-        extra = plans[0].choices["extra"] == "zero"
-        self.to = Statement(dialect, sides["truth"], sides["run"], extra=extra, ids=ids)
-        told = _TOLD if account else ()
-        self.to.taken(*told, *by)
+    def __init__(self, request: Request) -> None:
+        self.request, self.plans, self.sides = request, request.plans, request.sides
+        dialect, by = request.dialect, request.by
+        self.weights = None if request.weights is None else source_of("weights", request.weights, dialect)
+        extra = self.plans[0].choices["extra"] == "zero"
+        self.to = Statement(dialect, self.sides["truth"], self.sides["run"], extra=extra, ids=request.ids)
+        self.to.taken(*(_TOLD if request.account else ()), *by)
         self.groups = {self.to.unique(f"group_{at + 1}"): column_of(name, dialect) for at, name in enumerate(by)}
         self.tree: Tree = self.to.tree
-        self.names = {plan.label: self.to.unique(plan.label.replace("'", "")) for plan in plans}
+        self.names = {plan.label: self.to.unique(plan.label.replace("'", "")) for plan in self.plans}
         self.values: dict[str, Term] = {}
         self.means: dict[str, Term] = {}
         self.faults: list[tuple[str, Fault]] = []
         self.views: dict[How, Tables] = {}
-        for plan in plans:
+        for plan in self.plans:
             self._measure(plan)
 
     # -- expressions -----------------------------------------------------------------------------------------
@@ -244,33 +248,24 @@ class _Writing:
             raise ValueError(
                 f"{plan.label}: nonpositive_score='miss' goes by scores, and the run has ranks; choose count"
             )
-        view = self._view(plan)
-        found = values_and_ratio(plan, view)
+        found = values_and_ratio(plan, self._view(plan))
         self.values[plan.label] = found.values
-        self._catch(plan)
         if plan.averaging.pooled:
-            self.means[plan.label] = self._pooled(plan, found)
+            if self.groups:
+                raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
+            if self.sides["run"].value is None:
+                raise ValueError(f"{plan.label}: averaging='one_list' goes by scores, and the run has none")
+            self.means[plan.label] = mean_of_rows(plan, self.tree, found)
         else:
             self.means[plan.label] = mean_of_values(plan, self.tree, found, self.weights is not None)
-        self._catch(plan)
-
-    def _pooled(self, plan: Plan, found: Found) -> Term:
-        """The rows of all queries as one list."""
-        if self.by:
-            raise ValueError(f"{plan.label}: averaging='one_list' has no groups of queries; leave out by=")
-        if self.sides["run"].value is None:
-            raise ValueError(f"{plan.label}: averaging='one_list' goes by scores, and the run has none")
-        return mean_of_rows(plan, self.tree, found)
-
-    def _catch(self, plan: Plan) -> None:
         self.faults += [(plan.label, fault) for fault in self.tree.faults]
         self.tree.faults.clear()
 
     # -- text ------------------------------------------------------------------------------------------------
 
-    def text(self, head: Sequence[str], *, per_query: bool, account: bool) -> str:
-        """The statement."""
-        to = self.to
+    def parts(self) -> tuple[list[Step], str]:
+        """The steps of the statement, and what it selects from them."""
+        to, (per_query, account) = self.to, (self.request.per_query, self.request.account)
         columns = {value: self.names[label] for label, value in self.values.items()}
         if not per_query:
             read = _inside(self.means.values())
@@ -286,16 +281,20 @@ class _Writing:
             to.used(self.tree.items("judged", suffix))
         leaves = to.leaves([*columns, *self.means.values(), *told.values(), *conditions])
         parts = to.parts()
-        problems = self._problems(per_query, columns)  # before the steps, which it may ask more of
-        steps = [*to.steps(), to.queries(), to.query_sides(), *self._own_steps()]
-        steps += [to.query_sums(leaves, *self._own_columns()), *parts]
+        problems = [
+            *self._problems(),
+            *self._problems_of_queries(),
+            *self._faults(columns),
+        ]  # before the steps, which it may ask more of
+        own, more, joins = self._groups_and_weights()
+        steps = [*to.steps(), to.queries(), to.query_sides(), *own, to.query_sums(leaves, more, joins), *parts]
         at = At(to, values=to.named_parts)
         shown = ["query", *self.groups, *(f"{to.write(value, at)} as {name}" for value, name in columns.items())]
-        shown += [f"{to.write(self._as_number(value), at)} as {name}" for name, value in told.items()]
+        shown += [f"{to.write(self.tree.where(value, 1.0, 0.0), at)} as {name}" for name, value in told.items()]
         body = f"{select(shown)}\nfrom {to.per_query}"
         steps.append(Step(to.step("query_values"), "the values of each query", body))
         steps.append(Step(to.step("problems"), "data that would give a wrong number", "\nunion all\n".join(problems)))
-        fail = self.dialect.fail.format("min(problem)")
+        fail = self.request.dialect.fail.format("min(problem)")
         body = f"select case when count(*) > 0 then {fail} end as problem\nfrom {to.step('problems')}"
         steps.append(Step(to.step("checked"), "an error where there is such data", body))
         checked = f"cross join {to.step('checked')} as c\nwhere c.problem is null"
@@ -303,55 +302,46 @@ class _Writing:
             shown = ["v.query as query", *(f"v.{name} as {column}" for name, column in self.groups.items())]
             shown += [f"v.{columns[value]} as {self.names[label]}" for label, value in self.values.items()]
             shown += [f"v.{name} as {name}" for name in told]
-            return statement(head, steps, f"{select(shown)}\nfrom {to.step('query_values')} as v\n{checked}")
+            return steps, f"{select(shown)}\nfrom {to.step('query_values')} as v\n{checked}"
         # With their table's letter: ClickHouse would take a bare name for a mean that is called so.
         after = At(to, values={value: f"v.{name}" for value, name in columns.items()})
-        means = [f"{self._whole(mean, after)} as {self.names[label]}" for label, mean in self.means.items()]
-        means += [f"{_COUNTED[name]} as {name}" for name in told]
+        means = {}
+        for label, mean in self.means.items():
+            text = to.write(mean, after)
+            means[self.names[label]] = text if mean.kind == "mean" else f"max({text})"
+        means |= {name: f"coalesce(sum({name}), 0)" for name in told}
         if account and not self.groups:
-            means.append(f"(select count(*) from {to.step('query_sides')} where is_judged = 0) as extra")
+            means["extra"] = f"(select count(*) from {to.step('query_sides')} where is_judged = 0)"
+        listed = [*self.groups, *(f"{text} as {name}" for name, text in means.items())]
         grouped = f"\ngroup by {', '.join(self.groups)}" if self.groups else ""
-        body = f"{select([*self.groups, *means])}\nfrom {to.step('query_values')} as v{grouped}"
+        body = f"{select(listed)}\nfrom {to.step('query_values')} as v{grouped}"
         steps.append(Step(to.step("means"), "", body))  # a row even of no query, so that what is wrong is looked for
         shown = [f"m.{name} as {column}" for name, column in self.groups.items()]
-        extra = ["extra"] if account and not self.groups else []
-        shown += [f"m.{name} as {name}" for name in (*self.names.values(), *told, *extra)]
-        return statement(head, steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}")
+        shown += [f"m.{name} as {name}" for name in means]
+        return steps, f"{select(shown)}\nfrom {to.step('means')} as m\n{checked}"
 
-    def _whole(self, mean: Term, at: At) -> str:
-        """A mean as it stands in the last select, which is of all queries."""
-        text = self.to.write(mean, at)
-        return text if mean.kind == "mean" else f"max({text})"
-
-    def _as_number(self, condition: Term) -> Term:
-        return self.tree.where(condition, 1.0, 0.0)
-
-    def _own_steps(self) -> list[Step]:
-        """Groups and weights of the queries."""
-        out, to, truth = [], self.to, self.sides["truth"]
-        query = to.id_of(truth.column("query"))
+    def _groups_and_weights(self) -> tuple[list[Step], list[str], str]:
+        """Steps with the groups and the weights of the queries, and the columns and joins of `query_sums` for them."""
+        steps, columns, joins = list[Step](), list[str](), ""
+        to, truth = self.to, self.sides["truth"]
+        query = to.query_of(truth)
         if self.groups:
-            columns = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
+            own = [f"{query} as query", *(f"min(t.{column}) as {name}" for name, column in self.groups.items())]
             changing = " or ".join(f"min(t.{column}) <> max(t.{column})" for column in self.groups.values())
-            columns.append(f"case when {changing} then 1 else 0 end as differs")
-            body = f"{select(columns)}\nfrom {to.source(truth)} as t\ngroup by {query}"
-            out.append(Step(to.step("query_groups"), "which group a query is in", body))
-        if self.weights is not None:
-            columns = [f"{to.id_of('t.query')} as query", f"{to.double('t.weight')} as weight"]
-            source = f"(\n{indented(self.weights)}\n)" if self.weights_query else self.weights
-            body = f"{select(columns)}\nfrom {source} as t"
-            out.append(Step(to.step("query_weights"), "how much a query weighs", body))
-        return out
-
-    def _own_columns(self) -> tuple[list[str], str]:
-        columns, joins = [], ""
-        if self.groups:
+            own.append(f"case when {changing} then 1 else 0 end as differs")
+            body = f"{select(own)}\nfrom {to.source(truth)} as t\ngroup by {query}"
+            steps.append(Step(to.step("query_groups"), "which group a query is in", body))
             columns += [f"g.{name} as {name}" for name in self.groups]
-            joins += f"\nleft join {self.to.step('query_groups')} as g on g.query = q.query"
+            joins += f"\nleft join {steps[-1].name} as g on g.query = q.query"
         if self.weights is not None:
+            own = [f"{to.id_of('t.query')} as query", f"{to.double('t.weight')} as weight"]
+            source, _, is_query = self.weights
+            source = f"(\n{indented(source)}\n)" if is_query else source
+            body = f"{select(own)}\nfrom {source} as t"
+            steps.append(Step(to.step("query_weights"), "how much a query weighs", body))
             columns.append("w.weight as weight")
-            joins += f"\nleft join {self.to.step('query_weights')} as w on w.query = q.query"
-        return columns, joins
+            joins += f"\nleft join {steps[-1].name} as w on w.query = q.query"
+        return steps, columns, joins
 
     def _told(self) -> dict[str, Term]:
         """What is told of each query besides its values: a condition by name."""
@@ -386,69 +376,53 @@ class _Writing:
 
     # -- what is wrong with the data -------------------------------------------------------------------------
 
-    def _problems(self, per_query: bool, columns: Mapping[Term, str]) -> list[str]:
-        """Queries that find data which cannot be measured, a row with a text each."""
-        to, quote = self.to, self.dialect.literal
+    def _problem(self, rows: str, *said: str) -> str:
+        """A query that finds data which cannot be measured; said: texts and expressions in turn."""
+        parts = [part if at % 2 else self.request.dialect.literal(part) for at, part in enumerate(said)]
+        return f"select {self.to.text(*parts)} as problem\nfrom {rows}"
+
+    def _problems(self) -> Iterator[str]:
+        """Of rows and lists."""
+        to = self.to
         query, item = to.as_text("query"), to.as_text("item")
-        found = []
-
-        def look(said: Sequence[str], rows: str) -> None:
-            found.append(f"select {to.text(*said)} as problem\nfrom {rows}")
-
         for suffix, how in to.hows.items():
             judged, returned = to.step("judged_items" + suffix), to.all_returned(suffix)
             for side, rows, value in (("truth", judged, "grade"), ("run", returned, "score")):
-                known = [f"coalesce({query}, '?')", quote(", item "), f"coalesce({item}, '?')"]
                 bad = f"query is null or item is null or {value} is null or not (abs({value}) <= {HUGE!r})"
-                look(
-                    [quote(f"the {side} has a row without a query, an item or a {value}: query "), *known],
-                    f"{rows}\nwhere {bad}",
-                )
+                said = f"the {side} has a row without a query, an item or a {value}: query "
+                ids = (f"coalesce({query}, '?')", ", item ", f"coalesce({item}, '?')")
+                yield self._problem(f"{rows}\nwhere {bad}", said, *ids)
                 twice = how.duplicates if side == "run" else how.truth_duplicates
                 if twice == "error":
-                    said = [quote("query "), query, quote(": item "), item, quote(f" appears twice in the {side}")]
                     repeated = f"(select query, item from {rows} group by query, item having count(*) > 1) as r"
                     kept = f"\nwhere query in (select query from {to.step('queries')})" if side == "run" else ""
-                    look(said, repeated + kept)
+                    said = f" appears twice in the {side}"
+                    yield self._problem(repeated + kept, "query ", query, ": item ", item, said)
                 elif side == "truth" and twice == "count":
-                    said = [quote("query "), query, quote(": item "), item, quote(" is judged twice, with two grades")]
-                    look(said, f"{rows}\ngroup by query, item\nhaving min(grade) <> max(grade)")
+                    differing = f"{rows}\ngroup by query, item\nhaving min(grade) <> max(grade)"
+                    yield self._problem(
+                        differing, "query ", query, ": item ", item, " is judged twice, with two grades"
+                    )
         for name, listed in self.sides.items():
             if listed.lists:
-                column = to.id_of(listed.column("query"))
-                said = [quote(f"the {name} has two lists for query "), to.as_text(column)]
-                look(said, f"{to.source(listed)} as t\ngroup by {column}\nhaving count(*) > 1")
-        self._problems_of_queries(look)
-        return [
-            *found,
-            *(
-                self._fault(label, fault, columns)
-                for label, fault in self.faults
-                if self._is_looked_for(fault, per_query)
-            ),
-        ]
+                column = to.query_of(listed)
+                rows = f"{to.source(listed)} as t\ngroup by {column}\nhaving count(*) > 1"
+                yield self._problem(rows, f"the {name} has two lists for query ", to.as_text(column))
 
-    def _is_looked_for(self, fault: Fault, per_query: bool) -> bool:
-        return not (per_query and _is_of_all(fault.condition))
-
-    def _problems_of_queries(self, look: Callable[[Sequence[str], str], None]) -> None:
-        to, quote = self.to, self.dialect.literal
-        query = to.as_text("query")
-        sums, sides = to.step("query_sums"), to.step("query_sides")
+    def _problems_of_queries(self) -> Iterator[str]:
+        to, look = self.to, self._problem
+        query, sides = to.as_text("query"), to.step("query_sides")
         choices = [plan.choices for plan in self.plans]
         named = (f"min(case when is_{side} = 1 then {query} end) as {side}" for side in ("judged", "returned"))
-        found = select([*named, "max(is_judged * is_returned) as in_common"])
-        said = [
-            quote("the truth and the run have no query in common: the truth has "),
-            "judged",
-            quote(", the run has "),
-        ]
+        common = select([*named, "max(is_judged * is_returned) as in_common"])
         nothing = "judged is not null and returned is not null and in_common = 0"
-        look([*said, "returned"], f"(\n{indented(found)}\n  from {sides}\n) as q\nwhere {nothing}")
+        rows = f"(\n{indented(common)}\n  from {sides}\n) as q\nwhere {nothing}"
+        said = "the truth and the run have no query in common: the truth has "
+        yield look(rows, said, "judged", ", the run has ", "returned")
         if any(choice["missing"] == "error" for choice in choices):
-            look([quote("the run lacks query "), query], f"{sides}\nwhere is_returned = 0")
+            yield look(f"{sides}\nwhere is_returned = 0", "the run lacks query ", query)
         if any(choice["extra"] == "error" for choice in choices):
-            look([quote("the truth lacks query "), query], f"{sides}\nwhere is_judged = 0")
+            yield look(f"{sides}\nwhere is_judged = 0", "the truth lacks query ", query)
         refusing = [plan for plan in self.plans if plan.choices["empty_list"] == "error"]
         if not self.sides["run"].lists:  # rows make no empty list, but where some of them leave
             refusing = [plan for plan in refusing if plan.choices["known"] == "judged"]
@@ -456,48 +430,44 @@ class _Writing:
             to.visit(view.of_query("retrieved"))
             measured = f"query in (select query from {to.step('queries')})"
             rows = f"{to.lists(view.suffix)}\nwhere retrieved = 0 and {measured}"
-            look([quote("the run has an empty list for query "), query], rows)
-        by_rank = self.sides["run"].value == "rank" and any(TIES[choice["ties"]].by == "input" for choice in choices)
-        if by_rank:
-            look(
-                [quote("query "), query, quote(": two items of one rank")],
-                f"{to.step('returned_items')}\ngroup by query, score\nhaving count(*) > 1",
-            )
+            yield look(rows, "the run has an empty list for query ", query)
+        if self.sides["run"].value == "rank" and any(TIES[choice["ties"]].by == "input" for choice in choices):
+            rows = f"{to.step('returned_items')}\ngroup by query, score\nhaving count(*) > 1"
+            yield look(rows, "query ", query, ": two items of one rank")
         if self.groups:
-            look(
-                [quote(f"the truth has several {', '.join(self.by)} for query "), query],
-                f"{to.step('query_groups')}\nwhere differs = 1",
-            )
+            said = f"the truth has several {', '.join(self.request.by)} for query "
+            yield look(f"{to.step('query_groups')}\nwhere differs = 1", said, query)
         if self.weights is not None:
-            look(
-                [quote("weights has no weight from 0 for query "), query],
-                f"{sums}\nwhere weight is null or not (weight >= 0 and weight <= {HUGE!r})",
-            )
-            look(
-                [quote("weights has two weights for query "), query],
-                f"{to.step('query_weights')}\ngroup by query\nhaving count(*) > 1",
-            )
+            bad = f"weight is null or not (weight >= 0 and weight <= {HUGE!r})"
+            yield look(f"{to.step('query_sums')}\nwhere {bad}", "weights has no weight from 0 for query ", query)
+            rows = f"{to.step('query_weights')}\ngroup by query\nhaving count(*) > 1"
+            yield look(rows, "weights has two weights for query ", query)
+
+    def _faults(self, columns: Mapping[Term, str]) -> Iterator[str]:
+        """Of what the metrics cannot measure; that of all queries together says nothing of each one."""
+        for label, fault in self.faults:
+            if not (self.request.per_query and _is_of_all(fault.condition)):
+                yield self._fault(label, fault, columns)
 
     def _fault(self, label: str, fault: Fault, columns: Mapping[Term, str]) -> str:
-        to, quote = self.to, self.dialect.literal
+        to, quote = self.to, self.request.dialect.literal
         condition = fault.condition
         before, brace, after = fault.problem.replace("{:g}", "{}").partition("{}")
         if condition.kind == "item":
-            items = condition.items
-            assert items is not None
-            at = to.at_last(items)
-            who = [to.as_text("query")] if not items.whole else []
+            assert condition.items is not None
+            at = to.at_last(condition.items)
+            who = [to.as_text("query")] if not condition.items.whole else []
             value = [to.as_text(to.write(fault.value, at))] if brace and fault.value is not None else []
             said = to.text(quote(f"{label}: query "), *who, quote(f": {before}"), *value, quote(after))
-            return f"select {said} as problem\nfrom {to.last(items)}\nwhere {to.write(condition, at)}"
+            return f"select {said} as problem\nfrom {to.last(condition.items)}\nwhere {to.write(condition, at)}"
         if _is_of_all(condition):
             grouped = f" group by {', '.join(self.groups)}" if self.groups else ""
             bad = to.write(condition, At(to, values=dict(columns)))
             rows = f"(select case when {bad} then 1 else 0 end as bad from {to.step('query_values')}{grouped}) as m"
             return f"select {quote(fault.problem)} as problem\nfrom {rows}\nwhere bad = 1"
-        said = to.text(quote(f"{label}: query "), to.as_text("query"), quote(f": {fault.problem}"))
         test = to.write(condition, At(to, values=to.named_parts))
-        return f"select {said} as problem\nfrom {to.per_query}\nwhere {test}"
+        query = to.as_text("query")
+        return self._problem(f"{to.per_query}\nwhere {test}", f"{label}: query ", query, f": {fault.problem}")
 
 
 def _is_of_all(condition: Term) -> bool:
@@ -510,3 +480,56 @@ def _inside(means: Iterable[Term]) -> list[Term]:
     """What sums over queries are of."""
     sums = outermost(means, lambda value: value.op in ("total", "average", "count"))
     return list(dict.fromkeys(value.args[0] for value in sums if value.args[0].number is None))
+
+
+# -- macros for dbt: Jinja around statements -----------------------------------------------------------------
+
+_ROLES = ("query", "item", "grade", "score")
+
+
+def package(dialect: str, convention: str | Convention = "rankstone") -> str:
+    """A file of macros: `{{ rankstone_ndcg(ref('judgments'), ref('results'), k=10) }}` is a query."""
+    to, named = find_dialect(dialect), find_convention(convention)
+    head = (
+        f"{{# rankstone {__version__}: ranking metrics in {to.name}, convention {named.name}.\n"
+        "   rankstone_<metric>(truth, run) makes the mean, rankstone_<metric>_per_query of the queries' values.\n"
+        "   truth: rows of query, item, grade; run: rows of query, item, score; say so if they are called otherwise. #}"
+    )
+    return "\n\n".join([head, *(text for name in declared() for text in _dbt_macros(name, named, to))]) + "\n"
+
+
+def _dbt_macros(name: str, named: Convention, to: Dialect) -> Iterator[str]:
+    """A metric's macros; none where SQL cannot say it."""
+    columns = {role: f"{{{{ {role} }}}}" for role in _ROLES}
+    sides = {
+        "truth": Side("{{ truth }}", {role: columns[role] for role in ("query", "item", "grade")}),
+        "run": Side("{{ run }}", {role: columns[role] for role in ("query", "item", "score")}),
+    }
+    cuts = (None, "{{ k }}") if declared()[name].takes_k else (None,)
+    for per_query in (False, True):
+        bodies = [_dbt_body(name, k, named, to, sides, per_query) for k in cuts]
+        if bodies[0] is not None:
+            yield _dbt_macro(f"rankstone_{name}{'_per_query' * per_query}", [body for body in bodies if body])
+
+
+def _dbt_body(
+    name: str, k: str | None, named: Convention, to: Dialect, sides: Mapping[str, Side], per_query: bool
+) -> str | None:
+    """The statement for a metric; None if the convention has no such metric, or SQL cannot say it."""
+    try:
+        (plan,) = make_plans(name if k is None else f"{name}@1", named, {})
+        if unsupported([plan], capabilities_of(sides, None, to)):
+            return None
+        if k is not None:
+            plan = replace(plan, arguments={**plan.arguments, "k": k}, label=plan.label.removesuffix("@1"))
+        return written(Request([plan], named, to, sides, per_query))
+    except ValueError:
+        return None
+
+
+def _dbt_macro(name: str, bodies: list[str]) -> str:
+    arguments = ["truth", "run", *(["k=none"] if len(bodies) > 1 else []), *(f"{role}='{role}'" for role in _ROLES)]
+    text = bodies[0]
+    if len(bodies) > 1:
+        text = f"{{% if k is none %}}\n{bodies[0]}{{% else %}}\n{bodies[1]}{{% endif %}}\n"
+    return f"{{% macro {name}({', '.join(arguments)}) %}}\n{text}{{% endmacro %}}"

@@ -19,24 +19,11 @@ from rankstone.program.core import Program
 from rankstone.program.graph import Expression, Graph
 from rankstone.trec_eval import files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
-from rankstone.trec_eval.measures import (
-    MEASURES,
-    NICKNAMES,
-    BadParameters,
-    Measure,
-    parameters,
-    value_names,
-)
+from rankstone.trec_eval.measures import MEASURES, NICKNAMES, BadParameters, Measure, parameters, value_names
 from rankstone.trec_eval.preferences import Contradiction, Preferences
 from rankstone.trec_eval.symbolic import SymbolicLists
 
 MISSING_ZSCORE = -1000000.0
-FORMATS: dict[str, tuple[Callable[..., files.Judgments], str]] = {
-    "qrels": (files.read_qrels, "qrels"),
-    "qrels_jg": (files.read_jg, "qrels_jg"),
-    "prefs": (files.read_prefs, "prefs"),
-    "qrels_prefs": (files.read_qrels_prefs, "prefs"),
-}
 
 USAGE = """Usage: trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file
    -h: Give full help information, including other options
@@ -253,7 +240,7 @@ def _run(options: Options) -> None:
 def evaluate(options: Options) -> Evaluation:
     """Read the files and compute the values."""
     setup = Setup(options.version, options.level, options.depth, options.judged_only, options.collection)
-    if options.judgments not in FORMATS:
+    if options.judgments not in files.FORMATS:
         raise Stop(2, f"trec_eval: Illegal rel_format '{options.judgments}'")
     try:
         chosen = _choose(options)
@@ -261,7 +248,7 @@ def evaluate(options: Options) -> Evaluation:
         _read(options)  # what is wrong with the files comes first
         raise
     asked = _Asked(chosen, setup)
-    (judgments, results, zscores), form = _read(options), FORMATS[options.judgments][1]
+    (judgments, results, zscores), form = _read(options), files.FORMATS[options.judgments].over
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
     else:
@@ -280,7 +267,7 @@ def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, A
     """What the files hold."""
     comments = options.version >= 10
     try:
-        judgments = FORMATS[options.judgments][0](options.paths[0], comments=comments)
+        judgments = files.read_judgments(options.paths[0], options.judgments, comments=comments)
         if options.results != "trec_results":
             raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
         results = files.read_results(options.paths[1], comments=comments)
@@ -294,7 +281,7 @@ def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, A
 def _evaluated(
     options: Options, chosen: list[Chosen], form: str, placed: Placed, lines: Lines | None
 ) -> tuple[Ints, Stop | None]:
-    """The queries to look at, in the order of their names, up to choice that cannot be, and why it cannot."""
+    """The queries to look at, in the order of their names, up to one that cannot be, and why it cannot."""
     needing = [choice.measure.name for choice in chosen if choice.measure.over]
     for choice in chosen:
         if choice.measure.over and choice.measure.over != form:
@@ -374,11 +361,6 @@ def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Alignme
     return ranked_by(owner, lines.rank[mine], lines.grade[mine], retrieved[query]), query
 
 
-def _mean_over(query: Ints, values: Floats) -> Floats:
-    """The mean over each query's groups."""
-    return np.bincount(query, values) / np.bincount(query)
-
-
 def _columns(
     chosen: list[Chosen], asked: _Asked, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
 ) -> list[Column]:
@@ -401,7 +383,8 @@ def _columns(
     elif lines is not None and "qrels_jg" in over:
         groups, query = _judged_lists(lines, queries, ranked.retrieved[order])
         several = asked.answers(prepared(groups, setup))
-        found |= {name: [_mean_over(query, one) for one in values] for name, values in several.items()}
+        sizes = np.bincount(query)
+        found |= {name: [np.bincount(query, one) / sizes for one in values] for name, values in several.items()}
     elif lines is not None and "prefs" in over:
         try:
             state = Preferences(lines, queries, setup)
@@ -447,25 +430,22 @@ def _zscore(value: float, known: tuple[float, float] | None) -> float:
 
 
 def _query_lines(evaluation: Evaluation, prefix: str) -> Iterator[str]:
-    columns = []
-    for column in evaluation.columns:
-        if column.measure.kind == "text" and column.measure.single:
-            columns.append((f"{column.name:<22}\t", [f"'{value}'" for value in column.values]))
-        elif column.measure.single:
-            columns.append((f"{prefix}{column.name:<22}\t", _shown(column.values, column.measure, prefix)))
+    columns = [
+        (f"{'' if measure.kind == 'text' else prefix}{name:<22}\t", _shown(values, measure, prefix))
+        for measure, name, values in evaluation.columns
+        if measure.single
+    ]
     for at, query in enumerate(evaluation.queries):
         middle = query.decode(errors="surrogateescape") + "\t"
         yield from (f"{start}{middle}{shown[at]}\n" for start, shown in columns)
 
 
 def _shown(values: Any, measure: Measure, prefix: str) -> list[str]:
+    if measure.kind == "text":
+        return [f"'{value}'" for value in values]
     if measure.kind == "count" and not prefix:
         return [str(int(value)) for value in values.tolist()]
-    return [_number(value) for value in values.tolist()]
-
-
-def _number(value: float) -> str:
-    return "  -nan" if math.isnan(value) else f"{value:6.4f}"  # 0 / 0 has a sign in C
+    return ["  -nan" if math.isnan(value) else f"{value:6.4f}" for value in values.tolist()]  # 0 / 0 has a sign in C
 
 
 def _summary_lines(evaluation: Evaluation, complete: bool, prefix: str) -> Iterator[str]:

@@ -13,7 +13,6 @@ from rankstone.data.lines import Data, IrregularError, RowError, open_text
 from rankstone.data.trec import Layout
 from rankstone.errors import FileError, NoRowsError
 
-_QRELS, _PREFS = "qid iter docno rel", "qid jg jsg docno rel_level"
 _RESULTS = Layout("qid iter docno rank sim run_id", "q-i-n-", more=True, utf8=False)
 _ZSCORES = Layout("qid measure mean stddev", "iinn", comments=False, blanks=False, utf8=False)
 _NUMBER = re.compile(rb"[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
@@ -39,28 +38,29 @@ class Results(NamedTuple):
     run_id: bytes
 
 
-def read_qrels(path: str, *, comments: bool) -> Judgments:
-    """Judgments of documents: `qid iter docno rel`."""
-    (query, item), (grade,) = _judgments(path, _QRELS, "q-iw", comments)
-    return Judgments(query, item, grade)
+class Format(NamedTuple):
+    """A format of judgments: its lines, and which measures are for it."""
+
+    names: str
+    fields: str  # as in `Layout`
+    over: str
 
 
-def read_jg(path: str, *, comments: bool) -> Judgments:
-    """Judgments by several people: `qid jg docno rel`."""
-    (query, group, item), (grade,) = _judgments(path, _QRELS, "qiiw", comments)
-    return Judgments(query, item, grade, group)
+# Judgments of documents, those by several people (`qid jg docno rel`), preferences by somebody in a set of documents
+# compared with each other, and judgments to be taken for preferences.
+FORMATS = {
+    "qrels": Format("qid iter docno rel", "q-iw", "qrels"),
+    "qrels_jg": Format("qid iter docno rel", "qiiw", "qrels_jg"),
+    "prefs": Format("qid jg jsg docno rel_level", "qiiin", "prefs"),
+    "qrels_prefs": Format("qid iter docno rel", "qiin", "prefs"),
+}
 
 
-def read_prefs(path: str, *, comments: bool) -> Judgments:
-    """Preferences: `qid jg jsg docno rel_level`, by somebody, in a set of documents compared with each other."""
-    (query, group, subgroup, item), (level,) = _judgments(path, _PREFS, "qiiin", comments)
-    return Judgments(query, item, level, group, subgroup)
-
-
-def read_qrels_prefs(path: str, *, comments: bool) -> Judgments:
-    """Judgments of documents, to be taken for preferences."""
-    (query, group, item), (level,) = _judgments(path, _QRELS, "qiin", comments)
-    return Judgments(query, item, level, group)
+def read_judgments(path: str, form: str = "qrels", *, comments: bool) -> Judgments:
+    """Judgments in one of the formats."""
+    layout = Layout(FORMATS[form].names, FORMATS[form].fields, comments=comments, blanks=False, utf8=False)
+    (query, *groups, item), (grade,) = _columns(path, _content(path), layout)
+    return Judgments(query, item, grade, *groups)
 
 
 def read_results(path: str, *, comments: bool) -> Results:
@@ -82,10 +82,6 @@ def read_zscores(path: str) -> dict[bytes, dict[bytes, tuple[float, float]]]:
 # -- lines ---------------------------------------------------------------------------------------------------
 
 Read = tuple[list[_core.Strings], list[Floats]]  # the ids and the numbers of all lines
-
-
-def _judgments(path: str, names: str, fields: str, comments: bool) -> Read:
-    return _columns(path, _content(path), Layout(names, fields, comments=comments, blanks=False, utf8=False))
 
 
 def _content(path: str) -> Data:

@@ -47,14 +47,13 @@ def place(
     """Rank the judged documents; order says who goes first among equal scores."""
     how = Align(order=order, float32=setup.score_precision is np.float32)
     columns = query, item, grade, results.query, results.item, results.score
-    repeated = False
     try:
-        found = _core.align_columns(*columns, how)
+        found, repeated = _core.align_columns(*columns, how), False
     except DataError as error:
         if error.kind != "twice":
             raise
-        repeated = True
-        found = _core.align_columns(*columns, replace(how, duplicates="count", truth_duplicates="first"))
+        how = replace(how, duplicates="count", truth_duplicates="first")
+        found, repeated = _core.align_columns(*columns, how), True
     names = [query[row] for row in found.queries.tolist()]
     at = sorted(range(len(names)), key=names.__getitem__)
     queries = [names[number] for number in at]
@@ -83,10 +82,8 @@ def _returned_twice(queries: list[bytes], results: Results, setup: Setup, order:
         rows.sort(key=lambda row: row[1], reverse=order == "item_desc")
         rows.sort(key=lambda row: -row[0])
         items = sorted(item for _, item in rows[: setup.depth])
-        for item, other in itertools.pairwise(items):
-            if item == other:
-                found[codes[query]] = item
-                break
+        if twice := next((item for item, other in itertools.pairwise(items) if item == other), None):
+            found[codes[query]] = twice
     return found
 
 
@@ -139,19 +136,15 @@ def ranked_by(owner: Ints, rank: Ints, grade: Floats, retrieved: Ints) -> Alignm
     return Alignment(
         retrieved=retrieved,
         present=np.ones(count, dtype=bool),
-        truth_offsets=_offsets(np.bincount(owner, minlength=count)),
+        truth_offsets=np.append(0, np.cumsum(np.bincount(owner, minlength=count))),
         truth_grades=best,
         _ideal_grades=best,
-        placed_offsets=_offsets(np.bincount(owner[placed], minlength=count)),
+        placed_offsets=np.append(0, np.cumsum(np.bincount(owner[placed], minlength=count))),
         rank=rank[placed][order],
         grade=grade[placed][order],
         score=np.full(len(order), np.nan),
         place=rank[placed][order],
     )
-
-
-def _offsets(sizes: Ints) -> Ints:
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
 def prepared(ranked: Alignment, setup: Setup) -> Alignment:

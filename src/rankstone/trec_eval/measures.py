@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,14 +19,14 @@ from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
 from rankstone.program.graph import Expression
 from rankstone.trec_eval.files import real, whole
-from rankstone.trec_eval.gains import Pairs
-from rankstone.trec_eval.preferences import Preferences
-from rankstone.trec_eval.symbolic import SymbolicLists
+from rankstone.trec_eval.preferences import Preferences, Scope
+from rankstone.trec_eval.symbolic import Pairs, SymbolicLists
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 Params = tuple[Any, ...]
+Graphs: TypeAlias = Callable[[SymbolicLists, Params], list[Expression]]  # of a value per query, for each of the names
 
 
 class BadParameters(ValueError):  # noqa: N818  it says what is the matter
@@ -84,7 +84,7 @@ def value_names(measure: Measure, params: Params, text: str | None) -> list[str]
 # -- arithmetic ----------------------------------------------------------------------------------------------
 
 
-def _engine(metric: Metric, **choices: Any) -> Callable[[SymbolicLists, Params], list[Expression]]:
+def _engine(metric: Metric, **choices: Any) -> Graphs:
     """A metric of rankstone's, the same in trec_eval; with cutoffs, once for each of them."""
 
     def calculate(lists: SymbolicLists, params: Params) -> list[Expression]:
@@ -100,13 +100,9 @@ def _each(function: Callable[..., Any]) -> Callable[[Any, Params], list[Any]]:
     return lambda state, params: [function(state, *params)]
 
 
-def _geometric(
-    calculate: Callable[[SymbolicLists, Params], list[Expression]],
-) -> Callable[[SymbolicLists, Params], list[Expression]]:
+def _geometric(calculate: Graphs) -> Graphs:
     """The logarithms of a measure's values."""
-    return lambda lists, params: [
-        lists.log(lists.maximum(value, LOWEST_GEOMETRIC)) for value in calculate(lists, params)
-    ]
+    return lambda lists, params: [lists.log(lists.maximum(one, LOWEST_GEOMETRIC)) for one in calculate(lists, params)]
 
 
 # -- counts and sets -----------------------------------------------------------------------------------------
@@ -159,6 +155,10 @@ def _relstring(ranked: Alignment, length: float, *_: float) -> list[str]:
 # -- precision and recall ------------------------------------------------------------------------------------
 
 
+def _iprec(lists: SymbolicLists, shares: Params) -> list[Expression]:
+    return [_interpolated(lists, share) for share in shares]
+
+
 def _interpolated(lists: SymbolicLists, share: float) -> Expression:
     """`iprec`, for any number as a share of the relevant documents; 0 / 0 where nothing was retrieved."""
 
@@ -207,21 +207,8 @@ def _yaap(lists: SymbolicLists) -> Expression:
 # -- gains ---------------------------------------------------------------------------------------------------
 
 
-def _dcg(lists: SymbolicLists, *pairs: Any) -> Expression:
-    return _earned(lists.valued(pairs))
-
-
-def _ideal_dcg(lists: SymbolicLists, *pairs: Any) -> Expression:
-    return _earned(lists.valued(pairs).best())
-
-
-def _earned(lists: SymbolicLists) -> Expression:
-    earned: Expression = dcg.declaration.function(lists, negative="signed").numerator
-    return earned
-
-
-def _ndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
-    return _NDCG(lists.valued(pairs), ())[0]
+def _dcg(lists: SymbolicLists) -> Any:
+    return dcg.declaration.function(lists, negative="signed").numerator
 
 
 def _ndcg_rel(lists: SymbolicLists, *pairs: Any) -> Expression:
@@ -306,18 +293,20 @@ def _rbp_resid(lists: SymbolicLists, *pairs: Any) -> Expression:
 # -- the table -----------------------------------------------------------------------------------------------
 
 
-def _count(name: str, calculate: Callable[[Any], Any], meaning: str, **fields: Any) -> Measure:
-    return Measure(name, _each(calculate), meaning, kind="count", mean="sum", **fields)
+_SUMMED: dict[str, Any] = {"kind": "count", "mean": "sum"}
+_GEOMETRIC: dict[str, Any] = {"mean": "geometric", "single": False}
+
+
+def _count(name: str, calculate: Callable[[Any], Any], meaning: str) -> Measure:
+    return Measure(name, _each(calculate), meaning, **_SUMMED)
 
 
 def _cut(name: str, metric: Metric, meaning: str, cuts: Params = CUTS, **choices: Any) -> Measure:
     return Measure(name, _engine(metric, **choices), meaning, "cuts", cuts)
 
 
-def _prefs(name: str, calculate: Callable[[Preferences], Any], meaning: str) -> Measure:
-    if name.startswith("prefs_num"):
-        return _count(name, calculate, meaning, over="prefs")
-    return Measure(name, _each(calculate), meaning, over="prefs")
+def _prefs(name: str, calculate: Callable[..., Any], scope: Scope, meaning: str, **fields: Any) -> Measure:
+    return Measure(name, _each(lambda preferences: calculate(preferences, scope)), meaning, over="prefs", **fields)
 
 
 _AP, _BPREF, _PRECISION, _RECALL = _engine(ap), _engine(bpref), _engine(precision), _engine(recall)
@@ -332,23 +321,11 @@ MEASURES: dict[str, Measure] = {
         _count("num_rel", lambda lists: lists.relevant, "relevant documents"),
         _count("num_rel_ret", lambda lists: lists.hits(), "relevant documents retrieved"),
         Measure("map", _AP, "mean average precision"),
-        Measure(
-            "gm_map",
-            _geometric(_AP),
-            "geometric mean of average precision",
-            mean="geometric",
-            single=False,
-        ),
+        Measure("gm_map", _geometric(_AP), "geometric mean of average precision", **_GEOMETRIC),
         Measure("Rprec", _engine(r_precision), "precision after as many documents as are relevant"),
         Measure("bpref", _BPREF, "how seldom judged non-relevant documents stand above relevant ones"),
         Measure("recip_rank", _engine(rr), "one over the rank of the first relevant document"),
-        Measure(
-            "iprec_at_recall",
-            lambda lists, shares: [_interpolated(lists, share) for share in shares],
-            "interpolated precision at shares of recall",
-            "shares",
-            TENTHS,
-        ),
+        Measure("iprec_at_recall", _iprec, "interpolated precision at shares of recall", "shares", TENTHS),
         _cut("P", precision, "precision after so many documents"),
         Measure(
             "relstring",
@@ -360,13 +337,7 @@ MEASURES: dict[str, Measure] = {
         ),
         _cut("recall", recall, "recall after so many documents"),
         Measure("infAP", _each(_infap), "average precision estimated from a sample of judgments"),
-        Measure(
-            "gm_bpref",
-            _geometric(_BPREF),
-            "geometric mean of bpref",
-            mean="geometric",
-            single=False,
-        ),
+        Measure("gm_bpref", _geometric(_BPREF), "geometric mean of bpref", **_GEOMETRIC),
         Measure("Rprec_mult", _rprec_mult, "precision after multiples of the relevant documents", "shares", MULTIPLES),
         Measure(
             "utility",
@@ -378,9 +349,26 @@ MEASURES: dict[str, Measure] = {
         Measure("11pt_avg", _eleven_points, "interpolated precision, mean over shares of recall", "numbers", TENTHS),
         Measure("binG", _each(_bin_g), "mean over relevant documents of 1 / log2(2 + others above)"),
         Measure("G", _each(_g), "gain, discounted by what the best list earns more, over all gain", "pairs"),
-        Measure("dcg", _each(_dcg), "discounted cumulative gain", "pairs", since=10),
-        Measure("ideal_dcg", _each(_ideal_dcg), "discounted cumulative gain of the best list", "pairs", since=10),
-        Measure("ndcg", _each(_ndcg), "discounted cumulative gain over that of the best list", "pairs"),
+        Measure(
+            "dcg",
+            _each(lambda lists, *pairs: _dcg(lists.valued(pairs))),
+            "discounted cumulative gain",
+            "pairs",
+            since=10,
+        ),
+        Measure(
+            "ideal_dcg",
+            _each(lambda lists, *pairs: _dcg(lists.valued(pairs).best())),
+            "discounted cumulative gain of the best list",
+            "pairs",
+            since=10,
+        ),
+        Measure(
+            "ndcg",
+            lambda lists, pairs: _NDCG(lists.valued(pairs), ()),
+            "discounted cumulative gain over that of the best list",
+            "pairs",
+        ),
         Measure("ndcg_rel", _each(_ndcg_rel), "ndcg at each relevant document, averaged", "pairs"),
         Measure("Rndcg", _each(_rndcg), "ndcg wherever the best list's gain falls, averaged", "pairs"),
         _cut("ndcg_cut", ndcg, "ndcg after so many documents"),
@@ -397,32 +385,28 @@ MEASURES: dict[str, Measure] = {
             lambda lists: lists.sum(lists.judged_bad),
             "judged non-relevant documents retrieved",
         ),
-        _prefs("prefs_num_prefs_poss", Preferences.possible, "preferences there are"),
-        _prefs("prefs_num_prefs_ful", Preferences.fulfilled, "preferences that the order fulfils"),
-        _prefs("prefs_num_prefs_ful_ret", Preferences.fulfilled_ret, "the same, both documents retrieved"),
-        _prefs("prefs_simp", Preferences.simple, "share of the preferences fulfilled"),
-        _prefs("prefs_pair", Preferences.pair, "the same for each pair of documents, averaged"),
-        _prefs("prefs_avgjg", Preferences.average, "the same for each group of judgments, averaged"),
-        _prefs("prefs_avgjg_Rnonrel", Preferences.average_balanced, "with as many non-relevant as relevant documents"),
-        _prefs("prefs_simp_ret", Preferences.simple_ret, "prefs_simp, both documents retrieved"),
-        _prefs("prefs_pair_ret", Preferences.pair_ret, "prefs_pair, both documents retrieved"),
-        _prefs("prefs_avgjg_ret", Preferences.average_ret, "prefs_avgjg, both documents retrieved"),
-        _prefs("prefs_avgjg_Rnonrel_ret", Preferences.average_balanced_ret, "prefs_avgjg_Rnonrel, both retrieved"),
-        _prefs("prefs_simp_imp", Preferences.simple_imp, "prefs_simp, one document retrieved or both"),
-        _prefs("prefs_pair_imp", Preferences.pair_imp, "prefs_pair, one document retrieved or both"),
-        _prefs("prefs_avgjg_imp", Preferences.average_imp, "prefs_avgjg, one document retrieved or both"),
+        _prefs("prefs_num_prefs_poss", Preferences.possible, "all", "preferences there are", **_SUMMED),
+        _prefs("prefs_num_prefs_ful", Preferences.fulfilled, "all", "preferences that the order fulfils", **_SUMMED),
+        _prefs(
+            "prefs_num_prefs_ful_ret", Preferences.fulfilled, "both", "the same, both documents retrieved", **_SUMMED
+        ),
+        _prefs("prefs_simp", Preferences.share, "all", "share of the preferences fulfilled"),
+        _prefs("prefs_pair", Preferences.by_pair, "all", "the same for each pair of documents, averaged"),
+        _prefs("prefs_avgjg", Preferences.by_group, "all", "the same for each group of judgments, averaged"),
+        _prefs("prefs_avgjg_Rnonrel", Preferences.balanced, "all", "with as many non-relevant as relevant documents"),
+        _prefs("prefs_simp_ret", Preferences.share, "both", "prefs_simp, both documents retrieved"),
+        _prefs("prefs_pair_ret", Preferences.by_pair, "both", "prefs_pair, both documents retrieved"),
+        _prefs("prefs_avgjg_ret", Preferences.by_group, "both", "prefs_avgjg, both documents retrieved"),
+        _prefs("prefs_avgjg_Rnonrel_ret", Preferences.balanced, "both", "prefs_avgjg_Rnonrel, both retrieved"),
+        _prefs("prefs_simp_imp", Preferences.share, "one", "prefs_simp, one document retrieved or both"),
+        _prefs("prefs_pair_imp", Preferences.by_pair, "one", "prefs_pair, one document retrieved or both"),
+        _prefs("prefs_avgjg_imp", Preferences.by_group, "one", "prefs_avgjg, one document retrieved or both"),
         Measure("map_avgjg", _AP, "map, mean over groups of judgments", over="qrels_jg"),
         Measure("P_avgjg", _PRECISION, "P, the same", "cuts", CUTS, over="qrels_jg"),
         Measure("Rprec_mult_avgjg", _rprec_mult, "Rprec_mult, the same", "shares", MULTIPLES, "qrels_jg"),
         Measure("yaap", _each(_yaap), "log odds of average precision"),
         Measure("rbp", _each(_rbp), "gain met by a person who goes on with probability p=0.9", "pairs", since=10),
-        Measure(
-            "rbp_resid",
-            _each(_rbp_resid),
-            "what documents not judged could add to rbp",
-            "pairs",
-            since=10,
-        ),
+        Measure("rbp_resid", _each(_rbp_resid), "what documents not judged could add to rbp", "pairs", since=10),
         Measure("unj", _unjudged, "share of documents not judged among so many", "cuts", (5, 10, 20), since=10),
     )
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from rankstone.align.alignment import Floats, Ints
 from rankstone.trec_eval.lists import Lines, Setup
 
 Matrix = NDArray[np.int32]
+Scope = Literal["all", "both", "one"]  # of preferences: all, with both documents retrieved, with one of them or both
 
 
 class Contradiction(Exception):  # noqa: N818  it says what is the matter
@@ -30,29 +32,20 @@ class Group:
     complete: bool  # were all the documents compared with each other
 
     @cached_property
-    def both(self) -> Matrix:
-        """Preferences between retrieved documents."""
-        return self.prefers[: self.retrieved, : self.retrieved]
+    def counts(self) -> dict[Scope, tuple[int, int]]:
+        """How many preferences the order fulfils, and how many there are."""
+        cut = self.retrieved
+        both, ahead, behind = self.prefers[:cut, :cut], self.prefers[:cut, cut:].sum(), self.prefers[cut:, :cut].sum()
+        right, among = np.triu(both, 1).sum(), both.sum()
+        return {
+            "all": (int(right + ahead), int(self.prefers.sum())),
+            "both": (int(right), int(among)),
+            "one": (int(right + ahead), int(among + ahead + behind)),
+        }
 
-    @cached_property
-    def fulfilled_ret(self) -> int:
-        return int(np.triu(self.both, 1).sum())
-
-    @cached_property
-    def possible_ret(self) -> int:
-        return int(self.both.sum())
-
-    @cached_property
-    def fulfilled_imp(self) -> int:
-        return int(self.prefers[: self.retrieved, self.retrieved :].sum())
-
-    @cached_property
-    def possible_imp(self) -> int:
-        return self.fulfilled_imp + int(self.prefers[self.retrieved :, : self.retrieved].sum())
-
-    @cached_property
-    def possible(self) -> int:
-        return int(self.prefers.sum())
+    def share(self, scope: Scope) -> float:
+        fulfilled, possible = self.counts[scope]
+        return fulfilled / possible if possible else 0.0
 
     def levels(self) -> tuple[Ints, Floats]:
         """Documents and their levels: one entry a judgment, or a document's last if not all were compared."""
@@ -62,22 +55,22 @@ class Group:
         documents = np.array(sorted(last), dtype=np.int64)
         return documents, np.array([last[document] for document in documents.tolist()])
 
-    def balanced(self, retrieved_only: bool) -> float:
+    def balanced(self, scope: Scope) -> float:
         """Share fulfilled, as if as many documents were not relevant as are."""
+        retrieved_only = scope == "both"
         documents, levels = self.levels()
         good = levels > 0
         bad = ~good if self.complete else levels == 0
         found = documents < self.retrieved
         goods, bads = (int((kind & found).sum() if retrieved_only else kind.sum()) for kind in (good, bad))
         if goods >= bads:
-            fulfilled = self.fulfilled_ret + (0 if retrieved_only else self.fulfilled_imp)
-            possible = self.possible_ret if retrieved_only else self.possible
+            fulfilled, possible = self.counts[scope]
             fulfilled += int((good & found).sum()) * (goods - bads)
             possible += int(good.sum()) * (goods - bads)
         elif self.complete:
             fulfilled, possible = self._fewer_of_last_level(goods, retrieved_only)
         else:
-            fulfilled, possible = self._fewer_documents(documents[bad], int(good.sum()), retrieved_only)
+            fulfilled, possible = self._fewer_documents(documents[bad], int(good.sum()), scope)
         return fulfilled / possible if possible else float("nan")
 
     def _fewer_of_last_level(self, count: int, retrieved_only: bool) -> tuple[int, int]:
@@ -96,17 +89,14 @@ class Group:
             possible += int(kept.sum())
         return fulfilled, possible
 
-    def _fewer_documents(self, bad: Ints, count: int, retrieved_only: bool) -> tuple[int, int]:
+    def _fewer_documents(self, bad: Ints, count: int, scope: Scope) -> tuple[int, int]:
         """Only the first so many documents that are not relevant count."""
-        if retrieved_only:
+        if scope == "both":
             bad = bad[bad < self.retrieved]
         prefers = self.prefers.copy()
         prefers[bad[count:]] = 0
         prefers[:, bad[count:]] = 0
-        fewer = Group(prefers, self.retrieved, self.document, self.level, self.complete)
-        if retrieved_only:
-            return fewer.fulfilled_ret, fewer.possible_ret
-        return fewer.fulfilled_ret + fewer.fulfilled_imp, fewer.possible
+        return replace(self, prefers=prefers).counts[scope]
 
 
 class Preferences:
@@ -127,32 +117,27 @@ class Preferences:
                 groups.append(_group(documents[his], parts, levels[mine[his]], retrieved, int(documents.max()) + 1))
             self.queries.append(groups)
 
-    # -- counts ------------------------------------------------------------------------------------------------
+    def fulfilled(self, scope: Scope) -> Floats:
+        return self._sums(scope)[:, 0]
 
-    def _sum(self, count: Callable[[Group], int]) -> Floats:
-        return np.array([sum(map(count, groups)) for groups in self.queries], dtype=np.float64)
+    def possible(self, scope: Scope) -> Floats:
+        return self._sums(scope)[:, 1]
 
-    def possible(self) -> Floats:
-        return self._sum(lambda group: group.possible)
+    def _sums(self, scope: Scope) -> Floats:
+        sums = [np.sum([group.counts[scope] for group in groups], axis=0) for groups in self.queries]
+        return np.array(sums, dtype=np.float64).reshape(-1, 2)
 
-    def fulfilled(self) -> Floats:
-        return self._sum(lambda group: group.fulfilled_ret + group.fulfilled_imp)
+    def share(self, scope: Scope) -> Floats:
+        """Of all preferences of a query, how many are fulfilled."""
+        fulfilled, possible = self._sums(scope).T
+        return np.divide(fulfilled, possible, out=np.zeros(len(possible)), where=possible != 0)
 
-    def fulfilled_ret(self) -> Floats:
-        return self._sum(lambda group: group.fulfilled_ret)
+    def by_group(self, scope: Scope) -> Floats:
+        """The same for each group, averaged."""
+        return self._average(lambda group: group.share(scope))
 
-    # -- shares of all preferences -------------------------------------------------------------------------------
-
-    def simple(self) -> Floats:
-        return _share(self.fulfilled(), self.possible())
-
-    def simple_ret(self) -> Floats:
-        return _share(self.fulfilled_ret(), self._sum(lambda group: group.possible_ret))
-
-    def simple_imp(self) -> Floats:
-        return _share(self.fulfilled(), self._sum(lambda group: group.possible_ret + group.possible_imp))
-
-    # -- shares by group, averaged ---------------------------------------------------------------------------------
+    def balanced(self, scope: Scope) -> Floats:
+        return self._average(lambda group: group.balanced(scope))
 
     def _average(self, share: Callable[[Group], float]) -> Floats:
         out = np.zeros(len(self.queries))
@@ -163,38 +148,14 @@ class Preferences:
             out[at] = total / len(groups) if total > 0 else 0.0  # no number is not above 0
         return out
 
-    def average(self) -> Floats:
-        return self._average(lambda group: _part(group.fulfilled_ret + group.fulfilled_imp, group.possible))
-
-    def average_ret(self) -> Floats:
-        return self._average(lambda group: _part(group.fulfilled_ret, group.possible_ret))
-
-    def average_imp(self) -> Floats:
-        return self._average(
-            lambda group: _part(group.fulfilled_ret + group.fulfilled_imp, group.possible_ret + group.possible_imp)
-        )
-
-    def average_balanced(self) -> Floats:
-        return self._average(lambda group: group.balanced(retrieved_only=False))
-
-    def average_balanced_ret(self) -> Floats:
-        return self._average(lambda group: group.balanced(retrieved_only=True))
-
-    # -- shares by pair of documents, averaged -----------------------------------------------------------------------
+    def by_pair(self, scope: Scope) -> Floats:
+        """The same for each pair of documents, averaged."""
+        return np.array([_mean_of_pairs(*shares, scope) for shares in self._pairs])
 
     @cached_property
     def _pairs(self) -> list[tuple[Floats, Floats, int]]:
         """By query: the share of each pair with both documents retrieved, and with one; how many pairs have neither."""
         return [_pair_shares(groups) for groups in self.queries]
-
-    def pair(self) -> Floats:
-        return np.array([_mean_of(np.append(both, single), neither) for both, single, neither in self._pairs])
-
-    def pair_ret(self) -> Floats:
-        return np.array([_mean_of(both, 0) for both, _, _ in self._pairs])
-
-    def pair_imp(self) -> Floats:
-        return np.array([_mean_of(np.append(both, single), 0) for both, single, _ in self._pairs])
 
 
 def _numbered(pair: Ints, rank: Ints) -> tuple[Ints, int]:
@@ -259,15 +220,8 @@ def _pair_shares(groups: list[Group]) -> tuple[Floats, Floats, int]:
     return shares[0], shares[1], int((total[retrieved:, retrieved:] > 0).sum())
 
 
-def _mean_of(shares: Floats, others: int) -> float:
-    """Mean, added up term by term, with so many other terms of 0."""
-    count = len(shares) + others
+def _mean_of_pairs(both: Floats, single: Floats, neither: int, scope: Scope) -> float:
+    """Mean, added up term by term; what has no share counts 0."""
+    shares = both if scope == "both" else np.append(both, single)
+    count = len(shares) + (neither if scope == "all" else 0)
     return float(np.add.accumulate(shares)[-1]) / count if len(shares) else 0.0
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole != 0)
-
-
-def _part(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
