@@ -18,7 +18,8 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Feeding, Plan, make_plans, refuse_unknown
 from rankstone.evaluate.values import counted_of, ratio_of, values_of
-from rankstone.metrics.registry import Metric, declared, depth, is_built_in, on_declare
+from rankstone.metrics.declaration import depth
+from rankstone.metrics.registry import Metric, declared, is_built_in, on_declare
 from rankstone.program.core import depths
 from rankstone.program.graph import Expression, Fault, Graph, Space
 from rankstone.program.ranking import Facts, Ranking

@@ -13,12 +13,12 @@ def fuse_runs(arguments: argparse.Namespace) -> None:
     """Fuse files into one: to a file, or to standard output as a TREC run."""
     from rankstone.fusion.choices import decide, find_preset
     from rankstone.fusion.fuse import fuse
-    from rankstone.fusion.registry import find_fusion
+    from rankstone.fusion.methods import fusions
 
     choices = pairs(arguments.set, "--set")
     choices |= {name: getattr(arguments, name) for name in ("norm", "depth") if getattr(arguments, name) is not None}
     try:
-        decide(find_fusion(arguments.method), find_preset(arguments.convention), choices)
+        decide(fusions.find(arguments.method), find_preset(arguments.convention), choices)
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from None
     fused = fuse(

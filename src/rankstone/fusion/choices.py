@@ -13,9 +13,9 @@ from rankstone.align.ties import COUNTED
 from rankstone.conventions.choices import CHOICES, Choice
 from rankstone.conventions.convention import Convention
 from rankstone.errors import Advice, Hint
+from rankstone.fusion.methods import Fusion
 from rankstone.fusion.norms import NORMS
-from rankstone.fusion.registry import Fusion
-from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
+from rankstone.metrics.declaration import ByName, Value, nearest, unknown_word
 
 NormName = Literal["min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda"]
 TieOrder = Literal["item_desc", "item_asc", "input", "reverse_input"]

@@ -14,9 +14,8 @@ from rankstone.fusion.choices import Fusing, decide, find_preset, told
 from rankstone.fusion.found import Found
 from rankstone.fusion.fused import Fused
 from rankstone.fusion.merge import United, by_place, open_runs, unite
-from rankstone.fusion.methods import fusions
+from rankstone.fusion.methods import Fusion, fusions
 from rankstone.fusion.norms import NORMS, normalised
-from rankstone.fusion.registry import Fusion, find_fusion
 from rankstone.results.definition import Definition
 from rankstone.version import __version__
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from rankstone.align.alignment import Bools, Floats, Ints
     from rankstone.typing import Numbers, Roles, Run
-
-assert fusions  # loading the methods declares them
 
 
 def fuse(
@@ -53,7 +50,7 @@ def fuse(
     >>> rs.fuse([{"q": ["a", "b"]}, {"q": ["b", "c"]}]).to_dict()["q"]["b"] == 1 / 62 + 1 / 61
     True
     """
-    fusion = find_fusion(method)
+    fusion = fusions.find(method)
     preset = find_preset(convention)
     chosen, arguments = decide(fusion, preset, choices)
     opened = open_runs(runs, columns)

@@ -13,7 +13,7 @@ from rankstone.data.columns import Columns, columns
 from rankstone.data.lists import Lists
 from rankstone.data.tables import Made, Side
 from rankstone.fusion.merge import United
-from rankstone.metrics.registry import ByName
+from rankstone.metrics.declaration import ByName
 from rankstone.results.definition import Definition, summarize
 from rankstone.results.export import write_side
 from rankstone.results.table import DataPage, queries

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.metrics.registry import Parameter
+from rankstone.metrics.declaration import Parameter
 
 FORMS = ("list", "item", "cascade", "pseudo_inverse")
 Weight = Annotated[

@@ -14,7 +14,7 @@ from rankstone.align.alignment import Floats
 from rankstone.compare.caveats import FEW, Doubt
 from rankstone.compare.pairing import codes_of
 from rankstone.errors import WeightsWarning
-from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
+from rankstone.metrics.declaration import ByName, Value, nearest, unknown_word
 from rankstone.offpolicy.estimators import CONVENTIONS, Estimator, estimators, parse
 from rankstone.offpolicy.form import CHANGES, Logged
 from rankstone.offpolicy.read import Log, read

@@ -18,7 +18,7 @@ from rankstone.data.arrow import arrow_table, as_array, as_column, encoded, is_t
 from rankstone.data.files import is_path, read_table
 from rankstone.data.roles import ROLES, Given, find_all, refuse_unknown
 from rankstone.errors import DataError, FileError
-from rankstone.metrics.registry import ByName
+from rankstone.metrics.declaration import ByName
 from rankstone.offpolicy.form import CHANGES, FORMS, Logged, changed
 from rankstone.offpolicy.matrix import AtPlaces, Looked, Values, look
 from rankstone.offpolicy.policies import NEAR, Policy, PseudoInverse, unseen
