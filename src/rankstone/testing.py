@@ -11,8 +11,8 @@ from rankstone.compare.compare import compare
 from rankstone.compare.comparison import Comparison
 from rankstone.compare.difference import Difference
 from rankstone.compare.gates import UNDECIDED, margin_of
+from rankstone.results.answer import number, signed
 from rankstone.results.result import Means, label_of
-from rankstone.results.table import number, signed
 
 if TYPE_CHECKING:
     from rankstone.typing import Metrics, Run, Truth

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rankstone as rs
-from rankstone.results.table import number, p_value, signed
+from rankstone.results.answer import number, p_value, signed
 from tests.effort import BROWSER_PATIENCE
 
 HOSTILE = [

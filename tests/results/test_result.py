@@ -259,7 +259,7 @@ def test_definitions_are_readable(result):
 
 
 def test_latex_escapes_what_it_reads():
-    from rankstone.results.table import render
+    from rankstone.results.answer import render
 
     assert r"a\_b\textbackslash{}\{\}\%" in render([["m"], ["a_b\\{}%"]], "latex")
 

@@ -5,7 +5,7 @@ import pytest
 
 import rankstone as rs
 
-from ..measure.listed import near, some_lists
+from ..evaluate.listed import near, some_lists
 
 CATALOGUE = ["a", "b", "c", "d", "e"]
 OLD = {"u1": ["a", "b"], "u2": ["a", "c"], "u3": ["b", "a"]}

@@ -7,7 +7,7 @@ import pytest
 
 import rankstone as rs
 
-from ..measure.listed import SHOWN, assert_equal, near, some_lists
+from ..evaluate.listed import SHOWN, assert_equal, near, some_lists
 from .data import frames
 
 ASKED = ["ndcg@5", *(label for label in SHOWN if not label.startswith("reo"))]

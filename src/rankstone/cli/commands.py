@@ -25,7 +25,7 @@ from rankstone.cli.input import (
 )
 from rankstone.cli.output import form_of, put, screen
 from rankstone.errors import Advice, Hint
-from rankstone.results.table import render
+from rankstone.results.answer import render
 
 if TYPE_CHECKING:
     from rankstone.compare.runs import Runs

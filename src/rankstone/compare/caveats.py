@@ -12,8 +12,8 @@ import numpy as np
 from rankstone.align.alignment import Bools, Floats
 from rankstone.compare.pairing import Sample, codes_of
 from rankstone.metrics.registry import parse_one
+from rankstone.results.answer import p_said, signed
 from rankstone.results.result import Means
-from rankstone.results.table import p_said, signed
 from rankstone.statistics import flips, student
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from scipy.special import fdtrc
 from rankstone.align.alignment import Floats, Ints
 from rankstone.compare.caveats import FEW
 from rankstone.compare.pairing import codes_of
-from rankstone.results.table import DataPage, number, p_said, p_value, queries, signed
+from rankstone.results.answer import Answer, DataPage, number, p_said, p_value, queries, signed
 from rankstone.statistics.adjust import adjust, step_down
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ class Changes(DataPage):
         half = _SHOWN // 2
         return [head, *(signs if len(signs) <= _SHOWN else [*signs[:half], [], *signs[-half:]])]
 
-    def _tables(self, width: int | None) -> list[list[list[str]]]:
-        return [self.rows()]
+    def answer(self) -> Answer:
+        return replace(super().answer(), fixed=0)
 
     def remarks(self) -> list[str]:
         """What the table does not say."""

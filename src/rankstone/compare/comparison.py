@@ -21,10 +21,10 @@ from rankstone.compare.difference import Difference
 from rankstone.compare.pairing import Paired, Sample
 from rankstone.compare.report import report_of
 from rankstone.metrics.registry import parse_one
+from rankstone.results.answer import Answer, DataPage, Latex, Paper, Rows, latex, number, p_value, queries, signed
 from rankstone.results.definition import summarize
 from rankstone.results.export import result_format, write_answer
 from rankstone.results.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
-from rankstone.results.table import DataPage, Latex, Rows, latex, latex_page, number, p_value, queries, signed
 from rankstone.statistics import Student, wins_ties_losses
 from rankstone.statistics.adjust import Correction, adjusted
 from rankstone.statistics.paired import PairedSample, PairedTest, name_of
@@ -441,9 +441,10 @@ class Comparison(DataPage):
     def _left(self) -> str:  # type: ignore[override]
         return "<<" if self.baseline is not None else "<<<"
 
-    def _tables(self, width: int | None) -> list[list[list[str]]]:
-        tables = super()._tables(width)
-        return tables if self._by is None else [*tables, *self.slices(self._by)._tables(width)]
+    def answer(self) -> Answer:
+        """What is printed."""
+        below = () if self._by is None else (self.slices(self._by).answer(),)
+        return replace(super().answer(), below=below, paper=self._paper())
 
     def remarks(self) -> list[str]:
         """The test, what would have been found, and what should be known before this is believed."""
@@ -533,13 +534,6 @@ class Comparison(DataPage):
         """A table for a paper: the means, best ones in bold, a dagger where a run is better than the baseline."""
         return self.render("latex")
 
-    def render(self, form: str, quiet: bool = False) -> str:
-        """The same as `markdown`, `latex` or `html`, or the `table` that is printed."""
-        if form != "latex":
-            return super().render(form, quiet)
-        body = [self._printed(at) for at in range(len(self.names))]
-        return latex_page(["run", *self.labels], body, self._caption(quiet))
-
     def _printed(self, at: int) -> list[Latex]:
         """A run's row of a paper's table."""
         name = self.names[at]
@@ -554,12 +548,15 @@ class Comparison(DataPage):
             row.append(Latex(cell + marks.get(verdict, "")))
         return row
 
-    def _caption(self, quiet: bool) -> str:
+    def _paper(self) -> Paper:
+        """A paper's table."""
         level = f"p at most {self.rules.level:.3g}"
         said = [f"Means of {self._method()[0]}.", "Bold: the best, and all that are equal to it as printed."]
         if self.baseline is not None:
             said.append(f"A dagger: better than {self.baseline} ({level} after correction), a double dagger: worse.")
-        return " ".join([*said, *([] if quiet else [f"{line}." for line in self.defined()]), f"{self._origin()}."])
+        body = [self._printed(at) for at in range(len(self.names))]
+        defined = [f"{line}." for line in self.defined()]
+        return Paper(["run", *self.labels], body, " ".join(said), defined, f"{self._origin()}.")
 
 
 _DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}

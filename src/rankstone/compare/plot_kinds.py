@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.plots.plot import Axis, Band, Bars, Dots, Line, Mark, Notes, Plot, Rule, Spans, Zone, counted
-from rankstone.results.table import number, p_said, p_value, queries, signed
+from rankstone.results.answer import number, p_said, p_value, queries, signed
 
 if TYPE_CHECKING:
     from rankstone.compare.closer import Changes, Leaderboard, Slice, Slices

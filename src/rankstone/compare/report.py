@@ -26,7 +26,7 @@ from rankstone.plots.page import (
     small_figure,
     table,
 )
-from rankstone.results.table import number, p_said, p_value, signed
+from rankstone.results.answer import number, p_said, p_value, signed
 from rankstone.version import __version__
 
 if TYPE_CHECKING:

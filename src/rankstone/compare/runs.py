@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rankstone.results.answer import Answer, DataPage
 from rankstone.results.result import Means
-from rankstone.results.table import DataPage, turned, width_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,12 +37,8 @@ class Runs(DataPage):
                 row[at] += (f" ({ends})" if ends else "") + result.bounds(label)
         return [head, *body]
 
-    def _tables(self, width: int | None) -> list[list[list[str]]]:
-        rows = self.rows()
-        if width is None or width_of(rows) <= width:
-            return [rows]
-        rows = turned(rows)
-        return super()._tables(width) if width_of(rows) > width else [[["run", *rows[0][1:]], *rows[1:]]]
+    def answer(self) -> Answer:
+        return replace(super().answer(), turns=type(self) is Runs)
 
     def remarks(self) -> list[str]:
         """What happened to the queries: once if it is the same in all runs, else by run."""
@@ -82,7 +78,7 @@ class Values(Runs):
             }
         )
 
-    rows, _tables = DataPage.rows, DataPage._tables
+    rows = DataPage.rows
 
 
 @dataclass(frozen=True, repr=False)

@@ -31,8 +31,8 @@ from rankstone.evaluate.programs import measure
 from rankstone.evaluate.saved import Saved, made_of, refuse_other, settings_of
 from rankstone.evaluate.timeparse import KINDS, NUMBERS, Span, Time, finite, has_unit, read_span, read_time, written
 from rankstone.program.ranking import Finish
+from rankstone.results.answer import Page
 from rankstone.results.definition import ByMetric, Definition, definition_of, summarize
-from rankstone.results.table import Page
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

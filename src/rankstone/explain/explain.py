@@ -30,8 +30,8 @@ from rankstone.explain.sweep import Sweep, changed, choice_of, differences
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, parse_one
 from rankstone.program.flat import ranking_of
+from rankstone.results.answer import Page, queries
 from rankstone.results.definition import Definition, definition_of, summarize
-from rankstone.results.table import Page, queries
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -19,8 +19,8 @@ from rankstone.explain.explain import JUDGED
 from rankstone.explain.sweep import Sweep, changed, choice_of, options_of, presets
 from rankstone.metrics.registry import ByName, Metric, parse_one
 from rankstone.progress import watched
+from rankstone.results.answer import html_table, text_table
 from rankstone.results.definition import Definition, definition_of
-from rankstone.results.table import html_table, text_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

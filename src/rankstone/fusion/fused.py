@@ -14,9 +14,9 @@ from rankstone.data.lists import Lists
 from rankstone.data.tables import Made, Side
 from rankstone.fusion.merge import United
 from rankstone.metrics.declaration import ByName
+from rankstone.results.answer import DataPage, queries
 from rankstone.results.definition import Definition, summarize
 from rankstone.results.export import write_side
-from rankstone.results.table import DataPage, queries
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats

@@ -16,8 +16,8 @@ from rankstone.data.loaders import is_file, opened
 from rankstone.data.tables import Side, as_columns, queried
 from rankstone.fusion.choices import FUSING, TieOrder, checked
 from rankstone.fusion.merge import Opened, United, open_runs, unite
+from rankstone.results.answer import DataPage, wrapped
 from rankstone.results.export import write_side
-from rankstone.results.table import DataPage, wrapped
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Bools, Ints

@@ -12,7 +12,7 @@ from rankstone.align.alignment import Floats
 from rankstone.conventions.convention import Convention
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.metrics.registry import metrics as known
-from rankstone.results.table import Page
+from rankstone.results.answer import Page
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

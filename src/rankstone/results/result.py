@@ -33,8 +33,8 @@ from rankstone.evaluate.values import without_pairs
 from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
+from rankstone.results.answer import Page, Sheet, number, wrapped
 from rankstone.results.definition import Definition, Plain, definition_of, summarize
-from rankstone.results.table import Page, Sheet, number, wrapped
 from rankstone.version import __version__
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankstone.data.arrow import Frame
-from rankstone.results.table import aligned, html_table
+from rankstone.results.answer import aligned, html_table
 
 
 @dataclass(frozen=True)

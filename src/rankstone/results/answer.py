@@ -6,6 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Rows = Sequence[Sequence[str]]  # the head first
@@ -13,75 +14,75 @@ Rows = Sequence[Sequence[str]]  # the head first
 WIDTH = 100  # of remarks, where nobody says how wide a line can be
 
 
-class Page(ABC):
-    """What prints as a title, a table and remarks under it."""
+@dataclass(frozen=True)
+class Answer:
+    """A table that people read: a title above it, notes under it, and the definitions of its numbers."""
 
-    _left: str = "<"  # how its first columns are aligned, < or >; the others are numbers
+    table: Rows  # what is printed, the head first; an empty row is a line across
+    title: str = ""
+    notes: Sequence[str] = ()
+    definitions: Sequence[str] = ()
+    align: str = "<"  # of the first columns, < or >; the others are numbers
+    fixed: int = 0  # columns that each part of a table repeats that is too wide for the screen; 0: it is never cut
+    turns: bool = False  # may rows and columns change places on a narrow screen
+    below: Sequence[Answer] = ()  # tables printed under this one
+    tips: Mapping[str, str] = field(default_factory=dict)  # shown in a notebook on pointing at a row, by its first cell
+    paper: Paper | None = None  # the table of a LaTeX document, where it is another one
 
-    @property
-    def _title(self) -> str:
-        """A line above the table; none if empty."""
-        return ""
+    def render(self, form: str = "table", *, quiet: bool = False, width: int | None = None) -> str:
+        """As `markdown`, `latex`, `html`, or the `table` that is printed; quiet: without definitions."""
+        notes = [*self.notes, *([] if quiet else self.definitions)]
+        title = [self.title] if self.title else []
+        if form == "html":
+            return html_table(self.table, self._sides(self.table), [*title, *notes], self.tips)
+        if form == "markdown":
+            return markdown_page(self.table, [*title, *notes])
+        if form == "latex" and self.paper is not None:
+            return self.paper.render(quiet)
+        if form == "latex":
+            rows = render([row for row in self.table if row], form)
+            return "\n".join([rows, *(f"% {line}" for line in wrapped([*title, *notes]))])
+        lines = [line for rows, align in self._tables(width) for line in text_table(rows, align)]
+        return "\n".join([*title, *lines, *wrapped(notes, min(width or WIDTH, WIDTH))])
+
+    def _tables(self, width: int | None) -> list[tuple[Rows, str]]:
+        """The table in as many parts as the width asks for, and those below it, each with its alignment."""
+        rows = self.table
+        if self.turns and width is not None and width_of(rows) > width:
+            turned = [list(column) for column in zip(*rows, strict=True)]
+            rows = rows if width_of(turned) > width else [["run", *turned[0][1:]], *turned[1:]]
+        align = self._sides(rows)
+        parts = _parts(rows, align, width, self.fixed) if self.fixed else [(rows, align)]
+        return [*parts, *(part for answer in self.below for part in answer._tables(width))]
+
+    def _sides(self, rows: Rows) -> str:
+        return self.align.ljust(len(rows[0]), ">")
+
+
+class Readable(ABC):
+    """What prints as its answer, in a terminal, in a notebook and in documents, and has columns for other libraries."""
 
     @abstractmethod
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
+    def answer(self) -> Answer:
+        """What is printed."""
 
-    @abstractmethod
-    def remarks(self) -> list[str]:
-        """What the table does not say."""
-
-    def defined(self) -> list[str]:
-        """What the numbers mean, if remarks do not say so."""
-        return []
-
-    def _tips(self) -> Mapping[str, str]:
-        """What a notebook shows when one points at a row, by the row's first cell."""
-        return {}
-
-    def _tables(self, width: int | None) -> list[list[list[str]]]:
-        """The table, in as many parts as the width asks for."""
-        return [self.rows()]
-
-    def notes(self, quiet: bool = False) -> list[str]:
-        """All lines under the table; if quiet, without the definitions."""
-        return [*self.remarks(), *([] if quiet else self.defined())]
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        """The data by name, all of one length, for other libraries and files."""
+        raise NotImplementedError
 
     def text(self, width: int | None = None, quiet: bool = False) -> str:
         """As it is printed, on a screen that is so many letters wide."""
-        lines = [self._title] if self._title else []
-        for rows in self._tables(width):
-            lines += text_table(rows, self._align(rows))
-        return "\n".join([*lines, *wrapped(self.notes(quiet), min(width or WIDTH, WIDTH))])
+        return self.answer().render(quiet=quiet, width=width)
 
     def render(self, form: str, quiet: bool = False) -> str:
         """The same as `markdown`, `latex` or `html`, or the `table` that is printed."""
-        rows = self.rows()
-        notes = [*([self._title] if self._title else []), *self.notes(quiet)]
-        if form == "html":
-            return html_table(rows, self._align(rows), notes, self._tips())
-        if form == "latex":
-            return "\n".join([render([row for row in rows if row], form), *(f"% {line}" for line in wrapped(notes))])
-        if form == "markdown":
-            return markdown_page(rows, notes)
-        return self.text(quiet=quiet)
+        return self.answer().render(form, quiet=quiet)
 
     def __repr__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
         return self.render("html")
-
-    def _align(self, rows: Rows) -> str:
-        return self._left.ljust(len(rows[0]), ">")
-
-
-class Sheet(ABC):
-    """What has columns of data, and so becomes a table of other libraries."""
-
-    @abstractmethod
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        """The columns by name, all of one length."""
 
     def to_arrow(self) -> Any:
         """The columns as a pyarrow table."""
@@ -112,36 +113,22 @@ class Sheet(ABC):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-class DataPage(Page, Sheet):
-    """A page that shows its columns."""
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
-        columns = self._columns()
-        return [list(columns), *([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))]
-
-    def _tables(self, width: int | None) -> list[list[list[str]]]:
-        return _parts(self.rows(), width, len(self._left))
+def table_of(columns: Mapping[str, Sequence[Any]]) -> list[list[str]]:
+    """The columns as a printed table, the head first."""
+    cells = ([number(value) if isinstance(value, float) else str(value) for value in row]
+             for row in zip(*columns.values(), strict=True))  # fmt: skip
+    return [list(columns), *cells]
 
 
-def _parts(rows: list[list[str]], width: int | None, fixed: int) -> list[list[list[str]]]:
+def _parts(rows: Rows, align: str, width: int | None, fixed: int) -> list[tuple[Rows, str]]:
     """The table as it is, or cut into tables of fewer columns, each with the first ones."""
     widths = [max(len(row[at]) for row in rows) + 2 for at in range(len(rows[0]))]
-    parts: list[list[int]] = [[]]
+    parts = [[*range(fixed)]]
     for at in range(fixed, len(widths)):
-        if (
-            width is not None
-            and parts[-1]
-            and sum(widths[:fixed]) + sum(widths[i] for i in parts[-1]) + widths[at] - 2 > width
-        ):
-            parts.append([])
+        if width is not None and len(parts[-1]) > fixed and sum(widths[i] for i in [*parts[-1], at]) - 2 > width:
+            parts.append([*range(fixed)])
         parts[-1].append(at)
-    return [[[*row[:fixed], *(row[at] for at in part)] for row in rows] for part in parts]
-
-
-def turned(rows: list[list[str]]) -> list[list[str]]:
-    """Rows as columns."""
-    return [list(column) for column in zip(*rows, strict=True)]
+    return [([[row[at] for at in part] for row in rows], "".join(align[at] for at in part)) for part in parts]
 
 
 def width_of(rows: Rows) -> int:
@@ -174,10 +161,6 @@ def p_said(value: float) -> str:
     """The same in a sentence."""
     shown = p_value(value)
     return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
-
-
-def _cell(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
 
 
 def aligned(rows: Rows, align: str) -> list[str]:
@@ -282,13 +265,24 @@ def tabular(rows: Sequence[Sequence[Latex]], align: str) -> str:
     )
 
 
-def latex_page(head: Sequence[str], body: Sequence[Sequence[Latex]], caption: str) -> str:
+@dataclass(frozen=True)
+class Paper:
     """A whole table with its caption, for a paper that uses the package booktabs."""
-    rows = [list(map(latex, head)), *body]
-    return "\n".join([
-        r"\begin{table}", r"\centering", rf"\caption{{{latex(caption)}}}", tabular(rows, "<".ljust(len(head), ">")),
-        r"\end{table}",
-    ])  # fmt: skip
+
+    head: Sequence[str]
+    body: Sequence[Sequence[Latex]]
+    caption: str
+    definitions: Sequence[str] = ()  # sentences of the caption
+    origin: str = ""  # its last sentence
+
+    def render(self, quiet: bool) -> str:
+        """The table; quiet: without definitions."""
+        rows = [list(map(latex, self.head)), *self.body]
+        caption = " ".join([self.caption, *([] if quiet else self.definitions), self.origin])
+        return "\n".join([
+            r"\begin{table}", r"\centering", rf"\caption{{{latex(caption)}}}",
+            tabular(rows, "<".ljust(len(self.head), ">")), r"\end{table}",
+        ])  # fmt: skip
 
 
 def markdown_page(rows: Rows, notes: Sequence[str]) -> str:
@@ -307,3 +301,48 @@ def wrapped(lines: Sequence[str], width: int = WIDTH) -> list[str]:
     import textwrap
 
     return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="  ")]
+
+
+# -- the way of before, for what is yet to be an Answer ------------------------------------------------------
+
+
+class Page(Readable):
+    _left: str = "<"
+
+    @property
+    def _title(self) -> str:
+        return ""
+
+    def rows(self) -> list[list[str]]:
+        raise NotImplementedError
+
+    def remarks(self) -> list[str]:
+        return []
+
+    def defined(self) -> list[str]:
+        return []
+
+    def _tips(self) -> Mapping[str, str]:
+        return {}
+
+    def notes(self, quiet: bool = False) -> list[str]:
+        return [*self.remarks(), *([] if quiet else self.defined())]
+
+    def answer(self) -> Answer:
+        rows = self.rows()
+        return Answer(rows, self._title, self.notes(True), self.defined(), self._align(rows), tips=self._tips())
+
+    def _align(self, rows: Rows) -> str:
+        return self._left.ljust(len(rows[0]), ">")
+
+
+class Sheet(Readable):
+    pass
+
+
+class DataPage(Page, Sheet):
+    def rows(self) -> list[list[str]]:
+        return table_of(self._columns())
+
+    def answer(self) -> Answer:
+        return replace(super().answer(), fixed=len(self._left))
