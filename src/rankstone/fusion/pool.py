@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from rankstone.data.lists import Lists
 from rankstone.data.loaders import is_file, opened
 from rankstone.data.tables import Side, as_columns, queried
 from rankstone.fusion.choices import FUSING, TieOrder, checked
-from rankstone.fusion.merge import Opened, United, open_runs, unite
+from rankstone.fusion.merge import Opened, United, by_id, open_runs, unite
 from rankstone.results.answer import DataPage, wrapped
 from rankstone.results.export import write_side
 
@@ -90,12 +91,12 @@ class Pool(DataPage):
         self, united: United, items: Ints, runs: tuple[str, ...], depth: int, ties: str, judged: int | None
     ) -> None:
         self._united, self.runs, self.depth, self.ties, self.judged = united, runs, depth, ties, judged
-        query = united.query[items]
-        try:
-            order = np.lexsort((united.names.order(items), query))
-        except TypeError:  # ids that have no order stay as they came
-            order = np.argsort(query, kind="stable")
-        self._items, self._query = items[order], query[order]
+        items = items[np.argsort(united.query[items], kind="stable")]
+        self._query = united.query[items]
+        with suppress(TypeError):  # ids that have no order stay as they came
+            sizes = np.bincount(self._query)
+            items = items[by_id(united.names.item_column(items), np.append(0, np.cumsum(sizes)))]
+        self._items = items
 
     @cached_property
     def counts(self) -> dict[Any, int]:
