@@ -17,7 +17,7 @@ from rankstone.data.loaders import is_file, opened
 from rankstone.data.tables import Side, as_columns, queried
 from rankstone.fusion.choices import FUSING, TieOrder, checked
 from rankstone.fusion.merge import Opened, United, by_id, open_runs, unite
-from rankstone.results.answer import DataPage, wrapped
+from rankstone.results.answer import Answer, Readable, wrapped
 from rankstone.results.export import write_side
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _made(united: United, names: tuple[str, ...], depth: int, ties: str, known: 
     return Pool(united, np.flatnonzero(fresh), names, depth, ties, judged)
 
 
-class Pool(DataPage):
+class Pool(Readable):
     """Items to be judged, by query, in the order of their ids: a judge should not see who returned them, or where.
 
     judged: how many of the pooled items the truth judges already; None without a truth.
@@ -130,20 +130,13 @@ class Pool(DataPage):
         rows = columns(**self._columns(), grade=np.full(len(self), POOLED, dtype=np.int8))
         write_side(rows, path, "truth", format)
 
-    # -- what is printed -------------------------------------------------------------------------------------
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed: how many items each query has."""
+    def answer(self) -> Answer:
+        """What is printed: how many items each query has, and how they were found."""
         body = [[str(query), f"{count:,}"] for query, count in self.counts.items()]
         shown = body if len(body) <= 10 else [*body[:9], ["...", ""]]
-        return [["query", "items"], *shown]
-
-    def remarks(self) -> list[str]:
-        """How many there are, and how they were found."""
         known = "" if self.judged is None else f"; {self.judged:,} more are judged already"
-        return wrapped(
-            [
-                f"{len(self):,} items of {len(self.counts):,} queries to be judged: the first {self.depth:,} of "
-                f"{', '.join(self.runs)}{known}; {FUSING['ties'].say('ties', self.ties)}"
-            ]
+        note = (
+            f"{len(self):,} items of {len(self.counts):,} queries to be judged: the first {self.depth:,} of "
+            f"{', '.join(self.runs)}{known}; {FUSING['ties'].say('ties', self.ties)}"
         )
+        return Answer([["query", "items"], *shown], notes=wrapped([note]), fixed=1)
