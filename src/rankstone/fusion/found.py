@@ -86,7 +86,7 @@ class Found:
 
     def highest(self, values: Floats) -> Floats:
         """Each item's highest value."""
-        return -self.lowest(-values)
+        return np.maximum.reduceat(values[self._by_item], self._starts) if len(values) else np.zeros(0)
 
     def median(self, values: Floats) -> Floats:
         """Each item's middle value, or the mean of the two middle ones."""
@@ -120,4 +120,4 @@ class Found:
         return self._each(lambda name: getattr(self, name)[keep], None if self.scores is None else self.scores[keep])
 
     def _each(self, column: Callable[[str], Ints], scores: Floats | None) -> Found:
-        return replace(self, item=column("item"), above=column("above"), column=column, scores=scores)
+        return replace(self, item=column("item"), above=column("above"), column=column, scores=scores, missing=None)
