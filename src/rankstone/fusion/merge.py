@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 from numbers import Real
@@ -287,15 +287,15 @@ def _falling(score: Floats, offsets: Ints) -> Ints:
     return np.argsort(table, axis=1)[inside] + np.repeat(offsets[:-1], sizes)
 
 
-def by_id(ids: Any, offsets: Ints, descending: bool = False) -> Ints:
+def by_id(ids: Column | Sequence[Id], offsets: Ints, descending: bool = False) -> Ints:
     """The places of ids that are in groups, each group in the order of its ids."""
     try:
         how = Align("item_desc" if descending else "item_asc")
         return _core.first_lists(offsets, plain(as_column("item", ids)), np.zeros(len(ids)), None, how, None)[1]
     except (TypeError, ValueError, OverflowError):  # ids that only Python can compare
-        ids = ids if isinstance(ids, list) else plain_ids(ids)
+        objects: list[Any] = ids if isinstance(ids, list) else plain_ids(ids)
         spans = (range(*span) for span in pairwise(offsets.tolist()))
-        orders = (sorted(span, key=ids.__getitem__, reverse=descending) for span in spans)
+        orders = (sorted(span, key=objects.__getitem__, reverse=descending) for span in spans)
         return np.fromiter(chain.from_iterable(orders), np.int64, len(ids))
 
 
