@@ -61,9 +61,8 @@ if _typing.TYPE_CHECKING:
     from rankstone.fusion.found import Found
     from rankstone.fusion.fuse import fuse
     from rankstone.fusion.fused import Fused
-    from rankstone.fusion.methods import fusions
+    from rankstone.fusion.methods import fusion, fusions
     from rankstone.fusion.pool import Pool, pool
-    from rankstone.fusion.registry import fusion
     from rankstone.offpolicy.estimators import Estimator, estimator, estimators
     from rankstone.offpolicy.form import Logged
     from rankstone.offpolicy.logged import Estimates, logged

@@ -18,7 +18,8 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans
 from rankstone.evaluate.values import counted_of, ratio_of, values_of
-from rankstone.metrics.registry import Metric, Value, declared, depth, is_built_in, on_declare
+from rankstone.metrics.declaration import depth
+from rankstone.metrics.registry import Metric, Value, declared, is_built_in, on_declare
 from rankstone.program.array_libraries import Array
 from rankstone.program.core import depths
 from rankstone.program.graph import Expression, Fault, Graph, Space

@@ -303,12 +303,12 @@ def own_metric():
     """Declared for one test, and forgotten."""
     from rankstone.metrics import registry
 
-    rows, names = dict(registry._DECLARED), dict(registry._NAMES)
+    rows, names = dict(registry.metrics.rows), dict(registry.metrics.names)
     yield rs.metric
-    registry._DECLARED.clear()
-    registry._DECLARED.update(rows)
-    registry._NAMES.clear()
-    registry._NAMES.update(names)
+    registry.metrics.rows.clear()
+    registry.metrics.rows.update(rows)
+    registry.metrics.names.clear()
+    registry.metrics.names.update(names)
     for forget in registry.on_declare:
         forget()
 

@@ -25,8 +25,6 @@ import pytest
 
 import rankstone as rs
 from rankstone.compare.plot_kinds import KINDS
-from rankstone.fusion import methods as _methods  # noqa: F401  all of them are declared before one is copied
-from rankstone.fusion import registry as fusions
 from rankstone.metrics import registry
 
 ROOT = Path(__file__).parents[2]
@@ -83,8 +81,8 @@ def check(value: Any, expected: str, where: str) -> None:
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric or a fusion that a page declares is gone after the page."""
-    for place in (registry, fusions):
-        for name in ("_DECLARED", "_NAMES"):
+    for place in (rs.metrics, rs.fusions):
+        for name in ("rows", "names"):
             monkeypatch.setattr(place, name, dict(getattr(place, name)))
 
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import rankstone as rs
-from rankstone.fusion import registry
 
 LEXICAL = {"q": {"a": 9.0, "b": 6.0, "c": 3.0}}  # a b c
 NEURAL = {"q": {"c": 0.9, "a": 0.5, "d": 0.1}}  # c a d
@@ -301,8 +300,8 @@ def test_the_listing():
 @pytest.fixture
 def own_registry(monkeypatch):
     """Fusions that a test declares are gone after it."""
-    for name in ("_DECLARED", "_NAMES"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    for name in ("rows", "names"):
+        monkeypatch.setattr(rs.fusions, name, dict(getattr(rs.fusions, name)))
 
 
 def test_a_fusion_of_your_own(own_registry):

@@ -83,8 +83,8 @@ def test_names_of_other_tools(theirs, ours):
 
 
 def test_a_metric_of_ones_own_is_nearer_than_another_tools_name(monkeypatch):
-    for name in ("_DECLARED", "_NAMES"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    for name in ("rows", "names"):
+        monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     @rs.metric("hits", formula="hits(k)")
     def hits(ranking: rs.Ranking, *, k=None):

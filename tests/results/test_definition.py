@@ -176,7 +176,7 @@ def test_a_users_metric_has_a_definition():
         assert found.latex == r"\text{1 if the second item is relevant.}"
         assert "bonus 2.0" in found.rules
     finally:
-        registry._DECLARED.pop("second_place")
-        registry._NAMES.pop("second_place")
+        registry.metrics.rows.pop("second_place")
+        registry.metrics.names.pop("second_place")
         for forget in registry.on_declare:
             forget()

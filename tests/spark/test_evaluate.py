@@ -228,8 +228,8 @@ def test_no_other_door_collects_a_table(spark: Any) -> None:
 
 
 def test_a_metric_of_ones_own(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_DECLARED", "_NAMES"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    for name in ("rows", "names"):
+        monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     @rs.metric("twice", bounds=(0, 2))
     def twice(ranked: rs.Ranking, *, k: int | None = None) -> rs.Ratio:

@@ -295,7 +295,7 @@ class TestRegistry:
         finally:
             from rankstone.metrics import registry
 
-            del registry._DECLARED["last_rank"], registry._NAMES["last_rank"]
+            del registry.metrics.rows["last_rank"], registry.metrics.names["last_rank"]
 
     def test_what_arguments_are_called(self, connection):
         """As DuckDB shows it to who looks for a function."""

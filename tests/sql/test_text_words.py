@@ -135,8 +135,8 @@ def test_steps():
 
 @pytest.fixture
 def odd_metric(monkeypatch):
-    for name in ("_DECLARED", "_NAMES"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    for name in ("rows", "names"):
+        monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     @rs.metric("checked", formula="hits(k)\n; drop table judgments; --\r\nselect 1")
     def checked(ranking: rs.Ranking, *, k: int | None = None) -> rs.Ratio:

@@ -21,8 +21,8 @@ SCORES = np.array([[0.8, 0.6, 0.9, 0.7], [0.3, 0.4, 0.5, 0.2]])
 @pytest.fixture
 def halves(monkeypatch):
     """Gain that halves with each place, over that of the ideal list, above a threshold of its own."""
-    for name in ("_DECLARED", "_NAMES"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    for name in ("rows", "names"):
+        monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     def halving(f, rank):
         return 0.5 ** (rank - 1)

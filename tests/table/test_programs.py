@@ -164,8 +164,8 @@ def own():
     from rankstone.metrics import registry
 
     for name in names:
-        registry._DECLARED.pop(name, None)
-        registry._NAMES.pop(name, None)
+        registry.metrics.rows.pop(name, None)
+        registry.metrics.names.pop(name, None)
     for forget in registry.on_declare:
         forget()
 

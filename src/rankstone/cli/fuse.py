@@ -14,7 +14,6 @@ from rankstone.fusion.fuse import fuse
 from rankstone.fusion.methods import fusions
 from rankstone.fusion.norms import NORMS
 from rankstone.fusion.pool import pool
-from rankstone.fusion.registry import find_fusion
 from rankstone.results.export import convert
 
 
@@ -66,7 +65,7 @@ def fuse_runs(arguments: argparse.Namespace) -> None:
     choices = choices_of(arguments)
     choices |= {name: getattr(arguments, name) for name in ("norm", "depth") if getattr(arguments, name) is not None}
     with usage(ValueError, TypeError):
-        decide(find_fusion(arguments.method), find_preset(arguments.convention), choices)
+        decide(fusions.find(arguments.method), find_preset(arguments.convention), choices)
     weights = _weights(arguments.weights)
     fused = fuse(_runs(arguments), arguments.method, weights=weights, convention=arguments.convention, **choices)
     target = arguments.output or "-"

@@ -16,7 +16,8 @@ from rankstone.conventions.plan import make_plans
 from rankstone.data.files import is_path
 from rankstone.data.tables import is_query
 from rankstone.errors import GatesError
-from rankstone.metrics.registry import nearest, parse_one, unknown_word
+from rankstone.metrics.declaration import nearest, unknown_word
+from rankstone.metrics.registry import parse_one
 
 UNDECIDED = ("pass", "warn", "fail")
 SEVERITIES = ("fail", "warn")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rankstone.align.alignment import Relevance
 from rankstone.align.ties import TIES
 from rankstone.conventions.averaging import AVERAGING
-from rankstone.metrics.registry import Listing, Value, depth
+from rankstone.metrics.declaration import Listing, Value, depth
 
 Stage = Literal["align", "metric", "mean"]
 

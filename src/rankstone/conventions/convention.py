@@ -9,7 +9,8 @@ from typing import Any
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS, Preset
-from rankstone.metrics.registry import ByName, Declaration, Listing, Metric, Value, declared, nearest, unknown_word
+from rankstone.metrics.declaration import ByName, Listing, Value, nearest, unknown_word
+from rankstone.metrics.registry import Declaration, Metric, declared
 
 
 def check_choice(declaration: Declaration | None, name: str, value: Value) -> Value:

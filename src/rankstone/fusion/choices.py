@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -13,9 +14,9 @@ from rankstone.align.ties import COUNTED
 from rankstone.conventions.choices import CHOICES, Choice
 from rankstone.conventions.convention import Convention
 from rankstone.errors import Advice, Hint
+from rankstone.fusion.methods import Fusion
 from rankstone.fusion.norms import NORMS
-from rankstone.fusion.registry import Fusion
-from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
+from rankstone.metrics.declaration import ByName, Value, nearest, unknown_word
 
 NormName = Literal["min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda"]
 TieOrder = Literal["item_desc", "item_asc", "input", "reverse_input"]
@@ -39,33 +40,30 @@ class Fusing(TypedDict, total=False):
     p: float
 
 
+_choice = partial(Choice, "align")
 FUSING: Mapping[str, Choice] = {
-    "norm": Choice(
-        "align",
+    "norm": _choice(
         None,
         "how the scores of each list are brought to one scale",
         {None: "scores as they are", **{name: norm.words for name, norm in NORMS.items()}},
         always=True,
         allowed=(None, *NORMS),
     ),
-    "constant": Choice(
-        "align",
+    "constant": _choice(
         None,
         "what min-max, sum and zmuv make of a list whose scores are all equal; None: 1, 1 / length and 0",
         {None: "", ...: "{:g} where all scores of a list are equal"},
         allowed=(None,),
         numbers=True,
     ),
-    "floor": Choice(
-        "align",
+    "floor": _choice(
         None,
         "the lowest number that a norm divides by; None: no such bound",
         {None: "", ...: "divided by {:g} at least"},
         allowed=(None,),
         numbers=True,
     ),
-    "missing": Choice(
-        "align",
+    "missing": _choice(
         None,
         "what an item gets from a run that does not have it: nothing (None), a score, or 'lowest': the list's lowest "
         "score and the place after its last",
@@ -77,32 +75,25 @@ FUSING: Mapping[str, Choice] = {
         allowed=(None, "lowest"),
         numbers=True,
     ),
-    "first_rank": Choice(
-        "align", 1, "the rank of the first item", {1: "ranks from 1", 0: "ranks from 0"}, always=True, allowed=(1, 0)
+    "first_rank": _choice(
+        1, "the rank of the first item", {1: "ranks from 1", 0: "ranks from 0"}, always=True, allowed=(1, 0)
     ),
-    "depth": Choice(
-        "align",
-        None,
-        "how many of each list take part; None: all",
-        {None: "", ...: "of each list the first {}"},
-        always=True,
+    "depth": _choice(
+        None, "how many of each list take part; None: all", {None: "", ...: "of each list the first {}"}, always=True
     ),
-    "keep": Choice(
-        "align",
+    "keep": _choice(
         None,
         "how many of a query's fused items are kept; None: all",
         {None: "", ...: "the best {} of each query are kept"},
         always=True,
     ),
-    "ties": Choice(
-        "align",
+    "ties": _choice(
         "item_desc",
         CHOICES["ties"].meaning,
         {name: CHOICES["ties"].words[name] for name in COUNTED},
         allowed=COUNTED,
     ),
-    "queries": Choice(
-        "align",
+    "queries": _choice(
         "union",
         "a query that not every run has",
         {

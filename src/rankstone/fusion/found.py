@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     from rankstone.align.alignment import Bools, Floats, Ints
 
-_ROWS = ("item", "run", "above", "length", "candidates")
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class Found:
     """One row for each item that a run returned for a query.
 
@@ -22,61 +22,50 @@ class Found:
     its number, from 0. item: the number of the query's item, which the sums are taken by.
     """
 
-    def __init__(
-        self,
-        *,
-        item: Ints,
-        score: Floats | None,
-        above: Ints,
-        run: Callable[[], Ints],
-        length: Callable[[], Ints],
-        candidates: Callable[[], Ints],
-        weights: Floats | None,
-        items: int,
-        runs: int,
-        first_rank: int = 1,
-    ) -> None:
-        self.item, self.above = item, above
-        self._later = {"run": run, "length": length, "candidates": candidates}  # made when a fusion asks for it
-        self.items, self.runs = items, runs
-        self._score, self._weights, self._first_rank = score, weights, first_rank
-        self._absent: Callable[[], Found] | None = None
-        self.counted_from_first = False  # was a rank read, which the first rank moves
-        self.placed_absent = False  # were the items read that a run does not have
+    item: Ints
+    above: Ints
+    column: Callable[[str], Ints]  # run, length or candidates, made when a fusion asks for it
+    items: int
+    runs: int
+    first_rank: int = 1
+    scores: Floats | None = None
+    weights: Floats | None = None
+    missing: Callable[[], Found] | None = None  # rows of the items that a run does not have
+    counted_from_first: bool = field(default=False, init=False)  # was a rank read, which the first rank moves
+    placed_absent: bool = field(default=False, init=False)  # were the items read that a run does not have
 
     @cached_property
     def run(self) -> Ints:
-        return self._later["run"]()
+        return self.column("run")
 
     @cached_property
     def length(self) -> Ints:
-        return self._later["length"]()
+        return self.column("length")
 
     @cached_property
     def candidates(self) -> Ints:
-        return self._later["candidates"]()
+        return self.column("candidates")
 
     @property
     def score(self) -> Floats:
-        if self._score is None:
+        if self.scores is None:
             raise TypeError("this fusion reads scores; declare it with reads='score'")
-        return self._score
+        return self.scores
 
     @property
     def rank(self) -> Ints:
         self.counted_from_first = True
-        return self.above + self._first_rank
+        return self.above + self.first_rank
 
     @property
     def weight(self) -> Any:
-        return 1.0 if self._weights is None else self._weights[self.run]
+        return 1.0 if self.weights is None else self.weights[self.run]
 
     @property
     def absent(self) -> Found:
         """Rows of the items that a run does not have, without scores; none if `missing=` says what they get."""
         self.placed_absent = True
-        nothing = np.zeros(len(self.item), dtype=bool)
-        return self.where(nothing) if self._absent is None else self._absent()
+        return self.where(np.zeros(len(self.item), dtype=bool)) if self.missing is None else self.missing()
 
     # -- by item ---------------------------------------------------------------------------------------------
 
@@ -121,31 +110,14 @@ class Found:
 
     # -- rows ------------------------------------------------------------------------------------------------
 
-    def beside(self, absent: Callable[[], Found]) -> Found:
-        """The same, with what the runs do not have."""
-        self._absent = absent
-        return self
-
     def with_rows(self, more: Found, score: Floats) -> Found:
         """The same with more rows, and scores for these."""
-        both = {name: np.concatenate((getattr(self, name), getattr(more, name))) for name in _ROWS}
-        return self._like(both, None if self._score is None else np.concatenate((self._score, score)))
+        scores = None if self.scores is None else np.concatenate((self.scores, score))
+        return self._each(lambda name: np.concatenate((getattr(self, name), getattr(more, name))), scores)
 
     def where(self, keep: Bools) -> Found:
         """Some of the rows."""
-        rows = {name: getattr(self, name)[keep] for name in _ROWS}
-        return self._like(rows, None if self._score is None else self._score[keep])
+        return self._each(lambda name: getattr(self, name)[keep], None if self.scores is None else self.scores[keep])
 
-    def _like(self, rows: dict[str, Ints], score: Floats | None) -> Found:
-        return Found(
-            item=rows["item"],
-            score=score,
-            above=rows["above"],
-            run=lambda: rows["run"],
-            length=lambda: rows["length"],
-            candidates=lambda: rows["candidates"],
-            weights=self._weights,
-            items=self.items,
-            runs=self.runs,
-            first_rank=self._first_rank,
-        )
+    def _each(self, column: Callable[[str], Ints], scores: Floats | None) -> Found:
+        return replace(self, item=column("item"), above=column("above"), column=column, scores=scores, missing=None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,8 @@ from rankstone.fusion.choices import Fusing, decide, find_preset, told
 from rankstone.fusion.found import Found
 from rankstone.fusion.fused import Fused
 from rankstone.fusion.merge import United, by_place, open_runs, unite
-from rankstone.fusion.methods import fusions
+from rankstone.fusion.methods import Fusion, fusions
 from rankstone.fusion.norms import NORMS, normalised
-from rankstone.fusion.registry import Fusion, find_fusion
 from rankstone.results.definition import Definition
 from rankstone.version import __version__
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from rankstone.align.alignment import Bools, Floats, Ints
     from rankstone.typing import Numbers, Roles, Run
-
-assert fusions  # loading the methods declares them
 
 
 def fuse(
@@ -53,7 +50,7 @@ def fuse(
     >>> rs.fuse([{"q": ["a", "b"]}, {"q": ["b", "c"]}]).to_dict()["q"]["b"] == 1 / 62 + 1 / 61
     True
     """
-    fusion = find_fusion(method)
+    fusion = fusions.find(method)
     preset = find_preset(convention)
     chosen, arguments = decide(fusion, preset, choices)
     opened = open_runs(runs, columns)
@@ -70,15 +67,19 @@ def fuse(
         raise ValueError(f"first_rank={chosen['first_rank']} would change nothing: {fusion.name} reads no ranks")
     placing = found.placed_absent or norm == "borda"
     rules, edges = told(fusion, chosen, ranked=found.counted_from_first, placing=placing)
+    if weighing is not None:
+        each = (f"{weight:g} ({run})" for run, weight in zip(united.runs, weighing.tolist(), strict=True))
+        rules = [f"{fusion.weighted}: {', '.join(each)}", *rules]
+    said = ", ".join(f"{choice}={value!r}" for choice, value in choices.items())
     definition = Definition(
         metric=fusion.name,
         formula=fusion.filled(arguments),
         latex=rf"\text{{{fusion.filled(arguments)}}}",
         sentence=fusion.summary,
-        rules=(*([] if weighing is None else [_weights_told(weighing, united.runs, fusion)]), *rules),
+        rules=tuple(rules),
         edge_cases=tuple(edges),
         choices={**arguments, **chosen, "weights": None if weighing is None else weighing.tolist()},
-        convention=_convention(convention, choices),
+        convention=f"{convention} with {said}" if said else convention,
         version=__version__,
     )
     return Fused(united, score, definition, chosen, opened.of_files, by_place(opened.sides.values()))
@@ -129,54 +130,41 @@ def _found(united: United, fusion: Fusion, chosen: Mapping[str, Any], weights: F
         _refuse_no_scores(united, fusion, norm)
         score = normalised(united, norm, chosen["floor"], chosen["constant"])
     candidates = cache(united.candidates)
-    shared: dict[str, Any] = {
-        "weights": weights, "items": len(united.query), "runs": len(united.runs), "first_rank": chosen["first_rank"]
-    }  # fmt: skip
-    found = Found(
-        item=united.item, score=score, above=united.above(), run=lambda: united.by_row(united.list_run),
-        length=lambda: united.by_row(united.sizes), candidates=lambda: candidates()[united.query[united.item]],
-        **shared,
-    )  # fmt: skip
+
+    def rows(item: Ints, above: Ints, scores: Floats | None, **columns: Callable[[], Ints]) -> Found:
+        columns["candidates"] = lambda: candidates()[united.query[item]]
+        return Found(
+            item=item, above=above, column=lambda name: columns[name](), items=len(united.query),
+            runs=len(united.runs), first_rank=chosen["first_rank"], scores=scores, weights=weights,
+        )  # fmt: skip
 
     def absent() -> Found:
         there = np.zeros((len(united.runs), len(united.query)), dtype=bool)
         there[found.run, found.item] = True
         run, item = np.nonzero(~there)
-        length = _lengths(united)[run, united.query[item]]
-        return Found(
-            item=item, score=None, above=length, run=lambda: run, length=lambda: length,
-            candidates=lambda: candidates()[united.query[item]], **shared,
-        )  # fmt: skip
+        length = united.by_query(united.sizes)[run, united.query[item]]
+        return rows(item, length, None, run=lambda: run, length=lambda: length)
 
+    run, length = (partial(united.by_row, values) for values in (united.list_run, united.sizes))
+    found = rows(united.item, united.above(), score, run=run, length=length)
     share = NORMS[norm].absent if fusion.reads == "score" and norm is not None else None
     if share is not None:
         more = absent()
         return found.with_rows(more, share(more.length, more.candidates))
     if missing is None:
-        return found.beside(absent)
+        found.missing = absent
+        return found
     if missing == "lowest":
         more = absent()
         more = more.where(more.length > 0)  # an empty list has no lowest score
-        lowest = np.zeros(0) if score is None else _lowest(united, score)[more.run, united.query[more.item]]
-        return found.with_rows(more, lowest)
+        if score is None:
+            return found.with_rows(more, np.zeros(0))
+        last = united.by_query(score[united.offsets[1:] - 1])  # the best is first
+        return found.with_rows(more, last[more.run, united.query[more.item]])
     if fusion.reads == "rank":  # 0: it adds nothing
         return found
     more = absent()
     return found.with_rows(more, np.full(len(more.item), float(missing)))
-
-
-def _lengths(united: United) -> Ints:
-    """The length of each run's list for each query."""
-    lengths = np.zeros(united.present.shape, dtype=np.int64)
-    lengths[united.list_run, united.list_query] = united.sizes
-    return lengths
-
-
-def _lowest(united: United, score: Floats) -> Floats:
-    """The lowest score of each run's list for each query."""
-    lowest = np.zeros(united.present.shape)
-    lowest[united.list_run, united.list_query] = score[united.offsets[1:] - 1]  # the best is first
-    return lowest
 
 
 def _refuse_no_scores(united: United, fusion: Fusion, norm: str | None) -> None:
@@ -210,16 +198,3 @@ def _check(score: Floats, united: United, fusion: Fusion) -> None:
             f"query {query!r}, item {item!r}: the fused score is {score[at]}; look at weights= and first_rank=",
             "number", "run", query, item,
         )  # fmt: skip
-
-
-# -- words ---------------------------------------------------------------------------------------------------
-
-
-def _weights_told(weights: Floats, runs: tuple[str, ...], fusion: Fusion) -> str:
-    each = ", ".join(f"{weight:g} ({run})" for run, weight in zip(runs, weights.tolist(), strict=True))
-    return f"{fusion.weighted}: {each}"
-
-
-def _convention(name: str, choices: Mapping[str, Any]) -> str:
-    said = ", ".join(f"{choice}={value!r}" for choice, value in choices.items())
-    return f"{name} with {said}" if said else name

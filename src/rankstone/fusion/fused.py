@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.data.columns import Columns, columns
+from rankstone.data.columns import columns
 from rankstone.data.lists import Lists
 from rankstone.data.tables import Made, Side
 from rankstone.fusion.merge import United
-from rankstone.metrics.registry import ByName
-from rankstone.results.answer import DataPage, queries
+from rankstone.metrics.declaration import ByName
+from rankstone.results.answer import Answer, Readable, queries
 from rankstone.results.definition import Definition, summarize
 from rankstone.results.export import write_side
 
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 _SHOWN = 5  # rows that are printed
 
 
-class Fused(Made, DataPage):
+class Fused(Made, Readable):
     """A run that was made of others: `{query: {item: score}}`, the best item first.
 
     `definition` tells how. `rs.evaluate`, `rs.compare` and `rs.fuse` take it as a run.
     """
-
-    _left = "<<"
 
     def __init__(
         self,
@@ -112,35 +110,18 @@ class Fused(Made, DataPage):
 
         tag: the last field of a TREC run, the method's name unless given.
         """
-        write_side(self._rows(), path, "run", format, tag or self.definition.metric)
+        write_side(columns(**self._columns()), path, "run", format, tag or self.definition.metric)
 
-    def _rows(self) -> Columns:
-        return columns(**self._columns())
-
-    # -- what is printed -------------------------------------------------------------------------------------
-
-    @property
-    def _title(self) -> str:
-        of = f"{self.definition.metric} of {len(self.runs)} runs ({', '.join(self.runs)})"
-        return f"{of}: {queries(len(self))}, {len(self._best.item):,} items"
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed: the first rows."""
+    def answer(self) -> Answer:
+        """What is printed: the first rows, and how it was made."""
         best = self._best
-        head = np.arange(min(len(best.item), _SHOWN))
-        names, which = best.names, best.by_row(best.list_query)
-        body = [
-            [str(query), str(item), f"{score:.6g}"]
-            for query, item, score in zip(
-                names.queries(which[head]), names.items(best.item[head]), best.score[head].tolist(), strict=True
-            )
+        of = f"{self.definition.metric} of {len(self.runs)} runs ({', '.join(self.runs)})"
+        title = f"{of}: {queries(len(self))}, {len(best.item):,} items"
+        head = slice(min(len(best.item), _SHOWN))
+        ids = best.names.queries(best.by_row(best.list_query)[head]), best.names.items(best.item[head])
+        rows = [
+            [str(query), str(item), f"{score:.6g}"] for query, item, score in zip(*ids, best.score[head], strict=True)
         ]
-        return [["query", "item", "score"], *body, *([["...", "", ""]] if len(best.item) > _SHOWN else [])]
-
-    def remarks(self) -> list[str]:
-        """Nothing that the definition does not say."""
-        return []
-
-    def defined(self) -> list[str]:
-        """How it was made."""
-        return summarize([self.definition])
+        more = [["...", "", ""]] if len(best.item) > _SHOWN else []
+        table = [["query", "item", "score"], *rows, *more]
+        return Answer(table, title, definitions=summarize([self.definition]), align="<<", fixed=2)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from numbers import Real
-from operator import lt
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankstone import _core
-from rankstone.align.ties import TIES
+from rankstone.align.ties import TIES, TieRule
 from rankstone.data.arrow import Column, as_column, encoded, is_number, is_table, is_whole, plain, plain_ids, take
 from rankstone.data.columns import Columns
 from rankstone.data.dicts import plain_dict, refuse_mixed
 from rankstone.data.files import is_path
 from rankstone.data.lists import Lists, is_matrix
 from rankstone.data.loaders import is_file, opened
+from rankstone.data.source import Align
 from rankstone.data.tables import Made, Side, as_batch, queried
 from rankstone.errors import DataError, DataTypeError
 
@@ -114,26 +113,6 @@ class Names:
         ids = self.item_column(numbers)
         return plain_ids(ids) if self.columnar else ids
 
-    def order(self, numbers: Ints) -> NDArray[Any]:
-        """Of each item a number that, in its query, goes up with its id; or its id, if only Python can compare them."""
-        try:
-            ids = plain(as_column("item", self.item_column(numbers)))
-            _, _, place, ends, rows, *_ = _core.item_columns(self.query[numbers], ids, np.arange(len(numbers)))
-        except (TypeError, ValueError, OverflowError):
-            return np.fromiter(self.items(numbers), object, len(numbers))
-        out = np.empty(len(numbers), dtype=np.int64)
-        out[rows] = np.repeat(-place, np.diff(ends, prepend=0))  # the highest id has the first place
-        return out
-
-    def less(self, numbers: Ints, others: Ints) -> Bools:
-        """Is the id of each the lower one of the two."""
-        one, other = self.item_column(numbers), self.item_column(others)
-        if not self.columnar:
-            return np.fromiter(map(lt, one, other), np.bool_, len(one))
-        import pyarrow.compute as pc
-
-        return pc.less(one, other).to_numpy(zero_copy_only=False)
-
     def part(self, keep: Bools) -> Names:
         """The names of some of the items."""
         rows = np.arange(len(self.query)) if self.rows is None else self.rows
@@ -211,6 +190,12 @@ class United:
             return self
         return replace(self, names=self.names.part(there), item=(np.cumsum(there) - 1)[self.item])
 
+    def by_query(self, values: NDArray[Kind]) -> NDArray[Kind]:
+        """What each list has, by run and query; 0 where there is no list."""
+        out = np.zeros(self.present.shape, dtype=values.dtype)
+        out[self.list_run, self.list_query] = values
+        return out
+
     def best_first(self, ties: str, lower_first: bool = False) -> United:
         """The same with the best item of each list first. ties: who goes first among equal scores."""
         score = -self.score if lower_first else self.score
@@ -218,8 +203,29 @@ class United:
         falling[self.offsets[1:-1] - 1] = True
         if falling.all():
             return self
-        order = _settled(_falling(score, self.offsets), self, ties)
+        order = _falling(score, self.offsets)
+        score, lists = score[order], self.by_row(np.arange(len(self.sizes)))
+        equal = np.append(False, (score[1:] == score[:-1]) & (lists[1:] == lists[:-1]))  # to the row above
+        if equal.any():
+            self._break_ties(order, equal, TIES[ties])
         return replace(self, item=self.item[order], score=self.score[order])
+
+    def _break_ties(self, order: Ints, equal: Bools, rule: TieRule) -> None:
+        """Bring rows of equal scores into the order of a tie rule, in place."""
+        tied = np.flatnonzero(equal | np.append(equal[1:], False))
+        rows, offsets = order[tied], np.append(np.flatnonzero(~equal[tied]), len(tied))
+        ids = rows if rule.by == "input" else self.names.item_column(self.item[rows])
+        try:
+            order[tied] = rows[by_id(ids, offsets, rule.descending)]
+        except TypeError:
+            pairs = (pair for begin, end in pairwise(offsets.tolist()) for pair in combinations(range(begin, end), 2))
+            at, other = next(pair for pair in pairs if not _comparable(*(ids[one] for one in pair)))
+            run, query, item = self.where(int(rows[at]))
+            raise DataTypeError(
+                f"{run}: query {query!r}: items {item!r} and {ids[other]!r} have the same score and cannot be "
+                'compared; ties="input" needs no comparison',
+                "id", "run", query, item,
+            ) from None  # fmt: skip
 
 
 def unite(runs: Opened, ties: str, lower_first: bool = False) -> United:
@@ -280,50 +286,16 @@ def _falling(score: Floats, offsets: Ints) -> Ints:
     return np.argsort(table, axis=1)[inside] + np.repeat(offsets[:-1], sizes)
 
 
-def _settled(order: Ints, parts: United, ties: str) -> Ints:
-    """The same, changed in place, with equal scores in the order of a tie rule."""
-    score, lists = parts.score[order], parts.by_row(np.arange(len(parts.sizes)))
-    equal = (score[1:] == score[:-1]) & (lists[1:] == lists[:-1])
-    if not equal.any():
-        return order
-    rule = TIES[ties]
-    if rule.by == "item":  # most often two are equal
-        with suppress(TypeError):
-            two = np.flatnonzero(equal & ~np.append(False, equal[:-1]) & ~np.append(equal[1:], False))
-            one, other = order[two], order[two + 1]
-            swap = parts.names.less(parts.item[one], parts.item[other]) == rule.descending
-            order[two], order[two + 1] = np.where(swap, other, one), np.where(swap, one, other)
-            equal[two] = False
-    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-    if not len(tied):
-        return order
-    group = np.cumsum(~np.append(False, equal))[tied]
-    rows = order[tied]
-    keys = parts.names.order(parts.item[rows]) if rule.by == "item" else rows
-    if keys.dtype == object:
-        order[tied] = _by_id(rows, group, parts, rule.descending)
-    else:
-        span = int(keys.max()) - int(keys.min()) + 1
-        order[tied] = rows[np.argsort(group * span + (-keys if rule.descending else keys))]
-    return order
-
-
-def _by_id(rows: Ints, group: Ints, parts: United, descending: bool) -> Ints:
-    """Groups of rows, each by the ids of its items, which are any Python objects."""
-    out = []
-    for some in np.split(rows, np.flatnonzero(np.diff(group)) + 1):
-        ids = parts.names.items(parts.item[some])
-        try:
-            out.append(some[sorted(range(len(ids)), key=ids.__getitem__, reverse=descending)])
-        except TypeError:
-            run, query, _ = parts.where(int(some[0]))
-            one, other = next(pair for pair in combinations(ids, 2) if not _comparable(*pair))
-            raise DataTypeError(
-                f"{run}: query {query!r}: items {one!r} and {other!r} have the same score and cannot be compared; "
-                'ties="input" needs no comparison',
-                "id", "run", query, one,
-            ) from None  # fmt: skip
-    return np.concatenate(out)
+def by_id(ids: Column | Sequence[Id], offsets: Ints, descending: bool = False) -> Ints:
+    """The places of ids that are in groups, each group in the order of its ids."""
+    try:
+        how = Align("item_desc" if descending else "item_asc")
+        return _core.first_lists(offsets, plain(as_column("item", ids)), np.zeros(len(ids)), None, how, None)[1]
+    except (TypeError, ValueError, OverflowError):  # ids that only Python can compare
+        objects: list[Any] = ids if isinstance(ids, list) else plain_ids(ids)
+        spans = (range(*span) for span in pairwise(offsets.tolist()))
+        orders = (sorted(span, key=objects.__getitem__, reverse=descending) for span in spans)
+        return np.fromiter(chain.from_iterable(orders), np.int64, len(ids))
 
 
 def _comparable(one: Any, other: Any) -> bool:

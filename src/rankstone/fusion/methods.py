@@ -1,16 +1,63 @@
-"""The ways to fuse runs, one function each."""
+"""A way to fuse runs is declared once, by `@fusion`; and the ways there are, one function each."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankstone.align.alignment import Floats
 from rankstone.fusion.found import Found
-from rankstone.fusion.registry import fusion
-from rankstone.fusion.registry import fusions as fusions  # all of those below are in it
-from rankstone.metrics.registry import Parameter
+from rankstone.metrics.declaration import ByName, Declared, Parameter, Registry
+
+Reads = Literal["score", "rank"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fusion(Declared):
+    """A way to fuse runs: a function from what the runs returned to one score an item."""
+
+    formula: str  # <k> stands for a parameter's value
+    reads: Reads  # scores, or ranks
+    weighted: str  # what a run's weight does; empty where there is no place for weights
+
+    def filled(self, arguments: ByName) -> str:
+        """The formula with the parameters' values in their places."""
+        text = self.formula or self.summary
+        for name, value in arguments.items():
+            text = text.replace(f"<{name}>", f"{value:g}")
+        return text
+
+    @property
+    def entry(self) -> str:
+        """What a listing says of it."""
+        return f"{self.filled(self.defaults)}; {self.summary}"
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.entry}"
+
+
+class Fusions(Registry[Fusion, Fusion]):
+    """Every way to fuse runs by name: `rs.fusions["rrf"]`, `rs.fusions.rrf`; those that a user declared, too."""
+
+
+fusions: Fusions = Fusions("a fusion", lambda name: fusions.find(name))
+
+
+def fusion(
+    name: str, *, aliases: Iterable[str] = (), formula: str = "", reads: Reads = "score", weighted: str = ""
+) -> Callable[[Callable[..., Floats]], Fusion]:
+    """Declare a way to fuse runs: a function from `Found`, and its parameters by name, to one score an item.
+
+    reads: "score", or "rank" if it goes by places alone; then runs need no scores, and no `norm=`. weighted: what a
+    run's weight does, in a few words; without them, weights are refused. The name works wherever the others do.
+    """
+    if reads not in ("score", "rank"):
+        raise ValueError(f"reads={reads!r}; choose from 'score', 'rank'")
+    return lambda function: fusions.declare(Fusion(name, function, formula, reads, weighted, aliases=tuple(aliases)))
+
 
 _TERM = "each run's term times its weight"
 Constant = Annotated[float, Parameter("what is added to a rank: the larger, the less the top counts", at_least=0)]

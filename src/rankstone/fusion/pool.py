@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,8 @@ from rankstone.data.lists import Lists
 from rankstone.data.loaders import is_file, opened
 from rankstone.data.tables import Side, as_columns, queried
 from rankstone.fusion.choices import FUSING, TieOrder, checked
-from rankstone.fusion.merge import Opened, United, open_runs, unite
-from rankstone.results.answer import DataPage, wrapped
+from rankstone.fusion.merge import Opened, United, by_id, open_runs, unite
+from rankstone.results.answer import Answer, Readable, wrapped
 from rankstone.results.export import write_side
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _made(united: United, names: tuple[str, ...], depth: int, ties: str, known: 
     return Pool(united, np.flatnonzero(fresh), names, depth, ties, judged)
 
 
-class Pool(DataPage):
+class Pool(Readable):
     """Items to be judged, by query, in the order of their ids: a judge should not see who returned them, or where.
 
     judged: how many of the pooled items the truth judges already; None without a truth.
@@ -90,12 +91,12 @@ class Pool(DataPage):
         self, united: United, items: Ints, runs: tuple[str, ...], depth: int, ties: str, judged: int | None
     ) -> None:
         self._united, self.runs, self.depth, self.ties, self.judged = united, runs, depth, ties, judged
-        query = united.query[items]
-        try:
-            order = np.lexsort((united.names.order(items), query))
-        except TypeError:  # ids that have no order stay as they came
-            order = np.argsort(query, kind="stable")
-        self._items, self._query = items[order], query[order]
+        items = items[np.argsort(united.query[items], kind="stable")]
+        self._query = united.query[items]
+        with suppress(TypeError):  # ids that have no order stay as they came
+            sizes = np.bincount(self._query)
+            items = items[by_id(united.names.item_column(items), np.append(0, np.cumsum(sizes)))]
+        self._items = items
 
     @cached_property
     def counts(self) -> dict[Any, int]:
@@ -129,20 +130,13 @@ class Pool(DataPage):
         rows = columns(**self._columns(), grade=np.full(len(self), POOLED, dtype=np.int8))
         write_side(rows, path, "truth", format)
 
-    # -- what is printed -------------------------------------------------------------------------------------
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed: how many items each query has."""
+    def answer(self) -> Answer:
+        """What is printed: how many items each query has, and how they were found."""
         body = [[str(query), f"{count:,}"] for query, count in self.counts.items()]
         shown = body if len(body) <= 10 else [*body[:9], ["...", ""]]
-        return [["query", "items"], *shown]
-
-    def remarks(self) -> list[str]:
-        """How many there are, and how they were found."""
         known = "" if self.judged is None else f"; {self.judged:,} more are judged already"
-        return wrapped(
-            [
-                f"{len(self):,} items of {len(self.counts):,} queries to be judged: the first {self.depth:,} of "
-                f"{', '.join(self.runs)}{known}; {FUSING['ties'].say('ties', self.ties)}"
-            ]
+        note = (
+            f"{len(self):,} items of {len(self.counts):,} queries to be judged: the first {self.depth:,} of "
+            f"{', '.join(self.runs)}{known}; {FUSING['ties'].say('ties', self.ties)}"
         )
+        return Answer([["query", "items"], *shown], notes=wrapped([note]), fixed=1)

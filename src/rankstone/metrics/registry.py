@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import operator
 import re
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from numbers import Real
-from types import MappingProxyType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    SupportsIndex,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    overload,
-)
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Literal, overload
 
 from rankstone.align.functions import Values
+from rankstone.metrics.declaration import ByName as ByName
+from rankstone.metrics.declaration import Declared, Registry, depth, read_arguments, text_parts, written
+from rankstone.metrics.declaration import Parameter as Parameter
+from rankstone.metrics.declaration import Value as Value
+from rankstone.metrics.declaration import is_built_in as is_built_in
 from rankstone.program.ranking import Ranking, Ratio
 
 if TYPE_CHECKING:
     from rankstone.conventions.convention import Convention
     from rankstone.typing import Items, Numbers
 
-T = TypeVar("T")
 Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "shown"]
 Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
-Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
-ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 Whole = Callable[[float, float, ByName], tuple[float, float]]
 BestFirst = Callable[[Ranking, ByName], Values | None]
 """What each item is worth, given the parameters: of all orders of tied items, the one with the best first has the
@@ -67,58 +51,10 @@ Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a que
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
-    """A function with a name, whose keyword arguments are parameters that its annotations tell about."""
-
-    name: str
-    function: Callable[..., Any]
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return (self.function.__doc__ or "").strip().split("\n", 1)[0]
-
-    apart: ClassVar[tuple[str, ...]] = ("k",)  # arguments that are no parameters: the cutoff
-
-    @cached_property
-    def defaults(self) -> dict[str, Value]:
-        """Parameters besides k, with their defaults."""
-        found = inspect.signature(self.function).parameters
-        return {
-            name: parameter.default
-            for name, parameter in found.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in self.apart
-        }
-
-    @cached_property
-    def about(self) -> dict[str, Parameter]:
-        """What the function says of its parameters."""
-        hints = get_type_hints(self.function, include_extras=True)
-        return {name: _about(hints.get(name)) for name in self.defaults}
-
-    def words(self, parameter: str) -> tuple[Any, ...]:
-        """The words that a parameter can be, in a fixed order; none where it can be any number."""
-        return self.about[parameter].allowed if parameter in self.about else ()
-
-    def takes(self, parameter: str, value: Value) -> bool:
-        """Can the parameter have this value. What is no parameter of the metric is not its to refuse."""
-        try:
-            self.check(parameter, value)
-        except (TypeError, ValueError):
-            return False
-        return True
-
-    def check(self, parameter: str, value: Value) -> None:
-        """Refuse a value that the parameter cannot take."""
-        if parameter in self.about:
-            self.about[parameter].check(f"{self.name}: {parameter}", value)
-
-
-@dataclass(frozen=True, eq=False)
 class Declaration(Declared):
     """One metric's declaration."""
 
-    aliases: tuple[str, ...]
+    apart: ClassVar[tuple[str, ...]] = ("k",)
     spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
     formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
     latex: str  # the same
@@ -148,81 +84,6 @@ class Declaration(Declared):
     def takes_k(self) -> bool:
         """Does it have a place for @k."""
         return "k" in inspect.signature(self.function).parameters
-
-
-@dataclass(frozen=True, eq=False)
-class Parameter:
-    """What a parameter means, how its values read in a definition, and what it can be.
-
-    It stands in the annotation, `p: Annotated[float, Parameter("chance to go on", above=0, below=1)]`; words and types
-    come from there too.
-    """
-
-    meaning: str = ""
-    words: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
-    quiet: tuple[Any, ...] = ()  # values that go without saying
-    text: Mapping[Any, str] = field(default_factory=dict)  # how values read inside a formula, where not as they are
-    latex: Mapping[Any, str] = field(default_factory=dict)  # the same
-    above: float | None = None
-    below: float | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-    when: tuple[str, Any] | None = None  # another parameter, and its only value for which this one matters
-    allowed: tuple[Any, ...] = ()
-    types: frozenset[Any] = frozenset()
-
-    def matters(self, arguments: ByName) -> bool:
-        """Does it change anything, beside the other parameters."""
-        return self.when is None or arguments.get(self.when[0]) == self.when[1]
-
-    def check(self, name: str, value: Value) -> None:
-        """Refuse what it cannot be."""
-        if self.allowed and value in self.allowed:
-            return
-        table = isinstance(value, tuple) and any(get_origin(kind) is Mapping for kind in self.types)
-        if self.allowed and not table and not (self.types & {int, float} and isinstance(value, Real)):
-            raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
-        if table or (value is None and type(None) in self.types):
-            return
-        if self.types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise TypeError(f"{name}={value!r} is not a number")
-        if int in self.types and float not in self.types and not float(value).is_integer():
-            raise TypeError(f"{name}={value!r} is not a whole number")
-        low, high = self.above if self.at_least is None else self.at_least, self.below or self.at_most
-        if (
-            (self.above is not None and not value > self.above)
-            or (self.at_least is not None and not value >= self.at_least)
-            or (self.below is not None and not value < self.below)
-            or (self.at_most is not None and not value <= self.at_most)
-        ):
-            span = f"lie between {low:g} and {high:g}" if high is not None else f"be above {low:g}"
-            raise ValueError(f"{name} must {span}, not {value!r}")
-
-    def say(self, name: str, value: Value) -> str:
-        """The value in a few words; nothing where it is the ordinary one."""
-        if isinstance(value, tuple):  # a table
-            return f"{name} {dict(value)}"
-        if value in self.quiet:
-            return ""
-        return self.words.get(value, self.words.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
-
-
-def _about(hint: Any) -> Parameter:
-    """What an annotation says."""
-    said = next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)), Parameter())
-    if get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    words = tuple(word for part in parts if get_origin(part) is Literal for word in get_args(part))
-    types = frozenset({hint, *parts, *get_args(hint)} - {Any})
-    if not words:
-        return replace(said, types=types)
-    return replace(said, allowed=words, types=frozenset(part for part in parts if get_origin(part) is not Literal))
-
-
-_DECLARED: dict[str, Declaration] = {}
-_NAMES: dict[str, str] = {}  # lower-case name or alias -> name
-on_declare: list[Callable[[], None]] = []  # empties caches that a new or changed metric makes stale
 
 
 def metric(
@@ -268,34 +129,19 @@ def metric(
     unjudged items are judged (see `Growth`); without it, its bounds are unknown. `kind="intents"` is for one that reads
     subtopics, and `weighs=True` for one that is a sum of credits or weighted gains.
     """
-    names = (name, *aliases)
     graded = reads == "ranking" if grades is None else grades
-    for alias in names:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", alias):
-            raise ValueError(f"{alias!r} cannot be a metric's name: use letters, digits and _")
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, tuple(aliases), MappingProxyType(dict(spellings)), formula, latex, use, beware,
+            name, function, MappingProxyType(dict(spellings)), formula, latex, use, beware,
             "shown" if reads == "shown" else kind, reads,
             MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
             best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
             all_queries, whole, counts_hits, ends_at_k, earns,
             graded if callable(graded) else (lambda _: True) if graded else None,
-            grows if callable(grows) else lambda _: grows, reach, weighs,
+            grows if callable(grows) else lambda _: grows, reach, weighs, aliases=tuple(aliases),
         )  # fmt: skip
-        before = _DECLARED.get(name)
-        if before is not None and is_built_in(before) and not is_built_in(declaration):
-            raise ValueError(f"{name!r} is a metric of rankstone's own; choose another name")
-        for alias in names:
-            taken = _NAMES.get(alias.lower())
-            if taken not in (None, name):
-                raise ValueError(f"metric name {alias!r} is already an alias of {taken!r}")
-        _NAMES.update({alias.lower(): name for alias in names})
-        _DECLARED[name] = declaration
-        for forget in on_declare:
-            forget()
-        return Metric(name)
+        return metrics.declare(declaration)
 
     return declare
 
@@ -305,14 +151,9 @@ def by_relevant(ranking: Ranking, parameters: ByName) -> Values:
     return ranking.relevant
 
 
-def is_built_in(declaration: Declaration) -> bool:
-    """Is it one of the package's own metrics."""
-    return declaration.function.__module__.startswith("rankstone.")
-
-
 def declared() -> dict[str, Declaration]:
     """Every declared metric, by name."""
-    return dict(_DECLARED)
+    return dict(metrics.rows)
 
 
 class Hooks:
@@ -373,8 +214,8 @@ class Metric:
     params: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name not in _DECLARED:
-            raise ValueError(_unknown(self.name))
+        if self.name not in metrics.rows:
+            raise ValueError(metrics.unknown(self.name))
         if self.params:
             for name, value in self.params:
                 hooks.check_choice(self.declaration, name, value)
@@ -385,7 +226,7 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        return _DECLARED[self.name]
+        return metrics.rows[self.name]
 
     def __matmul__(self, k: int) -> Metric:
         return Metric(self.name, k, self.params)
@@ -440,81 +281,17 @@ class Metric:
         return given if k is None else given @ k
 
     def __str__(self) -> str:
-        params = ", ".join(f"{name}={_show(value)}" for name, value in self.params)
-        return f"{self.name}{f'({params})' if params else ''}{'' if self.k is None else f'@{self.k}'}"
+        return f"{written(self.name, self.params)}{'' if self.k is None else f'@{self.k}'}"
 
     __repr__ = __str__
 
 
-class Listing(Mapping[str, T]):
-    """Things by name, which print as a list of what each of them is."""
-
-    @abstractmethod
-    def _about(self, name: str) -> str: ...
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {self._about(name)}" for name in self)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = (f"<tr><td><code>{escape(name)}</code></td><td>{escape(self._about(name))}</td></tr>" for name in self)
-        return f"<table>{''.join(rows)}</table>".replace("<td>", "<td style='text-align:left'>")
-
-
-class OfDeclared(Listing[T]):
-    """What was declared, by name or as an attribute, and what a user declared too."""
-
-    def __init__(self, rows: Callable[[], Mapping[str, Declared]], make: Callable[[str], T]) -> None:
-        self._rows, self._make = rows, make
-
-    def __getitem__(self, name: str) -> T:
-        try:
-            return self._make(name)
-        except ValueError as error:
-            raise KeyError(error.args[0]) from None
-
-    def __getattr__(self, name: str) -> T:
-        if name.startswith("_"):  # before there is anything to look in
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(error.args[0]) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._rows()))
-
-    def __len__(self) -> int:
-        return len(self._rows())
-
-    def __dir__(self) -> list[str]:
-        return list(self._rows())
-
-    def _about(self, name: str) -> str:
-        return self._rows()[name].summary
-
-
-class Metrics(OfDeclared[Metric]):
+class Metrics(Registry[Declaration, Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
 
 
-metrics = Metrics(lambda: _DECLARED, Metric)
-
-
-def depth(k: SupportsIndex) -> int:
-    """A cutoff: a whole number from 1."""
-    try:
-        if isinstance(k, bool):
-            raise TypeError
-        number = operator.index(k)
-    except TypeError:
-        raise TypeError(f"k must be a whole number from 1, not {k!r}") from None
-    if number < 1:
-        raise ValueError(f"k must be a whole number from 1, not {number}")
-    if number.bit_length() > 1000:
-        raise ValueError("k must be a whole number from 1, not one of more than 300 digits")
-    return number
+metrics = Metrics("a metric", Metric)
+on_declare = metrics.on_declare
 
 
 # Each character can be read in one way only, so that a long text that is none takes no time either.
@@ -523,12 +300,6 @@ _SHAPE = re.compile(
 )
 _MOST_CUTOFFS = 10_000
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
-# Parameters and their words as ir_measures has them.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain", "judged_only": "known"}
-_WORDS = {
-    ("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2", ("judged_only", True): "judged",
-    ("judged_only", False): "truth",
-}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -542,20 +313,6 @@ def parse(text: str) -> tuple[Metric, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def text_parts(text: str) -> list[str]:
-    """The text cut at commas outside brackets. After one, a bare number is another cutoff: `ndcg@5,10`."""
-    commas, inside = [-1], 0
-    for at, sign in enumerate(text):
-        inside += (sign in "({") - (sign in ")}")
-        if sign == "," and inside <= 0:
-            commas.append(at)
-    parts = [text[before + 1 : at] for before, at in zip(commas, [*commas[1:], len(text)], strict=True)]
-    for at, part in enumerate(parts[1:], 1):
-        if re.fullmatch(r"\s*\d+\s*", part):
-            parts[at] = re.sub(r"(?<!\d)\d+\s*$", part.strip(), parts[at - 1])
-    return parts
-
-
 def _read(text: str) -> list[Metric]:
     word, arguments, cutoffs = _shape(text)
     spelt = _spelt(word, arguments, cutoffs)
@@ -563,7 +320,7 @@ def _read(text: str) -> list[Metric]:
         word, arguments, cutoffs = spelt
     name = _named(word)
     if name is None:
-        raise ValueError(_unknown(text, word))
+        raise ValueError(metrics.unknown(text, word))
     found = Metric(name)
     if arguments:
         found = found.given(**read_arguments(text, found.declaration, arguments))
@@ -573,11 +330,11 @@ def _read(text: str) -> list[Metric]:
 def _spelt(word: str, arguments: str | None, cutoffs: str | None) -> tuple[str, str | None, str | None] | None:
     """Name, parameters and cutoffs of what another tool writes so; None: it is no spelling of another tool."""
     whole = {f"{word}@{cutoffs}": (arguments, None), f"{word}{arguments}": (None, cutoffs), word: (arguments, cutoffs)}
-    if word.lower() in _NAMES:  # a name is nearer than a spelling of the same word
+    if word.lower() in metrics.names:  # a name is nearer than a spelling of the same word
         del whole[word]
     for pattern, ours in _spellings():
-        for written, rest in whole.items():
-            if found := pattern.fullmatch(written):
+        for spelling, rest in whole.items():
+            if found := pattern.fullmatch(spelling):
                 name, given, k = _shape(re.sub(r"\{(.)\}", lambda hole: found[hole[1]], ours))
                 both = f"{given[:-1]}, {rest[0][1:]}" if given and rest[0] else given or rest[0]
                 return name, both, k or rest[1]
@@ -595,9 +352,9 @@ def _shape(text: str) -> tuple[str, str | None, str | None]:
 
 def _named(word: str) -> str | None:
     """The metric of this name or alias, whatever its case and its hyphens; torchmetrics puts `retrieval` before it."""
-    if word.lower() in _NAMES:
-        return _NAMES[word.lower()]
-    known = {_joined(name): metric for name, metric in _NAMES.items()}
+    if word.lower() in metrics.names:
+        return metrics.names[word.lower()]
+    known = {_joined(name): metric for name, metric in metrics.names.items()}
     return known.get(_joined(word)) or known.get(_joined(word).removeprefix("retrieval"))
 
 
@@ -609,7 +366,7 @@ def _joined(word: str) -> str:
 def _spellings() -> list[tuple[re.Pattern[str], str]]:
     """What other tools write, as patterns, and what that is here."""
     out = []
-    for declaration in _DECLARED.values():
+    for declaration in metrics.rows.values():
         for theirs, ours in declaration.spellings.items():
             pattern = re.escape(theirs)
             for hole, number in _HOLES.items():
@@ -649,61 +406,3 @@ def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     if len(found) > 1:
         raise ValueError(f"{metric!r} names {len(found)} metrics; {wish}: {', '.join(map(str, found))}")
     return found[0]
-
-
-def read_arguments(text: str, declaration: Declared, arguments: str) -> dict[str, Value]:
-    """The parameters in a written form: `(p=0.8)`."""
-    try:
-        call = ast.parse(f"f{arguments}", mode="eval").body
-    except SyntaxError:
-        raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'") from None
-    if not isinstance(call, ast.Call):
-        raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'")
-    if len(call.args) > len(declaration.defaults):
-        raise ValueError(f"{text!r}: {declaration.name} takes {_list_or_none(declaration.defaults)}")
-    by_name = ((keyword.arg, keyword.value) for keyword in call.keywords)
-    pairs = [*zip(declaration.defaults, call.args, strict=False), *by_name]
-    out: dict[str, Value] = {}
-    for spelt, node in pairs:
-        parameter = spelt if spelt is None or spelt in declaration.defaults else _PARAMETERS.get(spelt, spelt)
-        if parameter is None or parameter in out:
-            raise ValueError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
-        if isinstance(node, ast.Name):  # a bare word stands for itself
-            out[parameter] = node.id
-            continue
-        try:
-            value = ast.literal_eval(node)
-        except ValueError:
-            raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
-        out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, (str, bool)) else value
-    return out
-
-
-def _unknown(text: str, word: str | None = None) -> str:
-    word = word or text
-    near = nearest(word, _NAMES)
-    meant = None if near is None else text.replace(word, _NAMES[near], 1)
-    return unknown_word("metric", text, meant, sorted(_DECLARED))
-
-
-def nearest(word: object, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant; None where all are far off."""
-    import difflib  # a quick start: most words are known
-
-    return next(iter(difflib.get_close_matches(str(word).lower(), list(known), n=1, cutoff=0.7)), None)
-
-
-def unknown_word(what: str, word: object, meant: str | None, known: Iterable[str]) -> str:
-    """An error's text: what is not known, what was probably meant, and what there is."""
-    hint = "known" if meant is None else f"did you mean {meant!r}? Known"
-    return f"unknown {what} {word!r}; {hint}: {', '.join(known)}"
-
-
-def _list_or_none(names: Iterable[str]) -> str:
-    return ", ".join(names) or "no parameters"
-
-
-def _show(value: Value) -> str:
-    if isinstance(value, tuple):  # a gain table
-        return repr(dict(value))
-    return repr(value)

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from rankstone.metrics.registry import (
+from rankstone.metrics.declaration import (
     ByName,
     Declared,
-    OfDeclared,
     Parameter,
+    Registry,
     Value,
     nearest,
     read_arguments,
     text_parts,
     unknown_word,
+    written,
 )
 from rankstone.offpolicy.form import CHANGES, Logged, changed
 from rankstone.program.ranking import Ratio
@@ -74,9 +75,9 @@ class Estimator:
 
     @property
     def method(self) -> Method:
-        if self.name not in _DECLARED:
-            raise ValueError(unknown_word("estimator", self.name, nearest(self.name, _DECLARED), sorted(_DECLARED)))
-        return _DECLARED[self.name]
+        if self.name not in estimators.rows:
+            raise ValueError(estimators.unknown(self.name))
+        return estimators.rows[self.name]
 
     def __call__(self, **params: Value) -> Estimator:
         """The same with parameters set: `rs.estimators.dr(clip=10)`."""
@@ -88,13 +89,16 @@ class Estimator:
         return {**self.method.defaults, **theirs, **over, **dict(self.params)}
 
     def __str__(self) -> str:
-        params = ", ".join(f"{name}={value!r}" for name, value in self.params)
-        return f"{self.name}({params})" if params else self.name
+        return written(self.name, self.params)
 
     __repr__ = __str__
 
 
-_DECLARED: dict[str, Method] = {}
+class Estimators(Registry[Method, Estimator]):
+    """Every estimator by name: `rs.estimators["dr"]`, `rs.estimators.dr`; those that a user declared, too."""
+
+
+estimators = Estimators("an estimator", Estimator)
 
 
 def estimator(
@@ -105,21 +109,7 @@ def estimator(
     `weight=`, `clip=`, `switch=`, `shrink=` and `subgaussian=` are done before it is called: `logged.weight` is what
     they make. predicts: it reads predictions. weighted: it reads weights.
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        raise ValueError(f"{name!r} cannot be an estimator's name: use letters, digits and _")
-
-    def declare(function: Estimate) -> Estimator:
-        before = _DECLARED.get(name)
-        if before is not None and _own(before.function) and not _own(function):
-            raise ValueError(f"{name!r} is an estimator of rankstone's own; choose another name")
-        _DECLARED[name] = Method(name, function, formula, predicts, weighted)
-        return Estimator(name)
-
-    return declare
-
-
-def _own(function: Callable[..., Any]) -> bool:
-    return function.__module__.startswith("rankstone.")
+    return lambda function: estimators.declare(Method(name, function, formula, predicts, weighted))
 
 
 def parse(asked: str | Estimator | Iterable[str | Estimator]) -> tuple[Estimator, ...]:
@@ -141,12 +131,6 @@ def parse(asked: str | Estimator | Iterable[str | Estimator]) -> tuple[Estimator
         raise ValueError("no estimator was asked for")
     return tuple(found)
 
-
-class Estimators(OfDeclared[Estimator]):
-    """Every estimator by name: `rs.estimators["dr"]`, `rs.estimators.dr`; those that a user declared, too."""
-
-
-estimators = Estimators(lambda: _DECLARED, Estimator)
 
 # -- those that there are ------------------------------------------------------------------------------------
 

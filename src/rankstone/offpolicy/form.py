@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.metrics.registry import Parameter
+from rankstone.metrics.declaration import ByName, Parameter
 
 FORMS = ("list", "item", "cascade", "pseudo_inverse")
 Weight = Annotated[
@@ -75,7 +75,8 @@ class Logged:
     """The lists of a log, as an estimator sees them: values a row, from the top of each list, and sums a list."""
 
     reward: Floats
-    weigh: Callable[[], Floats]
+    ratio: Callable[[], Floats]  # the target's probability over the logged one
+    changes: ByName  # what is done to it
     place: Ints  # from 1
     offsets: Ints | None  # where each list begins, and the end; None: each row is a list
     foretold: Callable[[], tuple[Floats, Floats]]  # predictions, and what they expect of the target
@@ -98,7 +99,7 @@ class Logged:
     @cached_property
     def weight(self) -> Floats:
         """The target's probability over the logged one, changed as was asked for."""
-        return self.weigh()
+        return changed(self.ratio(), **self.changes)
 
     def sum(self, values: Floats) -> Floats:
         """Sum over each list's rows."""

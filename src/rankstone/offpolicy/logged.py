@@ -14,12 +14,12 @@ from rankstone.align.alignment import Floats
 from rankstone.compare.caveats import FEW, Doubt
 from rankstone.compare.pairing import codes_of
 from rankstone.errors import WeightsWarning
-from rankstone.metrics.registry import ByName, Value, nearest, unknown_word
+from rankstone.metrics.declaration import ByName, Value, nearest, unknown_word
 from rankstone.offpolicy.estimators import CONVENTIONS, Estimator, estimators, parse
 from rankstone.offpolicy.form import CHANGES, Logged
 from rankstone.offpolicy.read import Log, read
 from rankstone.program.ranking import Ratio
-from rankstone.results.answer import Page, Sheet, number
+from rankstone.results.answer import Answer, Readable, number
 from rankstone.results.result import groups_in_order
 from rankstone.statistics import Interval, influence
 from rankstone.statistics.intervals import interval_of
@@ -84,7 +84,7 @@ def _possible(log: Log, parameters: ByName) -> tuple[Estimator, ...]:
     return tuple(estimators[name] for name in names)
 
 
-class Estimates(Page, Sheet, Mapping[str, float]):
+class Estimates(Readable, Mapping[str, float]):
     """Estimates by name, what each list adds to them, and how far the weights bear them."""
 
     def __init__(self, log: Log, asked: Sequence[Estimator], parameters: ByName, convention: str) -> None:
@@ -249,38 +249,38 @@ class Estimates(Page, Sheet, Mapping[str, float]):
 
     # -- looks -----------------------------------------------------------------------------------------------
 
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
-        out = [["estimator", "value", "95 % interval", "effective lists", "largest weight"]]
+    def answer(self) -> Answer:
+        """What is printed: estimates, their intervals and weights, what to know of them, and what they mean."""
+        table = [["estimator", "value", "95 % interval", "effective lists", "largest weight"]]
         for label in self:
-            found = self.interval(label)
-            known = math.isfinite(found.low)
-            ends = f"{number(found.low)} {number(found.high)}" if known else "unknown"
-            weights = (
-                (f"{self.effective[label]:,.1f}", f"{self.largest_weight[label]:,.2f}")
-                if label in self._weighted
-                else ("", "")
-            )
-            out.append([label, number(self[label]), ends, *weights])
-        return out
+            low, high = self.interval(label)[:2]
+            ends = f"{number(low)} {number(high)}" if math.isfinite(low) else "unknown"
+            weights = ["", ""]
+            if label in self._weighted:
+                weights = [f"{self._views[label].effective:,.1f}", f"{self._views[label].largest_weight:,.2f}"]
+            table.append([label, number(self[label]), ends, *weights])
+        meaning = "r: what a list earned, w: the target's probability over the logged one"
+        if any(one.method.predicts for one in self._asked.values()):
+            meaning += ", q: predicted"
+        return Answer(table, notes=self._notes(), definitions=[*map(self.define, self), meaning])
 
-    def remarks(self) -> list[str]:
+    def _notes(self) -> list[str]:
         """What a reader of the numbers should know."""
         log, earned = self._log, float(self._log.reward.sum()) / len(self._log)
         many = f"{len(log):,} list{'s' * (len(log) != 1)}"
         if log.places > 1:
             many += f" of up to {log.places} places"
-        lines = [f"rankstone {__version__}, convention {self.convention}; {many}, which earned {earned:.4f} each"]
+        notes = [f"rankstone {__version__}, convention {self.convention}; {many}, which earned {earned:.4f} each"]
         if log.unseen:
-            lines.append(
+            notes.append(
                 f"the target makes lists that the log never has, with probability {log.unseen:.3g}: what they would "
                 "earn, weights cannot tell"
             )
         said: dict[str, list[str]] = {}
-        for label in self._weighted:
-            for doubt in self.doubts[label]:
+        for label, doubts in self.doubts.items():
+            for doubt in doubts:
                 said.setdefault(doubt.sentence, []).append(label)
-        return [*lines, *(f"{', '.join(labels)}: {sentence}" for sentence, labels in said.items())]
+        return [*notes, *(f"{', '.join(labels)}: {sentence}" for sentence, labels in said.items())]
 
     def define(self, estimate: str | Estimator) -> str:
         """What the number is, in one line."""
@@ -291,14 +291,6 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         words = [method.about[name].say(name, value) for name, value in chosen.items()]
         return "; ".join([f"{label}: {method.formula or method.summary}", *filter(None, words)])
 
-    def defined(self) -> list[str]:
-        """What the numbers mean."""
-        return [
-            *map(self.define, self),
-            "r: what a list earned, w: the target's probability over the logged one"
-            + (", q: predicted" if any(one.method.predicts for one in self._asked.values()) else ""),
-        ]
-
     def _columns(self) -> dict[str, Any]:
         return {"list": [*self.lists], **{label: values.astype(np.float64) for label, values in self.per_list.items()}}
 
@@ -306,7 +298,7 @@ class Estimates(Page, Sheet, Mapping[str, float]):
         """Plain data: estimates, their intervals, definitions, weights and doubts, and what each list adds."""
         return {
             "estimates": dict(self),
-            "intervals": {label: [found.low, found.high] for label, found in self._intervals()},
+            "intervals": {label: [*self.interval(label)[:2]] for label in self},
             "definitions": {label: self.define(label) for label in self},
             "effective": self.effective,
             "largest_weight": self.largest_weight,
@@ -316,9 +308,6 @@ class Estimates(Page, Sheet, Mapping[str, float]):
             "lists": [*self.lists],
             "per_list": {label: values.astype(np.float64).tolist() for label, values in self.per_list.items()},
         }
-
-    def _intervals(self) -> Iterator[tuple[str, Interval]]:
-        return ((label, self.interval(label)) for label in self)
 
 
 def _takes(one: Estimator, name: str) -> bool:

@@ -18,8 +18,8 @@ from rankstone.data.arrow import arrow_table, as_array, as_column, encoded, is_t
 from rankstone.data.files import is_path, read_table
 from rankstone.data.roles import ROLES, Given, find_all, refuse_unknown
 from rankstone.errors import DataError, FileError
-from rankstone.metrics.registry import ByName
-from rankstone.offpolicy.form import CHANGES, FORMS, Logged, changed
+from rankstone.metrics.declaration import ByName
+from rankstone.offpolicy.form import CHANGES, FORMS, Logged
 from rankstone.offpolicy.matrix import AtPlaces, Looked, Values, look
 from rankstone.offpolicy.policies import NEAR, Policy, PseudoInverse, unseen
 
@@ -380,13 +380,6 @@ class Log:
         return out
 
     @cached_property
-    def _pseudo_inverse(self) -> Floats:
-        made = cache(PseudoInverse)
-        return np.concatenate(
-            [made(*pair).rows(items) for *pair, items in zip(*self._policies.values(), self.shown, strict=True)]
-        )
-
-    @cached_property
     def unseen(self) -> float:
         """The share of the target's lists that the log can never have; 0 where that is not known."""
         if len(self._policies) < 2:
@@ -398,16 +391,19 @@ class Log:
     def ratio(self, form: str) -> Floats:
         """The target's probability over the logged one."""
         if form not in self._ratios:
-            if form == "pseudo_inverse":
-                if not (self.forms() and all(_is_policy(self._values.get(side)) for side in _PARTS)):
-                    raise ValueError(
-                        "weight='pseudo_inverse' needs both policies as a whole: {(item, item): probability, ...}"
-                    )
-                self.probabilities("propensity", "list")  # refuses lists that cannot have been logged
-                self._ratios[form] = self._pseudo_inverse
-            else:
-                self._ratios[form] = self.probabilities("target", form) / self.probabilities("propensity", form)
+            self._ratios[form] = (
+                self._pseudo_inverse()
+                if form == "pseudo_inverse"
+                else self.probabilities("target", form) / self.probabilities("propensity", form)
+            )
         return self._ratios[form]
+
+    def _pseudo_inverse(self) -> Floats:
+        if not all(_is_policy(self._values.get(side)) for side in _PARTS):
+            raise ValueError("weight='pseudo_inverse' needs both policies as a whole: {(item, item): probability, ...}")
+        self.probabilities("propensity", "list")  # refuses lists that cannot have been logged
+        made, lists = cache(PseudoInverse), zip(*self._policies.values(), self.shown, strict=True)
+        return np.concatenate([made(*pair).rows(items) for *pair, items in lists])
 
     def foretold(self, form: str) -> tuple[Floats, Floats]:
         """What is predicted of the item that was shown, and of what the target shows at the place."""
@@ -470,17 +466,9 @@ class Log:
         """The log as an estimator with these parameters sees it."""
         form = self.form(parameters["weight"])
         choices = {name: value for name, value in parameters.items() if name in CHANGES}
-        return Logged(
-            self.reward,
-            partial(self._changed, form, choices),
-            self.place,
-            self.offsets if self.places > 1 else None,
-            partial(self.foretold, form),
-            self.places > 1 and form != "item",
-        )
-
-    def _changed(self, form: str, choices: ByName) -> Floats:
-        return changed(self.ratio(form), **choices)
+        ratio, foretold = partial(self.ratio, form), partial(self.foretold, form)
+        offsets, conditional = (self.offsets, form != "item") if self.places > 1 else (None, False)
+        return Logged(self.reward, ratio, choices, self.place, offsets, foretold, conditional)
 
     def form(self, weight: str | None) -> str:
         """What probabilities are of, where that makes a difference."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.alignment import Bools, Ints
-from rankstone.data.arrow import is_number
+from rankstone.data.arrow import encoded, is_number
 
 if TYPE_CHECKING:
     import pyarrow
@@ -155,9 +155,8 @@ def content(column: pyarrow.Array) -> Bits:
         return np.where(column.is_valid().to_numpy(zero_copy_only=False), bits, _NULL) if column.null_count else bits
     if not (types.is_large_string(kind) or types.is_large_binary(kind)):
         column = pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.large_string())
-    coded = column.dictionary_encode()
-    known = np.append(_of_texts(coded.dictionary), _NULL)
-    return known[pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)]
+    texts, number = encoded(column)
+    return np.append(_of_texts(texts), _NULL)[number]  # the last is that of null, whose number is -1
 
 
 def _of_texts(texts: pyarrow.Array) -> Bits:
@@ -211,5 +210,5 @@ def codes(column: pyarrow.Array) -> Groups:
             return values.astype(np.int64, copy=False), highest + 1
         if highest - lowest < room:
             return from_zero(values).view(np.int64), highest - lowest + 1
-    coded = column.dictionary_encode()
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(coded.dictionary)
+    ids, number = encoded(column)
+    return number, len(ids)

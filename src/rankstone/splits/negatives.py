@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankstone.align.alignment import Ints
-from rankstone.data.arrow import Frame, is_pandas, take
+from rankstone.data.arrow import Frame, encoded, is_pandas, take
 from rankstone.progress import watched
-from rankstone.splits.draw import Bits, codes, content, draw_lots, mixed
+from rankstone.splits.draw import Bits, content, draw_lots, mixed
 from rankstone.splits.interactions import Interactions, checked_count
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class _Others:
         parts = [Interactions(part, columns, 1) for part in (train, test)]
         self.test = parts[1]
         self.users, self.items = (_together(parts, role) for role in ("query", "item"))
-        (user, _), (item, _) = (_numbered(column) for column in (self.users, self.items))
+        user, item = (encoded(column)[1] for column in (self.users, self.items))
         first = len(parts[0])  # row of the test
         self.known, self.first_of_item = np.unique(item, return_index=True)
         tested, first_of_user, rows = np.unique(user[first:], return_index=True, return_counts=True)
@@ -101,12 +101,6 @@ def _together(parts: list[Interactions], role: str) -> pyarrow.Array:
             raise TypeError(f"column {name!r} holds {test.type} in the test and {train.type} in training")
         train, test = train.cast(pa.int64()), test.cast(pa.int64())
     return pa.concat_arrays([train, test])
-
-
-def _numbered(column: pyarrow.Array) -> tuple[Ints, int]:
-    """Ids as numbers from 0 without gaps."""
-    known, number = np.unique(codes(column)[0], return_inverse=True)
-    return number, len(known)
 
 
 def _drawn(of_user: Bits, of_item: Bits, tested: Ints, wanted: Ints, seen: Ints) -> Ints:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankstone.data.arrow import Frame
-from rankstone.results.answer import aligned, html_table
+from rankstone.results.answer import Answer, aligned
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Report:
         return "\n".join([f"{self.how}; {self.rows:,} rows", *(f"  {line}" for line in table)])
 
     def _repr_html_(self) -> str:
-        return html_table([["part", "rows", ""], *self._lines()], "<><", [f"{self.how}; {self.rows:,} rows"])
+        title = f"{self.how}; {self.rows:,} rows"
+        return Answer([["part", "rows", ""], *self._lines()], title, align="<><").render("html")
 
     def _lines(self) -> list[list[str]]:
         lines = [

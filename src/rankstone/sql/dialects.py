@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rankstone.metrics.registry import nearest, unknown_word
+from rankstone.metrics.declaration import nearest, unknown_word
 
 
 class Rows(NamedTuple):
