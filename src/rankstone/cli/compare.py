@@ -12,8 +12,9 @@ from rankstone.cli.output import form_of, screen
 from rankstone.compare.compare import Origin, compare, judged_beside
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.files import is_large
+from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.metrics.registry import Metric, parse_all
-from rankstone.results.export import RESULT_FORMATS, is_result, read_result, write_answer
+from rankstone.results.export import RESULT_FORMATS, write_answer
 from rankstone.results.result import Means
 
 FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no place for differences

@@ -297,7 +297,7 @@ def report_of_result(result: Means) -> str:
 
 
 def _means(result: Means) -> str:
-    head, *body = (result if result._confidence is not None else result.with_intervals()).rows()
+    head, *body = (result if result._confidence is not None else result.with_intervals()).answer().table
     return table([head, *body], (0,), caption="Means") + bullets(result.remarks())
 
 

@@ -27,7 +27,8 @@ from rankstone.data.matrices import Dense, is_sparse
 from rankstone.data.source import Align, Aligned, Alone, First, Source
 from rankstone.evaluate.beside import given_beside, movable_beside
 from rankstone.evaluate.checks import refuse, refuse_strangers
-from rankstone.evaluate.means import ExactSum, Outcome, Sums, finish_of, mean_from, outcome_of, sums_of
+from rankstone.evaluate.means import ExactSum, Sums, finish_of, mean_from, outcome_of, sums_of
+from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.pipeline import depths_of, firsts_of, open_source, refuse_truthless
 from rankstone.evaluate.programs import Measured, measure_each
 from rankstone.evaluate.saved import Saved, made_of, refuse_other, settings_of
@@ -256,18 +257,19 @@ class Accumulator(Saved):
         weights = joined_weights([*pieces, *held.extra_pieces])
         known = known_of(self._beside) if self._shown else None
 
-        def later() -> tuple[dict[str, Outcome], dict[Align, Aligned]]:
+        def later() -> LiveMeasurement:
             """All queries at once."""
             aligned = joined([self._made_one(pieces), *held.extra_pieces]).aligned(known)
             found = zip(self.plans, measure_each(self.plans, aligned, self.threads), strict=True)
-            return {plan.label: outcome_of(plan, one, weights, ExactSum) for plan, one in found}, aligned
+            outcomes = {plan.label: outcome_of(plan, one, weights, ExactSum) for plan, one in found}
+            return LiveMeasurement(outcomes, aligned, self._convention, self._choices, weights)
 
         sums = self._sums_of([*pieces, *held.extra_pieces])
         if sums is not None:
             means = self.means([one.rounded() for one in sums])
-            return Result.of(means, later, self._convention, self._choices, weights)
-        made = Result(*later(), self._convention, self._choices, weights)
-        return made if known is None else made.remarked(known.notes)
+            return Result(means, later)
+        result = Result.of(later())
+        return result if known is None else result.remarked(known.notes)
 
     def _sums_of(self, pieces: Sequence[Piece]) -> list[Sums] | None:
         """What the means are made of, each piece measured once; None where all queries have to be looked at at once."""

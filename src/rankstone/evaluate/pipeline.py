@@ -15,6 +15,7 @@ from rankstone.data.dicts import Dicts
 from rankstone.data.source import Align, Aligned, Alone, First, Source
 from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
 from rankstone.evaluate.means import outcome_of
+from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.programs import measure_each
 from rankstone.evaluate.unjudged import refuse_bounds
 from rankstone.evaluate.values import weights_of
@@ -80,7 +81,7 @@ def evaluate_source(
     outcomes = {plan.label: outcome_of(plan, one, weighing) for plan, one in zip(plans, found, strict=True)}
     if known is not None:
         first.remarks += tuple(known.notes)
-    return Result(outcomes, aligned, find_convention(convention), choices, weighing, bounds)
+    return Result.of(LiveMeasurement(outcomes, aligned, find_convention(convention), choices, weighing, bounds))
 
 
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:

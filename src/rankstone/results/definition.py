@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention, idle
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Metric, Parameter, parse_one
+from rankstone.metrics.registry import Metric, Parameter, parse, parse_all, parse_one
+from rankstone.results.answer import wrapped
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Keywords
+    from rankstone.typing import Keywords, Metrics
 
 Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
 T = TypeVar("T")
@@ -95,6 +96,39 @@ class ByMetric(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+class Definitions(dict[str, Definition]):
+    """What each number means, by metric."""
+
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(summarize(list(self.values()))) if self else [])
+
+    def _repr_html_(self) -> str:
+        return "".join(definition._repr_html_() for definition in self.values())
+
+
+def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
+    """The name under which a metric is known, whatever it is called."""
+    label = str(metric)
+    if label not in known and isinstance(metric, str):
+        found = parse(metric)
+        if len(found) > 1:
+            raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
+        label = str(found[0])
+    if label not in known:
+        raise KeyError(f"{label!r} was not evaluated; there are {', '.join(known)}")
+    return label
+
+
+def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
+    """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
+    found = parse_all(metrics)
+    names = {str(metric).rpartition("@")[0] for metric in found}
+    if len(names) != 1 or any(metric.k is None for metric in found):
+        raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
+    found.sort(key=lambda metric: metric.k or 0)
+    return names.pop(), list(map(str, found)), [metric.k or 0 for metric in found]
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
