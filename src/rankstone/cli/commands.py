@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankstone.cli.input import (
@@ -29,8 +29,9 @@ from rankstone.results.answer import render
 
 if TYPE_CHECKING:
     from rankstone.compare.runs import Runs
-    from rankstone.explain.explain import Difference, Explanation, Moves
+    from rankstone.explain.explain import Explanation, Moves
     from rankstone.explain.identify import Identified
+    from rankstone.explain.sweep import Difference
     from rankstone.results.result import Result
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
@@ -562,7 +563,7 @@ def _explain(arguments: argparse.Namespace) -> None:
         convention=conventions[0] if len(conventions) == 1 else tuple(conventions),
         **choices,
     )
-    print(_shown(explained, explained.rows(), arguments.shown))
+    print(_shown(explained, arguments.shown))
 
 
 def _identify(arguments: argparse.Namespace) -> None:
@@ -576,15 +577,15 @@ def _identify(arguments: argparse.Namespace) -> None:
     check_words([str(asked(reported)[0])], "rankstone", choices)
     truth, run = sides(arguments, [arguments.run])
     identified = identify(truth, run, reported, **choices)
-    print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.shown))
+    print(_shown(identified, arguments.shown))
 
 
-def _shown(answer: Explanation | Difference | Moves | Identified, rows: Iterable[Sequence[str]], form: str) -> str:
+def _shown(answer: Explanation | Difference | Moves | Identified, form: str) -> str:
     from rankstone.results.export import as_json
 
     if form == "json":
         return as_json(answer.to_dict())
-    return repr(answer) if form == "table" else render([row for row in rows if row], form)
+    return repr(answer) if form == "table" else render([row for row in answer.answer().table if row], form)
 
 
 def _conventions(arguments: argparse.Namespace) -> None:

@@ -20,8 +20,7 @@ from rankstone.data.files import is_path
 from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.results.answer import Page, Sheet, markdown_page, number, signed
-from rankstone.results.definition import Definitions, summarize
-from rankstone.results.groups import groups_in_order
+from rankstone.results.definition import Definitions, groups_in_order, summarize
 from rankstone.results.result import Means
 from rankstone.statistics import adjust
 

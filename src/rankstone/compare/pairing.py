@@ -11,7 +11,7 @@ import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.evaluate.means import LEFT_OUT, Shares
-from rankstone.results.groups import groups_in_order, ids_alike
+from rankstone.results.definition import groups_in_order, ids_alike
 from rankstone.results.result import Means
 from rankstone.statistics import Interval, without_groups
 from rankstone.statistics.intervals import interval_of

@@ -17,8 +17,15 @@ from rankstone.conventions.plan import Plan
 from rankstone.metrics.registry import Metric
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import Answer, Readable, number, queries
-from rankstone.results.definition import Definition, Definitions, cutoffs_of, label_of, summarize
-from rankstone.results.groups import groups_in_order, ids_alike
+from rankstone.results.definition import (
+    Definition,
+    Definitions,
+    cutoffs_of,
+    groups_in_order,
+    ids_alike,
+    label_of,
+    summarize,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
