@@ -32,7 +32,7 @@ from rankstone.explain.explain import Explanation
 from rankstone.explain.identify import Identified
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
 from rankstone.results.definition import Definition
-from rankstone.results.result import Account, Saved, TieRange, UnjudgedRange
+from rankstone.results.result import Account, TieRange, UnjudgedRange
 
 sys.path.append(str(Path(__file__).parent))
 import play
@@ -351,7 +351,7 @@ def _compared(name: str, title: str) -> list[str]:
 # -- the reference -------------------------------------------------------------------------------------------
 
 ANSWERS = (
-    Saved, Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange,
+    Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange,
     UnjudgedRange, Explanation, Identified, Window, GateOutcome,
 )  # what a call may return  # fmt: skip
 

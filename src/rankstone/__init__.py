@@ -53,11 +53,15 @@ if _typing.TYPE_CHECKING:
     from rankstone.data.lists import lists
     from rankstone.data.side_info import catalogue
     from rankstone.evaluate.accumulate import Accumulator
+    from rankstone.evaluate.confusion import Confusion, confusion
+    from rankstone.evaluate.curves import roc_curve
     from rankstone.evaluate.evaluate import Evaluator, evaluate
     from rankstone.evaluate.online import Online
+    from rankstone.evaluate.result_file import read_result
     from rankstone.evaluate.stream import Stream
     from rankstone.explain.explain import explain
     from rankstone.explain.identify import identify
+    from rankstone.explain.sampled import Sampled, sampled
     from rankstone.fusion.found import Found
     from rankstone.fusion.fuse import fuse
     from rankstone.fusion.fused import Fused
@@ -66,19 +70,15 @@ if _typing.TYPE_CHECKING:
     from rankstone.offpolicy.estimators import Estimator, estimator, estimators
     from rankstone.offpolicy.form import Logged
     from rankstone.offpolicy.logged import Estimates, logged
-    from rankstone.results.confusion import Confusion, confusion
-    from rankstone.results.curves import roc_curve
     from rankstone.results.definition import Definition, define
-    from rankstone.results.export import read_result
     from rankstone.results.result import Result
-    from rankstone.results.sampled import Sampled, sampled
 
 # Loaded when first asked for, so that `import rankstone` stays light.
 _LATER = {
     "Accumulator": "evaluate.accumulate",
     "Checks": "compare.check",
     "Comparison": "compare.comparison",
-    "Confusion": "results.confusion",
+    "Confusion": "evaluate.confusion",
     "Definition": "results.definition",
     "Estimates": "offpolicy.logged",
     "Estimator": "offpolicy.estimators",
@@ -89,13 +89,13 @@ _LATER = {
     "Online": "evaluate.online",
     "Pool": "fusion.pool",
     "Result": "results.result",
-    "Sampled": "results.sampled",
+    "Sampled": "explain.sampled",
     "Stream": "evaluate.stream",
     "catalogue": "data.side_info",
     "check": "compare.check",
     "columns": "data.columns",
     "compare": "compare.compare",
-    "confusion": "results.confusion",
+    "confusion": "evaluate.confusion",
     "define": "results.definition",
     "estimator": "offpolicy.estimators",
     "estimators": "offpolicy.estimators",
@@ -109,11 +109,11 @@ _LATER = {
     "logged": "offpolicy.logged",
     "needed": "compare.compare",
     "pool": "fusion.pool",
-    "read_result": "results.export",
+    "read_result": "evaluate.result_file",
     "read_run": "data.files",
     "read_truth": "data.files",
-    "roc_curve": "results.curves",
-    "sampled": "results.sampled",
+    "roc_curve": "evaluate.curves",
+    "sampled": "explain.sampled",
 }
 # Modules; some need a library of their own.
 _MODULES = {

@@ -12,7 +12,8 @@ from rankstone.compare.comparison import Comparison
 from rankstone.compare.difference import Difference
 from rankstone.compare.gates import UNDECIDED, margin_of
 from rankstone.results.answer import number, signed
-from rankstone.results.result import Means, label_of
+from rankstone.results.definition import label_of
+from rankstone.results.result import Means
 
 if TYPE_CHECKING:
     from rankstone.typing import Metrics, Run, Truth

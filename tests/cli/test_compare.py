@@ -6,7 +6,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.cli.commands import main
-from rankstone.results.export import is_result
+from rankstone.evaluate.result_file import is_result
 
 QUERIES = range(1, 31)
 

@@ -157,7 +157,7 @@ def test_large_pieces_are_measured_by_themselves_to_the_same_bits(monkeypatch, c
         apart += found._later is not None
         label = next(iter(want))
         assert repr(found[label]) == repr(want[label])
-        assert repr(dict(found._means)) == repr({label: one.mean for label, one in found._outcomes.items()})
+        assert repr(dict(found._means)) == repr({label: one.mean for label, one in found.measurement.outcomes.items()})
         assert found.per_query[label].tobytes() == want.per_query[label].tobytes()
         assert found.account == want.account
     assert (apart == 0) == (choices.get("ties") in ("expected", "group_mean")), apart

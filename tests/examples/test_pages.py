@@ -156,7 +156,7 @@ class TestHandbook:
 
     def test_the_reference(self, handbook: Any) -> None:
         page = handbook.pages()["reference.md"]
-        for name in ("rs.evaluate", "rs.compare", "rs.needed", "Result", "Saved", "Comparison", "Difference", "Changes",
+        for name in ("rs.evaluate", "rs.compare", "rs.needed", "Result", "Comparison", "Difference", "Changes",
                      "Slices", "Leaderboard", "Window", "Explanation", "Identified", "Stream"):  # fmt: skip
             assert f"\n## {name}\n" in page
         assert "| `per_query` | Values by metric" in page

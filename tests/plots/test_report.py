@@ -334,7 +334,7 @@ class TestInABrowser:
         assert not first.locator("table").is_visible()
         first.locator("summary").click()
         assert first.locator("table").is_visible()
-        moved = [row[0] for row in change.explain().rows()[1:11] if row]
+        moved = [row[0] for row in change.explain().answer().table[1:11] if row]
         assert first.locator("tbody td:first-child").all_inner_texts()[: len(moved)] == moved
         tab.context.close()
 

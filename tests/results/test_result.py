@@ -248,7 +248,8 @@ def test_html(result):
 
 def test_html_has_no_line_breaks_of_a_terminal(result):
     notes = result._repr_html_().partition("<small>")[2].split("<br>")
-    assert len(notes) == len(result.notes())
+    answer = result.answer()
+    assert len(notes) == len(answer.notes) + len(answer.definitions)
     assert not any(note.startswith(" ") for note in notes)
 
 

@@ -122,14 +122,14 @@ def test_one_table(spark: Any) -> None:
 
 def test_values_a_query_stay_a_table_until_asked_for(spark: Any) -> None:
     found = rs.spark.evaluate(*frames(spark, TRUTH, RUN), ["ndcg@5", "ap"], missing="skip")
-    assert "_collected" not in vars(found)
+    assert "collected" not in vars(found.measurement)
     frame = found.per_query_frame
     assert frame.columns == ["query", "ndcg@5", "ap"]
     means = frame.selectExpr("avg(`ndcg@5`)", "count(ap)", "count(*)").first()  # null where a query does not count
     expected = rs.evaluate(TRUTH, RUN, ["ndcg@5", "ap"], missing="skip")
     assert close(means[0], expected["ndcg@5"])
     assert means[1:] == (expected.account.judged - expected.account.missing, expected.account.judged)
-    assert "_collected" not in vars(found)
+    assert "collected" not in vars(found.measurement)
     assert len(found.to_pandas()) == len(TRUTH)
 
 

@@ -28,8 +28,9 @@ from rankstone.compare.compare import Origin, compare, judged_beside
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.files import is_large
 from rankstone.errors import GatesError
+from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.metrics.registry import Metric, parse_all
-from rankstone.results.export import RESULT_FORMATS, as_json, is_result, read_result, write_answer
+from rankstone.results.export import RESULT_FORMATS, as_json, write_answer
 from rankstone.results.result import Means
 from rankstone.statistics import CORRECTIONS, TESTS
 

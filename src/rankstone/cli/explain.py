@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankstone.cli.options import FORMATS, Add, UsageError, choices_of, share, share_reading, usage
@@ -14,8 +13,9 @@ from rankstone.results.answer import render
 from rankstone.results.definition import define, definition_of, manual
 
 if TYPE_CHECKING:
-    from rankstone.explain.explain import Difference, Explanation, Moves
+    from rankstone.explain.explain import Explanation, Moves
     from rankstone.explain.identify import Identified
+    from rankstone.explain.sweep import Difference
 
 
 def describe_metrics(add: Add) -> None:
@@ -91,7 +91,7 @@ def explain_score(arguments: argparse.Namespace) -> None:
     runs = (run, other[0]) if other else run
     convention = names[0] if len(names) == 1 else tuple(names)
     explained = explain(truth, runs, arguments.metric, query=arguments.query, convention=convention, **choices)
-    print(_shown(explained, explained.rows(), arguments.shown))
+    print(_shown(explained, arguments.shown))
 
 
 def describe_identify(add: Add) -> None:
@@ -112,7 +112,7 @@ def identify_number(arguments: argparse.Namespace) -> None:
     choices = choices_of(arguments, [metric], "rankstone")
     truth, run = sides(arguments, [arguments.run])
     identified = identify(truth, run, reported, **choices)
-    print(_shown(identified, [["convention", "changed", "value"], *identified.rows()], arguments.shown))
+    print(_shown(identified, arguments.shown))
 
 
 def _share_explaining(add: Add) -> None:
@@ -121,9 +121,9 @@ def _share_explaining(add: Add) -> None:
     add("--format", dest="shown", choices=FORMATS, default="table")
 
 
-def _shown(answer: Explanation | Difference | Moves | Identified, rows: Iterable[Sequence[str]], form: str) -> str:
+def _shown(answer: Explanation | Difference | Moves | Identified, form: str) -> str:
     from rankstone.results.export import as_json
 
     if form == "json":
         return as_json(answer.to_dict())
-    return repr(answer) if form == "table" else render([row for row in rows if row], form)
+    return repr(answer) if form == "table" else render([row for row in answer.answer().table if row], form)

@@ -18,10 +18,10 @@ from rankstone.compare.gates import Gate, Gates, read_gates
 from rankstone.compare.pairing import codes_of
 from rankstone.data.files import is_path
 from rankstone.errors import GatesError
+from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.results.answer import Page, Sheet, markdown_page, number, signed
-from rankstone.results.definition import summarize
-from rankstone.results.export import is_result, read_result
-from rankstone.results.result import Definitions, Means, groups_in_order
+from rankstone.results.definition import Definitions, groups_in_order, summarize
+from rankstone.results.result import Means
 from rankstone.statistics import adjust
 
 if TYPE_CHECKING:

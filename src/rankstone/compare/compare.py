@@ -27,7 +27,8 @@ from rankstone.evaluate.evaluate import evaluate
 from rankstone.evaluate.pipeline import given_beside, made_of
 from rankstone.explain.explain import explain
 from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
-from rankstone.results.result import Means, Result, label_of
+from rankstone.results.definition import label_of
+from rankstone.results.result import Means, Result, check_same_definition, check_same_truth
 
 if TYPE_CHECKING:
     from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
@@ -295,8 +296,8 @@ def _refuse_unlike(systems: Mapping[str, Sequence[Means]], labels: Sequence[str]
             if result is first:
                 continue
             for label in labels:
-                first.refuse_unlike(result, label, (name, other))
-            first.refuse_other_truth(result, (name, other))
+                check_same_definition(first, result, label, (name, other))
+            check_same_truth(first, result, (name, other))
 
 
 def _refuse_more(doors: Mapping[str, Any], weights: object, choices: Mapping[str, Any]) -> None:

@@ -22,9 +22,9 @@ from rankstone.compare.pairing import Paired, Sample
 from rankstone.compare.report import report_of
 from rankstone.metrics.registry import parse_one
 from rankstone.results.answer import Answer, DataPage, Latex, Paper, Rows, latex, number, p_value, queries, signed
-from rankstone.results.definition import summarize
+from rankstone.results.definition import Definitions, cutoffs_of, groups_in_order, label_of, summarize
 from rankstone.results.export import result_format, write_answer
-from rankstone.results.result import Definitions, Means, cutoffs_of, groups_in_order, label_of
+from rankstone.results.result import Means
 from rankstone.statistics import Student, wins_ties_losses
 from rankstone.statistics.adjust import Correction, adjusted
 from rankstone.statistics.paired import PairedSample, PairedTest, name_of

@@ -11,7 +11,8 @@ import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.evaluate.means import LEFT_OUT, Shares
-from rankstone.results.result import Means, Result, groups_in_order, ids_alike
+from rankstone.results.definition import groups_in_order, ids_alike
+from rankstone.results.result import Means
 from rankstone.statistics import Interval, without_groups
 from rankstone.statistics.intervals import interval_of
 
@@ -203,7 +204,7 @@ class Paired:
         places, many = np.flatnonzero(inside), int(codes.max(initial=-1)) + 1
         values, means = np.empty((len(places), len(self.systems))), np.empty(len(self.systems))
         for at, (name, results) in enumerate(self.systems.items()):
-            if not all(isinstance(result, Result) for result in results) or self._folds(name) is not None:
+            if not all(result.measurement.has_lists for result in results) or self._folds(name) is not None:
                 raise ValueError(f"{label} is made of all rows at once: compare the runs, not saved results or folds")
             whole = _mean([self._mean_within(result, label, places) for result in results])
             without = [
@@ -219,7 +220,7 @@ class Paired:
         here = self._places.get(id(result))
         mask = np.zeros(len(result.queries), dtype=bool)
         mask[places if here is None else here[places]] = True
-        return result._mean_of(label, mask)
+        return result.measurement.mean_of(label, mask)
 
     def _pieces(self, inside: Bools, many: int) -> Ints:
         rank = np.empty(len(self.queries), dtype=np.int64)

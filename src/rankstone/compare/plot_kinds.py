@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -210,13 +210,6 @@ def difference_by_cutoff(differences: Sequence[Difference], ks: Sequence[int], n
         {"k": list(ks), "difference": middle, "low": low, "high": high},
         height=240,
     )
-
-
-def curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, diagonal: bool = False) -> Plot:
-    """A line through points that are there already, from 0 to 1 both ways."""
-    marks: tuple[Mark, ...] = (*([Rule(axis="both")] if diagonal else []), Line(list(x[1]), list(y[1])))
-    return Plot(title, sentence, Axis(x[0], 0, 1), Axis(y[0], 0, 1.02), marks,
-                {x[0]: x[1], y[0]: y[1]}, height=400, width=440)  # fmt: skip
 
 
 def counts(of: Difference) -> str:

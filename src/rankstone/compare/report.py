@@ -162,7 +162,7 @@ def _explained(comparison: Comparison, of: Difference, rows: Sequence[Any], most
         if not one.change:
             continue
         found = one.explain()
-        cells = [row for row in found.rows() if row]
+        cells = [row for row in found.answer().table if row]
         more = len(cells) - 1 - _ITEMS
         text = table(cells[: _ITEMS + 1], (0,), caption=f"Items of {one.query} that moved in {of.run}")
         text += paragraph(f"and {more:,} more rows", "quiet") if more > 0 else ""
@@ -297,7 +297,7 @@ def report_of_result(result: Means) -> str:
 
 
 def _means(result: Means) -> str:
-    head, *body = (result if result._confidence is not None else result.with_intervals()).rows()
+    head, *body = (result if result._confidence is not None else result.with_intervals()).answer().table
     return table([head, *body], (0,), caption="Means") + bullets(result.remarks())
 
 

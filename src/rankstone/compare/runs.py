@@ -59,7 +59,7 @@ class Runs(DataPage):
 
     def defined(self) -> list[str]:
         """What the metrics mean."""
-        return self.first.defined()
+        return list(self.first.answer().definitions)
 
 
 @dataclass(frozen=True, repr=False)

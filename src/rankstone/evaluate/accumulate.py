@@ -21,6 +21,7 @@ from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.lists import Dense, is_sparse
 from rankstone.data.source import Alone, Source
 from rankstone.evaluate.means import ExactSum, Sums, finish_of, mean_from
+from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.partial import (
     Partial,
     Resumable,
@@ -42,8 +43,6 @@ from rankstone.results.result import Result
 
 if TYPE_CHECKING:
     from rankstone.data.side_info import Known
-    from rankstone.data.source import Align, Aligned
-    from rankstone.evaluate.means import Outcome
     from rankstone.typing import Array, Items, Metrics, Numbers, Roles, Run, Stock, Truth, Weights
 
 _ITEMS = (Mapping, Set, list, tuple, np.ndarray)
@@ -244,16 +243,18 @@ class Accumulator(Resumable):
         weights = concat_weights([*pieces, *held.extra_pieces])
         items = items_of(self._beside) if self._shown else None
 
-        def later() -> tuple[dict[str, Outcome], dict[Align, Aligned]]:
+        def later() -> LiveMeasurement:
             """All queries at once."""
-            return concat([self._made_one(pieces), *held.extra_pieces]).outcomes(self.plans, items, self.threads)
+            whole = concat([self._made_one(pieces), *held.extra_pieces])
+            outcomes, aligned = whole.outcomes(self.plans, items, self.threads)
+            return LiveMeasurement(outcomes, aligned, self._convention, self._choices, weights)
 
         sums = self._sums_of([*pieces, *held.extra_pieces])
         if sums is not None:
             means = self.means([one.rounded() for one in sums])
-            return Result.of(means, later, self._convention, self._choices, weights)
-        made = Result(*later(), self._convention, self._choices, weights)
-        return made if items is None else made.remarked(items.notes)
+            return Result(means, later)
+        result = Result.of(later())
+        return result if items is None else result.remarked(items.notes)
 
     def _sums_of(self, pieces: Sequence[Partial]) -> list[Sums] | None:
         """What the means are made of, each piece measured once; None where all queries have to be looked at at once."""

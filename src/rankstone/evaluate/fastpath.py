@@ -15,6 +15,7 @@ from rankstone.data.dicts import aligned_from, refuse_mixed
 from rankstone.data.source import Align
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Outcome, mean_from, parts_of
+from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.programs import Compiled, Measured, compile_plans
 from rankstone.metrics.registry import ByName, is_built_in, on_declare
 from rankstone.program.core import SHORT, Program
@@ -43,7 +44,7 @@ class Kept:
         if made is None or swift is None or (self._graded and not swift.graded):
             return None
 
-        def later() -> tuple[dict[str, Outcome], dict[Align, Any]]:
+        def later() -> LiveMeasurement:
             """What was not asked for at once: nothing is measured again."""
             answers, at = swift.values(), made.program.at
             aligned = aligned_from(swift.alignment(), swift.ordered, swift.graded, None, (), made.how)
@@ -54,13 +55,13 @@ class Kept:
                 view = aligned.ranked.judged_by(plan.relevance)
                 one = made.compiled.measured(nth, view, answers[at[trace.values]], counted)
                 outcomes[plan.label] = Outcome(plan, one, means[plan.label])
-            return outcomes, {self.plans[0].align: aligned}
+            return LiveMeasurement(outcomes, {self.plans[0].align: aligned}, self.convention, self.choices)
 
         means = {
             plan.label: mean_from(plan, sums, finish)
             for plan, sums, finish in zip(self.plans, swift.sums, made.finishes, strict=True)
         }
-        return Result.of(means, later, self.convention, self.choices)
+        return Result(means, later)
 
     def mean(self, truth: Items, run: Items) -> float | None:
         """The first metric of one list; None where somebody has to look closer."""

@@ -19,6 +19,7 @@ from rankstone.data.source import Align, Aligned, Alone, First, Source
 from rankstone.errors import Advice, Hint
 from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
 from rankstone.evaluate.means import outcome_of
+from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.programs import measure_each
 from rankstone.evaluate.unjudged import refuse_bounds
 from rankstone.evaluate.values import weights_of
@@ -99,7 +100,7 @@ def evaluate_plans(
     outcomes = {plan.label: outcome_of(plan, one, weighing) for plan, one in zip(plans, found, strict=True)}
     if known is not None:
         first.remarks += tuple(known.notes)
-    return Result(outcomes, aligned, convention, choices, weighing, bounds)
+    return Result.of(LiveMeasurement(outcomes, aligned, convention, choices, weighing, bounds))
 
 
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:

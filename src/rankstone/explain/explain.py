@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,15 +20,15 @@ from rankstone.data.columns import ColumnPair, columns
 from rankstone.data.dicts import Dicts
 from rankstone.data.lists import Dense, ListPair
 from rankstone.data.source import Source
-from rankstone.errors import Advice, Hint, NoExpectedValue
-from rankstone.evaluate.checks import some
+from rankstone.errors import NoExpectedValue
 from rankstone.evaluate.pipeline import open_source
 from rankstone.evaluate.values import ratio_of
-from rankstone.explain.sweep import Sweep, changed, choice_of, differences
+from rankstone.explain.sweep import Difference, Sweep, between_conventions, place_of
 from rankstone.metrics.gains import DISCOUNTS, cg
 from rankstone.metrics.registry import Metric, Value, parse_one
 from rankstone.program.flat import ranking_of
-from rankstone.results.answer import Page, queries
+from rankstone.results.answer import Answer, Readable
+from rankstone.results.answer import plain as as_plain
 from rankstone.results.definition import Definition, definition_of, summarize
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 30  # rows of a printed table
 JUDGED = Capabilities(shown="what is explained is a list beside its truth")
-_FEW = 6  # choices whose every order is tried
 _AT_ONCE = 1 << 21  # hits of copies of a query
 
 
@@ -77,7 +75,7 @@ def explain(
     sources = [open_source(truth, side, **doors) for side in runs]
     sweeps = [Sweep(source, threads) for source in sources]
     if len(named) == 2:
-        return _between_conventions(sweeps[0], plans, [convention.name for convention in conventions], query)
+        return between_conventions(sweeps[0], plans, [convention.name for convention in conventions], query)
     found = [_of_query(*pair, plans[0], conventions[0], query) for pair in zip(sources, sweeps, strict=True)]
     return found[0] if len(found) == 1 else _between_runs(*found)
 
@@ -98,10 +96,9 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Page):
+class Explanation(Readable):
     """A query's score: `ranking` adds up to `numerator`, and `ideal`, if there is such a list, to `denominator`."""
 
-    _left = "><"
     query: Any
     value: float
     numerator: float
@@ -114,34 +111,29 @@ class Explanation(Page):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        lists = {name: [row._asdict() for row in whole[name]] for name in ("ranking", "ideal")}
-        return {**whole, **lists, "definition": self.definition.to_dict()}
+        return as_plain(self)
 
-    def to_arrow(self) -> Any:
-        """The ranking as a pyarrow table."""
-        import pyarrow
+    def _columns(self) -> dict[str, list[Any]]:
+        rows = [row if isinstance(row.item, (str, int)) else row._replace(item=str(row.item)) for row in self.ranking]
+        return {name: [getattr(row, name) for row in rows] for name in Row._fields}
 
-        return pyarrow.Table.from_pylist([{**row._asdict(), "item": _id(row.item)} for row in self.ranking])
-
-    def rows(self) -> list[list[str]]:
+    def answer(self) -> Answer:
+        """What the list earned, what the ideal list would have, and the division."""
         graded = any(row.gain is not None for row in (*self.ranking, *self.ideal))
         head = ["rank", "item", "score", "grade", *(["gain", "discount"] if graded else []), "earned"]
 
         def total(what: str, value: float) -> list[str]:
             return ["", what, *[""] * (len(head) - 3), _number(value)]
 
-        out = [head, *(_cells(row, graded) for row in _worth_showing(self.ranking, self.definition.choices.get("k")))]
-        out += [total("without any hit", self.base)] if self.base else []
-        out += [[], total("earned", self.numerator)]
+        table = [head, *(_cells(row, graded) for row in _worth_showing(self.ranking, self.definition.choices.get("k")))]
+        table += [total("without any hit", self.base)] if self.base else []
+        table += [[], total("earned", self.numerator)]
         if self.ideal:
-            out += [[], ["", "ideal list", *head[2:]], []]
-            out += [*(_cells(row, graded) for row in _worth_showing(self.ideal, None)), []]
-        return [*out, total("possible", self.denominator)]
-
-    def remarks(self) -> list[str]:
-        """The division, and the definition."""
-        return [self._division(), *summarize([self.definition])]
+            table += [[], ["", "ideal list", *head[2:]], []]
+            table += [*(_cells(row, graded) for row in _worth_showing(self.ideal, None)), []]
+        table.append(total("possible", self.denominator))
+        title = f"{self.definition.metric} of query {self.query!r}: {_number(self.value)}"
+        return Answer(table, title, [self._division(), *summarize([self.definition])], align="><")
 
     def _division(self) -> str:
         division = f"{_number(self.numerator)} / {_number(self.denominator)}"
@@ -154,14 +146,10 @@ class Explanation(Page):
             return f"{division} = {_number(self.value)}"
         return f"{division}, counted as {_number(self.value)}"
 
-    @property
-    def _title(self) -> str:
-        return f"{self.definition.metric} of query {self.query!r}: {_number(self.value)}"
-
 
 def _of_query(source: Source, sweep: Sweep, plan: Plan, convention: Convention, query: Any) -> Explanation:
     aligned = sweep.aligned(plan)
-    at = _place(aligned.queries, query)
+    at = place_of(aligned.queries, query)
     ranked, ratio = sweep.ratio(plan)
     lists = _lists_of(source, aligned.queries[at], at)
     base, earned = _contributions(plan, ranked, at)
@@ -184,21 +172,6 @@ def _of_query(source: Source, sweep: Sweep, plan: Plan, convention: Convention, 
         finish=None if ratio.finish is None else getattr(ratio.finish, "__name__", "f"),
         definition=definition_of(plan, convention),
     )
-
-
-def _place(queries: Sequence[Any], query: Any) -> int:
-    """Which of the queries is meant; 7 may be written for "7", and the other way round."""
-    if query is None:
-        if len(queries) == 1:
-            return 0
-        raise ValueError(
-            Advice(f"which query? There are {len(queries)}, such as {some(queries)}; give ", Hint("query"))
-        )
-    for kind in (lambda query: query, str):
-        found = [at for at, known in enumerate(queries) if kind(known) == kind(query)]
-        if found:
-            return found[0]
-    raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {some(queries)}")
 
 
 def _contributions(plan: Plan, ranked: Alignment, at: int) -> tuple[float, Floats]:
@@ -393,10 +366,9 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Moves(Page):
+class Moves(Readable):
     """Why two runs' scores of a query differ: the moves' changes and `rest` add up to `difference`."""
 
-    _left = "<"
     query: Any
     first: Explanation
     second: Explanation
@@ -410,36 +382,33 @@ class Moves(Page):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "query": self.query,
-            "first": self.first.value,
-            "second": self.second.value,
-            "difference": self.difference,
-            "moves": [move._asdict() for move in self.moves],
-            "rest": self.rest,
-            "definition": self.first.definition.to_dict(),
-        }
+        return as_plain(
+            {
+                "query": self.query,
+                "first": self.first.value,
+                "second": self.second.value,
+                "difference": self.difference,
+                "moves": self.moves,
+                "rest": self.rest,
+                "definition": self.first.definition,
+            }
+        )
 
-    def rows(self) -> list[list[str]]:
-        rows = [["item", "grade", "first", "second", "change"]]
+    def answer(self) -> Answer:
+        """What each move earned or cost."""
+        table = [["item", "grade", "first", "second", "change"]]
         for move in self.moves[:_SHOWN]:
             ranks = ["-" if rank is None else str(rank) for rank in (move.first_rank, move.second_rank)]
-            rows.append([str(move.item), _short(move.grade), *ranks, f"{move.change:+.4f}"])
+            table.append([str(move.item), _short(move.grade), *ranks, f"{move.change:+.4f}"])
         if len(self.moves) > _SHOWN:
             small = sum(move.change for move in self.moves[_SHOWN:])
-            rows.append([f"{len(self.moves) - _SHOWN} more", "", "", "", f"{small:+.4f}"])
+            table.append([f"{len(self.moves) - _SHOWN} more", "", "", "", f"{small:+.4f}"])
         if self.rest:
-            rows.append(["another denominator", "", "", "", f"{self.rest:+.4f}"])
-        return [*rows, [], ["", "", "", "", f"{self.difference:+.4f}"]]
-
-    @property
-    def _title(self) -> str:
+            table.append(["another denominator", "", "", "", f"{self.rest:+.4f}"])
+        table += [[], ["", "", "", "", f"{self.difference:+.4f}"]]
         values = f"{_number(self.first.value)} and {_number(self.second.value)}"
-        return f"{self.first.definition.metric} of query {self.query!r}: {values}"
-
-    def remarks(self) -> list[str]:
-        """The definition."""
-        return summarize([self.first.definition])
+        title = f"{self.first.definition.metric} of query {self.query!r}: {values}"
+        return Answer(table, title, summarize([self.first.definition]))
 
 
 def _between_runs(first: Explanation, second: Explanation) -> Moves:
@@ -461,166 +430,6 @@ def _between_runs(first: Explanation, second: Explanation) -> Moves:
     if abs(rest) < 1e-12:
         rest = 0.0
     return Moves(first.query, first, second, moves, rest)
-
-
-# -- two conventions -----------------------------------------------------------------------------------------------
-
-
-class Share(NamedTuple):
-    """What one choice does to the number; where `lowest` and `highest` differ, it depends on the choices before it."""
-
-    choice: str
-    first: Any
-    second: Any
-    share: float
-    lowest: float
-    highest: float
-    queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
-
-    @property
-    def moves(self) -> bool:
-        """Does it depend on the choices before it, in the digits that are shown."""
-        return _signed(self.lowest) != _signed(self.highest)
-
-
-@dataclass(frozen=True, repr=False)
-class Difference(Page):
-    """Why two conventions give different numbers: the shares add up to `difference`."""
-
-    _left = "<<<"
-    metric: str
-    query: Any  # None: the mean over all queries
-    queries: int
-    names: tuple[str, str]
-    values: tuple[float, float]
-    shares: list[Share]  # the largest first
-    idle: list[str]  # choices that differ, and make no difference here
-
-    @property
-    def difference(self) -> float:
-        """The second number less the first."""
-        return self.values[1] - self.values[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**asdict(self), "shares": [share._asdict() for share in self.shares], "difference": self.difference}
-
-    def rows(self) -> list[list[str]]:
-        many = self.query is None
-        ranges = any(share.moves for share in self.shares)
-        ends = ["lowest", "highest"] if ranges else []
-        rows = [["choice", *self.names, "share", *ends, *(["queries"] if many else [])]]
-        for share in self.shares:
-            numbers = [share.share, *((share.lowest, share.highest) if ranges else ())]
-            counts = ["-" if share.queries is None else str(share.queries)] if many else []
-            words = [share.choice, _word(share.first), _word(share.second)]
-            rows.append([*words, *map(_signed, numbers), *counts])
-        blank = [""] * (len(rows[0]) - 4)
-        return [*rows, [], ["", *map(_number, self.values), _signed(self.difference), *blank]]
-
-    def remarks(self) -> list[str]:
-        out = []
-        moving = [share.choice for share in self.shares if share.moves]
-        if moving:
-            out.append(
-                f"order matters: what {', '.join(moving)} {'do' if len(moving) > 1 else 'does'} depends on which "
-                "choices change first, and lies between lowest and highest; the share is the mean over the orders"
-            )
-        if self.idle:
-            out.append(f"also different, but not in effect here: {', '.join(self.idle)}")
-        return out
-
-    @property
-    def _title(self) -> str:
-        count = queries(self.queries)
-        return f"{self.metric} of {count if self.query is None else f'query {self.query!r}'}"
-
-
-def _between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Any) -> Difference:
-    first, second = plans
-    at = None if query is None else _place(sweep.aligned(first).queries, query)
-    names_of_choices = list(differences(first, second))
-    asked = {name: choice_of(second, name) for name in names_of_choices}
-
-    def plan_of(chosen: frozenset[str]) -> Plan:
-        return changed(first, {name: asked[name] for name in chosen})
-
-    def measured(chosen: frozenset[str]) -> float:
-        plan = plan_of(chosen)
-        return sweep.outcome(plan).mean if at is None else sweep.value(plan, at)
-
-    def value(chosen: frozenset[str]) -> float | None:
-        if chosen not in known:
-            try:
-                found = measured(chosen)
-            except ValueError:  # these choices do not go together
-                found = math.nan
-            known[chosen] = None if math.isnan(found) else found
-        return known[chosen]
-
-    def moved(name: str) -> int | None:
-        try:
-            ends = (sweep.outcome(plan_of(subset)).values for subset in (frozenset(), frozenset({name})))
-            return _unlike(*ends) if at is None else None
-        except ValueError:
-            return None
-
-    known: dict[frozenset[str], float | None] = {}
-    every = frozenset(names_of_choices)
-    ends = measured(frozenset()), measured(every)  # with their errors
-    matter = [
-        name for name in names_of_choices if value(frozenset({name})) != ends[0] or value(every - {name}) != ends[1]
-    ]
-    if value(frozenset(matter)) != ends[1]:
-        matter = names_of_choices
-    steps = {name: [(1.0, math.nan)] for name in matter} if math.isnan(sum(ends)) else _steps(matter, value)
-    shares = [Share(name, choice_of(first, name), asked[name], *_share(steps[name]), moved(name)) for name in matter]
-    shares.sort(key=lambda share: -abs(share.share) if not math.isnan(share.share) else 0.0)
-    idle = [name for name in names_of_choices if name not in matter]
-    queries = sweep.aligned(first).queries
-    named = None if at is None else queries[at]
-    return Difference(str(first.metric), named, len(queries), (names[0], names[1]), ends, shares, idle)
-
-
-def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, float]]]:
-    """What each choice changes, with a weight, whichever choices have changed before it.
-
-    Over all orders (these are Shapley's values) if the choices are few and any of them go together, else along the
-    choices from the first to the last and from the last to the first.
-    """
-    steps: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    subsets = [frozenset(subset) for size in range(len(names) + 1) for subset in combinations(names, size)]
-    if len(names) <= _FEW and all(value(subset) is not None for subset in subsets):
-        for subset in subsets:
-            weight = 1.0 / (len(names) * math.comb(len(names) - 1, len(subset))) if len(subset) < len(names) else 0.0
-            for name in names:
-                if name not in subset:
-                    steps[name].append((weight, value(subset | {name}) - value(subset)))
-        return steps
-    for path in (list(names), list(names)[::-1]):
-        chosen: frozenset[str] = frozenset()
-        reached = value(chosen)
-        for name in path:
-            chosen |= {name}
-            here = value(chosen)
-            here = reached if here is None else here  # counted with the next choice that it does go with
-            steps[name].append((0.5, here - reached))
-            reached = here
-    return steps
-
-
-def _share(steps: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    share = math.fsum(weight * change for weight, change in steps)
-    changes = [change for _, change in steps]
-    low, high = min(changes), max(changes)
-    return (share, share, share) if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12) else (share, low, high)
-
-
-def _unlike(before: Floats, after: Floats) -> int:
-    """How many queries have another value, or are in one of the two only."""
-    shared = min(len(before), len(after))
-    same = np.isclose(before[:shared], after[:shared], rtol=1e-12, atol=1e-15, equal_nan=True)
-    return int((~same).sum()) + abs(len(before) - len(after))
 
 
 # -- looks -------------------------------------------------------------------------------------------------------
@@ -652,15 +461,3 @@ def _short(value: float | None) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4f}"
-
-
-def _signed(value: float) -> str:
-    return f"{round(value, 4) + 0.0:+.4f}"  # no -0.0000
-
-
-def _word(value: Any) -> str:
-    return str(dict(value)) if isinstance(value, tuple) else str(value)
-
-
-def _id(item: Any) -> Any:
-    return item if isinstance(item, (str, int)) else str(item)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from rankstone.explain.explain import JUDGED
 from rankstone.explain.sweep import Sweep, changed, choice_of, options_of, presets
 from rankstone.metrics.registry import ByName, Metric, Value, parse_one
 from rankstone.progress import watched
-from rankstone.results.answer import html_table, text_table
+from rankstone.results.answer import Answer, Readable, plain
 from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:
@@ -46,53 +46,60 @@ class Match:
             self.plan, find_convention(self.conventions[0]).with_choices(**_of_metric(self.plan, self.changes))
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; the definition as it is cited."""
+        return {
+            "conventions": list(self.conventions),
+            "changes": dict(self.changes),
+            "value": self.value,
+            "definition": self.definition.cite,
+        }
 
-@dataclass(frozen=True)
-class Identified:
+
+@dataclass(frozen=True, repr=False)
+class Identified(Readable):
     """What could have made a number, the most ordinary first."""
 
     metric: str
+    reported: str
     lowest: float  # the number as reported stands for lowest <= value <= highest: a half may be rounded either way
     highest: float
-    reported: str
-    matches: list[Match]
     tried: int  # definitions
     values: int  # different values among them
+    matches: list[Match]
     nearest: Match | None  # if nothing matches
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "metric": self.metric,
-            "reported": self.reported,
-            "lowest": self.lowest,
-            "highest": self.highest,
-            "tried": self.tried,
-            "values": self.values,
-            "matches": [_as_dict(match) for match in self.matches],
-            "nearest": self.nearest and _as_dict(self.nearest),
-        }
+        return plain(self)
 
-    def rows(self) -> list[list[str]]:
-        """The matches as a table: convention, what is otherwise, value."""
+    def answer(self) -> Answer:
+        """The matches: convention, what is otherwise, value."""
         shown = self.matches or ([self.nearest] if self.nearest else [])
-        return [[", ".join(match.conventions), _changes(match), f"{match.value:.6f}"] for match in shown]
-
-    def __repr__(self) -> str:
+        title = f"{self.tried} definitions tried, {self.values} different values"
+        if self.matches:
+            title = f"{len(self.matches)} found; {title}"
+        elif self.nearest:
+            title = f"nothing makes this number; {title}; the nearest:"
+        rows = [
+            [
+                ", ".join(match.conventions),
+                ", ".join(f"{name}={value!r}" for name, value in match.changes.items()),
+                f"{match.value:.6f}",
+            ]
+            for match in shown
+        ]
         asked = f"{self.metric} = {self.reported}: "
-        tried = f"{self.tried} definitions tried, {self.values} different values"
-        if not self.matches:
-            head = [f"{asked}nothing makes this number; {tried}; the nearest:"] if self.nearest else [asked + tried]
-        else:
-            head = [f"{asked}{len(self.matches)} found; {tried}"]
-        rows = [line for row in self.rows() for line in _narrow(row)]
-        rest = [f"and {len(rows) - _SHOWN} lines more"] if len(rows) > _SHOWN else []
-        table = text_table([["convention", "changed", "value"], *rows[:_SHOWN]], "<<>") if rows else []
-        return "\n".join([*head, *table, *rest])
+        return Answer([["convention", "changed", "value"], *rows], asked + title, align="<<>")
 
-    def _repr_html_(self) -> str:
-        lines = repr(self).split("\n", 1)[0]
-        return html_table([["convention", "changed", "value"], *self.rows()], "<<>", [lines])
+    def text(self, width: int | None = None, quiet: bool = False) -> str:
+        """As it is printed: long lists of conventions on several lines, and not all of very many."""
+        answer = self.answer()
+        head, *rows = [line for row in answer.table for line in _narrow(row)]
+        if not rows:
+            return answer.title
+        rest = [f"and {len(rows) - _SHOWN} lines more"] if len(rows) > _SHOWN else []
+        return replace(answer, table=[head, *rows[:_SHOWN]], notes=rest).render(quiet=quiet, width=width)
 
 
 def identify(
@@ -134,7 +141,7 @@ def identify(
     if not search.values and search.refused is not None:
         raise search.refused
     return Identified(
-        str(name), lowest, highest, reported, search.matches, search.tried, len(search.values),
+        str(name), reported, lowest, highest, search.tried, len(search.values), search.matches,
         None if search.matches else search.nearest,
     )  # fmt: skip
 
@@ -298,22 +305,9 @@ def _of_metric(plan: Plan, changes: ByName) -> dict[str, Any]:
     return {f"{plan.metric.name}_{name}" if name in plan.arguments else name: value for name, value in changes.items()}
 
 
-def _changes(match: Match) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in match.changes.items())
-
-
-def _narrow(row: list[str]) -> list[list[str]]:
+def _narrow(row: Sequence[str]) -> list[list[str]]:
     """The row with a long list of conventions on several lines."""
     import textwrap
 
     first, *more = textwrap.wrap(row[0], 50, break_on_hyphens=False)
     return [[first, *row[1:]], *([line, "", ""] for line in more)]
-
-
-def _as_dict(match: Match) -> dict[str, Any]:
-    return {
-        "conventions": list(match.conventions),
-        "changes": dict(match.changes),
-        "value": match.value,
-        "definition": match.definition.cite,
-    }

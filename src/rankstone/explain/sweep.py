@@ -1,11 +1,12 @@
-"""One metric under many definitions on the same data: what definitions share is computed once."""
+"""One metric under many definitions on the same data, what they share computed once; and why two of them differ."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from itertools import combinations
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,17 +15,19 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.data.source import Align, Aligned, Source
-from rankstone.errors import QueryError
-from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
+from rankstone.errors import Advice, Hint, QueryError
+from rankstone.evaluate.checks import refuse, refuse_strangers, some, warn_unjudged
 from rankstone.evaluate.means import Outcome, outcome_of
 from rankstone.evaluate.programs import measured
 from rankstone.evaluate.values import ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ranking, Ratio
+from rankstone.results.answer import Answer, Readable, plain, queries
 
 T = TypeVar("T")
 
+_FEW = 6  # choices whose every order is tried
 _OPPOSITES = {"item_asc": "item_desc", "reverse_input": "input"}  # where no item comes twice
 
 
@@ -232,3 +235,177 @@ def differences(first: Plan, second: Plan) -> Iterator[str]:
     for name in (*first.metric.declaration.defaults, *CHOICES):
         if choice_of(first, name) != choice_of(second, name):
             yield name
+
+
+# -- two conventions -----------------------------------------------------------------------------------------
+
+
+class Share(NamedTuple):
+    """What one choice does to the number; where `lowest` and `highest` differ, it depends on the choices before it."""
+
+    choice: str
+    first: Any
+    second: Any
+    share: float
+    lowest: float
+    highest: float
+    queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
+
+    @property
+    def moves(self) -> bool:
+        """Does it depend on the choices before it, in the digits that are shown."""
+        return _signed(self.lowest) != _signed(self.highest)
+
+
+@dataclass(frozen=True, repr=False)
+class Difference(Readable):
+    """Why two conventions give different numbers: the shares add up to `difference`."""
+
+    metric: str
+    query: Any  # None: the mean over all queries
+    queries: int
+    names: tuple[str, str]
+    values: tuple[float, float]
+    shares: list[Share]  # the largest first
+    idle: list[str]  # choices that differ, and make no difference here
+
+    @property
+    def difference(self) -> float:
+        """The second number less the first."""
+        return self.values[1] - self.values[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**plain(self), "difference": self.difference}
+
+    def answer(self) -> Answer:
+        """What each choice does to the number."""
+        many = self.query is None
+        moving = [share.choice for share in self.shares if share.moves]
+        table = [["choice", *self.names, "share", *(["lowest", "highest"] * bool(moving)), *(["queries"] * many)]]
+        for share in self.shares:
+            numbers = [share.share, *([share.lowest, share.highest] * bool(moving))]
+            counts = ["-" if share.queries is None else str(share.queries)] * many
+            table.append([share.choice, _word(share.first), _word(share.second), *map(_signed, numbers), *counts])
+        blank = [""] * (len(table[0]) - 4)
+        table += [[], ["", *map("{:.4f}".format, self.values), _signed(self.difference), *blank]]
+        notes = []
+        if moving:
+            notes.append(
+                f"order matters: what {', '.join(moving)} {'do' if len(moving) > 1 else 'does'} depends on which "
+                "choices change first, and lies between lowest and highest; the share is the mean over the orders"
+            )
+        if self.idle:
+            notes.append(f"also different, but not in effect here: {', '.join(self.idle)}")
+        whose = queries(self.queries) if many else f"query {self.query!r}"
+        return Answer(table, f"{self.metric} of {whose}", notes, align="<<<")
+
+
+def between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Any) -> Difference:
+    first, second = plans
+    at = None if query is None else place_of(sweep.aligned(first).queries, query)
+    names_of_choices = list(differences(first, second))
+    asked = {name: choice_of(second, name) for name in names_of_choices}
+
+    def plan_of(chosen: frozenset[str]) -> Plan:
+        return changed(first, {name: asked[name] for name in chosen})
+
+    def measured(chosen: frozenset[str]) -> float:
+        plan = plan_of(chosen)
+        return sweep.outcome(plan).mean if at is None else sweep.value(plan, at)
+
+    def value(chosen: frozenset[str]) -> float | None:
+        if chosen not in known:
+            try:
+                found = measured(chosen)
+            except ValueError:  # these choices do not go together
+                found = math.nan
+            known[chosen] = None if math.isnan(found) else found
+        return known[chosen]
+
+    def moved(name: str) -> int | None:
+        try:
+            ends = (sweep.outcome(plan_of(subset)).values for subset in (frozenset(), frozenset({name})))
+            return _unlike(*ends) if at is None else None
+        except ValueError:
+            return None
+
+    known: dict[frozenset[str], float | None] = {}
+    every = frozenset(names_of_choices)
+    ends = measured(frozenset()), measured(every)  # with their errors
+    matter = [
+        name for name in names_of_choices if value(frozenset({name})) != ends[0] or value(every - {name}) != ends[1]
+    ]
+    if value(frozenset(matter)) != ends[1]:
+        matter = names_of_choices
+    steps = {name: [(1.0, math.nan)] for name in matter} if math.isnan(sum(ends)) else _steps(matter, value)
+    shares = [Share(name, choice_of(first, name), asked[name], *_share(steps[name]), moved(name)) for name in matter]
+    shares.sort(key=lambda share: -abs(share.share) if not math.isnan(share.share) else 0.0)
+    idle = [name for name in names_of_choices if name not in matter]
+    queries = sweep.aligned(first).queries
+    named = None if at is None else queries[at]
+    return Difference(str(first.metric), named, len(queries), (names[0], names[1]), ends, shares, idle)
+
+
+def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, float]]]:
+    """What each choice changes, with a weight, whichever choices have changed before it.
+
+    Over all orders (these are Shapley's values) if the choices are few and any of them go together, else along the
+    choices from the first to the last and from the last to the first.
+    """
+    steps: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    subsets = [frozenset(subset) for size in range(len(names) + 1) for subset in combinations(names, size)]
+    if len(names) <= _FEW and all(value(subset) is not None for subset in subsets):
+        for subset in subsets:
+            weight = 1.0 / (len(names) * math.comb(len(names) - 1, len(subset))) if len(subset) < len(names) else 0.0
+            for name in names:
+                if name not in subset:
+                    steps[name].append((weight, value(subset | {name}) - value(subset)))
+        return steps
+    for path in (list(names), list(names)[::-1]):
+        chosen: frozenset[str] = frozenset()
+        reached = value(chosen)
+        for name in path:
+            chosen |= {name}
+            here = value(chosen)
+            here = reached if here is None else here  # counted with the next choice that it does go with
+            steps[name].append((0.5, here - reached))
+            reached = here
+    return steps
+
+
+def _share(steps: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    share = math.fsum(weight * change for weight, change in steps)
+    changes = [change for _, change in steps]
+    low, high = min(changes), max(changes)
+    return (share, share, share) if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12) else (share, low, high)
+
+
+def _unlike(before: Floats, after: Floats) -> int:
+    """How many queries have another value, or are in one of the two only."""
+    shared = min(len(before), len(after))
+    same = np.isclose(before[:shared], after[:shared], rtol=1e-12, atol=1e-15, equal_nan=True)
+    return int((~same).sum()) + abs(len(before) - len(after))
+
+
+def place_of(queries: Sequence[Any], query: Any) -> int:
+    """Which of the queries is meant; 7 may be written for "7", and the other way round."""
+    if query is None:
+        if len(queries) == 1:
+            return 0
+        raise ValueError(
+            Advice(f"which query? There are {len(queries)}, such as {some(queries)}; give ", Hint("query"))
+        )
+    for kind in (lambda query: query, str):
+        found = [at for at, known in enumerate(queries) if kind(known) == kind(query)]
+        if found:
+            return found[0]
+    raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {some(queries)}")
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 4) + 0.0:+.4f}"  # no -0.0000
+
+
+def _word(value: Any) -> str:
+    return str(dict(value)) if isinstance(value, tuple) else str(value)

@@ -6,7 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 Rows = Sequence[Sequence[str]]  # the head first
@@ -111,6 +111,25 @@ class Readable(ABC):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The columns by the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """A dataclass, a named tuple or a mapping as plain data, with all that is in it."""
+    if is_dataclass(record):
+        pairs: Any = ((entry.name, getattr(record, entry.name)) for entry in fields(record))
+    else:
+        pairs = (record if isinstance(record, Mapping) else record._asdict()).items()
+    return {name: _plain_value(value) for name, value in pairs}
+
+
+def _plain_value(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value) or isinstance(value, Mapping) or hasattr(value, "_asdict"):
+        return plain(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain_value, value))
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def table_of(columns: Mapping[str, Sequence[Any]]) -> list[list[str]]:

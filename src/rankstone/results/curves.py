@@ -1,88 +1,38 @@
-"""The points of a ROC curve: how many relevant items a list has found when it has shown so many others."""
+"""Curves of a result: precision by recall, and ROC."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.align.alignment import Alignment, Floats
-from rankstone.compare.plot_kinds import curve
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Plan, make_plans
-from rankstone.data.source import Aligned
-from rankstone.errors import QueryError
-from rankstone.evaluate.checks import refuse_strangers, some
-from rankstone.evaluate.means import one_list
-from rankstone.evaluate.pipeline import open_source
-from rankstone.evaluate.values import apply, view_for
-from rankstone.metrics.registry import Metric, Value
+from rankstone.metrics.registry import Metric
+from rankstone.plots.marks import Axis, Line, Mark, Rule
 from rankstone.plots.plot import Plot
-from rankstone.program.flat import ranking_of
-from rankstone.results.result import Means, Result
 
 if TYPE_CHECKING:
-    from rankstone.typing import Array, Numbers, Roles, Run, Truth
+    from rankstone.results.result import Result
 
 
-class Curve(NamedTuple):
-    """The points from (0, 0) to (1, 1), in order."""
-
-    false_positive_rate: Floats
-    true_positive_rate: Floats
-
-
-def roc_curve(
-    truth: Truth,
-    run: Run | None = None,
-    *,
-    query: Hashable = None,
-    convention: str | Convention = "rankstone",
-    columns: Roles | None = None,
-    mask: Array | None = None,
-    lengths: Numbers | None = None,
-    groups: Numbers | None = None,
-    threads: int = 0,
-    **choices: Value,
-) -> Curve:
-    """The ROC curve of one query, or of the rows of all queries with `averaging="one_list"`. Its area is `auc`.
-
-    It is about the judged items; pairs="list" takes every other item of the list for one that is not relevant, and with
-    catalogue= those not shown too. Items with equal scores make one straight line, and so do judged items that the run
-    lacks. Data and choices are as `evaluate` takes them.
-
-    >>> fpr, tpr = rs.roc_curve({"u1": {"a": 1, "b": 0, "c": 1, "d": 0}}, {"u1": ["a", "b", "c", "d"]})
-    >>> fpr.tolist(), tpr.tolist()
-    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
-    """
-    plan = make_plans("auc", convention, {**choices, "ties": "input"})[0]  # what is tied is one line in any order
-    source = open_source(truth, run, mask=mask, lengths=lengths, groups=groups, columns=columns)
-    aligned = source.align(plan.align.keeping(True, threads))
-    refuse_strangers(plan, aligned)
-    return _points(plan, _chosen(plan, aligned, query))
-
-
-def curve_of(result: Means, kind: str, query: Hashable) -> Plot:
+def curve_of(result: Result, kind: str, query: Hashable) -> Plot:
     """A curve of a result, as a plot with its points."""
     if kind not in CURVES:
         raise ValueError(f"unknown curve {kind!r}; choose from {', '.join(map(repr, CURVES))}")
     return CURVES[kind](result, query)
 
 
-def _roc(result: Means, query: Hashable) -> Plot:
-    if not isinstance(result, Result):
-        raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
+def _roc(result: Result, query: Hashable) -> Plot:
     plan = result.more("auc").plan_of("auc")
-    of = _points(plan, _chosen(plan, result.aligned_for(plan), query))
+    of = result.measurement.roc(plan, query)
     whose = "all rows by score" if query is None and plan.averaging.pooled else f"query {query!r}"
     steps, heights = np.diff(of.false_positive_rate), of.true_positive_rate[1:] + of.true_positive_rate[:-1]
     area = float(steps @ heights) / 2
     sides = ("false positive rate", of.false_positive_rate), ("true positive rate", of.true_positive_rate)
-    return curve("ROC curve", *sides, f"Of {whose}; the area under it is {area:.4f}.", diagonal=True)
+    return _curve("ROC curve", *sides, f"Of {whose}; the area under it is {area:.4f}.", diagonal=True)
 
 
-def _precision_recall(result: Means, query: Hashable) -> Plot:
+def _precision_recall(result: Result, query: Hashable) -> Plot:
     recall = np.linspace(0, 1, 101)
     metrics = [Metric("iprec").given(recall=round(float(at), 2)) for at in recall]
     found = result.more(metrics)
@@ -92,55 +42,20 @@ def _precision_recall(result: Means, query: Hashable) -> Plot:
     else:
         queries = list(found.queries)
         if query not in queries:
+            from rankstone.evaluate.checks import some  # an error's words
+
             raise ValueError(f"the truth has no query {query!r}; it has {some(queries)}")
         precision = np.array([found.per_query[label][queries.index(query)] for label in labels])
     whose = f"The mean of {len(found.queries):,} queries" if query is None else f"Query {query!r}"
     said = f"{whose}: precision {precision[0]:.4f} at recall 0, {precision[50]:.4f} at 0.5, {precision[-1]:.4f} at 1."
-    return curve("Precision and recall", ("recall", recall), ("precision", precision), said)
+    return _curve("Precision and recall", ("recall", recall), ("precision", precision), said)
+
+
+def _curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, diagonal: bool = False) -> Plot:
+    """A line through points that are there already, from 0 to 1 both ways."""
+    marks: tuple[Mark, ...] = (*([Rule(axis="both")] if diagonal else []), Line(list(x[1]), list(y[1])))
+    return Plot(title, sentence, Axis(x[0], 0, 1), Axis(y[0], 0, 1.02), marks,
+                {x[0]: x[1], y[0]: y[1]}, height=400, width=440)  # fmt: skip
 
 
 CURVES = {"precision-recall": _precision_recall, "roc": _roc}
-
-
-def _chosen(plan: Plan, aligned: Aligned, query: Hashable) -> Alignment:
-    """The list that the curve is of."""
-    queries = list(aligned.queries)
-    if plan.averaging.pooled:
-        if query is not None:
-            raise ValueError("give query= or averaging='one_list', not both")
-        return view_for(plan, one_list(plan, aligned.ranked))
-    if query is None and len(queries) != 1:
-        raise ValueError(
-            f"there are {len(queries):,} queries: {some(queries)}; name one with query=, or choose "
-            "averaging='one_list' for the rows of all of them by score"
-        )
-    if query is not None and query not in queries:
-        raise ValueError(f"the truth has no query {query!r}; it has {some(queries)}")
-    return view_for(plan, aligned.ranked.only(np.array([0 if query is None else queries.index(query)])))
-
-
-def _points(plan: Plan, aligned: Alignment) -> Curve:
-    ranking = ranking_of(aligned)
-    try:
-        apply(plan, ranking)
-    except QueryError as error:  # what has no area has no curve
-        raise ValueError(error.problem) from None
-    good = ranking.credit
-    found = ranking.higher(good), ranking.higher(good) + ranking.level(good)  # above each item, and with its ties
-    catalogue = plan.arguments["catalogue"]
-    relevant = float(ranking.relevant[0])
-    if plan.arguments["pairs"] == "list" or ranking.listed:  # where only the list is known
-        above = ranking.items_above, ranking.items_above + ranking.items_level
-        shown = tuple(items - hits for items, hits in zip(above, found, strict=True))
-        relevant = relevant if catalogue is not None else float(ranking.hits()[0])
-        others = float((aligned.retrieved[0] if catalogue is None else catalogue) - relevant)
-    else:
-        bad = ranking.judged_bad
-        shown = ranking.higher(bad), ranking.higher(bad) + ranking.level(bad)
-        others = float(ranking.nonrelevant[0])
-    if relevant <= 0 or others <= 0:
-        lacks = "relevant" if relevant <= 0 else "judged not relevant (pairs='list' counts all others of the list)"
-        raise ValueError(f"there is no curve: no item is {lacks}")
-    fpr, tpr = ([0.0, *np.concatenate(counts) / total, 1.0] for counts, total in ((shown, others), (found, relevant)))
-    points = np.unique(np.column_stack([fpr, tpr]), axis=0)  # both rise together, so their order is one order
-    return Curve(points[:, 0], points[:, 1])

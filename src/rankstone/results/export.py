@@ -7,24 +7,23 @@ import errno
 import json
 import math
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rankstone.compare.runs import Runs
 from rankstone.data.arrow import is_whole, numbers, one_piece, plain
 from rankstone.data.columns import Columns
-from rankstone.data.files import FORMATS, OnError, Path, by_magic, listed, read_run, read_truth
-from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of, head_of, open_text
+from rankstone.data.files import FORMATS, OnError, Path, listed, read_run, read_truth
+from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of
 from rankstone.data.lists import Lists
 from rankstone.data.tables import as_columns
-from rankstone.errors import FileError
 from rankstone.metrics.registry import parse
-from rankstone.results.result import Means, Saved
+
+if TYPE_CHECKING:
+    from rankstone.results.result import Result
 
 _LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
 # How an answer is written: for people, as data, or as trec_eval prints it; by the endings of names.
@@ -39,37 +38,33 @@ _RESULTS = {
 RESULT_FORMATS = tuple(dict.fromkeys([*PAGES.values(), "json", *_RESULTS.values()]))
 
 
-class Answer(Protocol):
-    """What can be written in any of the formats."""
+class Writable(Protocol):
+    """What can be written in any of the formats; with a `report` of its own, as that where HTML is asked for."""
 
     def to_dict(self) -> dict[str, Any]: ...
     def to_arrow(self) -> Any: ...
     def render(self, form: str, quiet: bool = False) -> str: ...
 
 
-@runtime_checkable
-class Reporting(Protocol):
-    """What has a page of its own."""
-
-    def report(self) -> str: ...
-
-
-def write(result: Means, path: Path, format: str | None = None) -> None:  # noqa: A002
+def write(result: Result, path: Path, format: str | None = None) -> None:  # noqa: A002
     """Write a result: `result.write` says how. The name's ending .gz, .bz2, .xz or .zst compresses."""
-    form = result_format(path, format)
-    runs = Runs({result.name or "run": result})
-    write_answer(runs if form == "json" else result, path, form, runs.results)
+    form, results = result_format(path, format), {result.name or "run": result}
+    if form != "json":
+        write_answer(result, path, form, results)
+        return
+    with replacing(path, form) as stream:
+        stream.write((as_json(as_runs(results)) + "\n").encode())
 
 
-def write_answer(answer: Answer, path: Path, form: str, results: Mapping[str, Means], quiet: bool = False) -> None:
+def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, Result], quiet: bool = False) -> None:
     """Write an answer about some results to a file; `-` is standard output."""
     with replacing(path, form) as stream:
         if form == "trec":
             _write_values(results, stream)
         elif form == "json":
             stream.write((as_json(answer.to_dict()) + "\n").encode())
-        elif form == "html" and path != "-" and isinstance(answer, Reporting):
-            stream.write(answer.report().encode())
+        elif form == "html" and path != "-" and (report := getattr(answer, "report", None)):
+            stream.write(report().encode())
         elif form in PAGES.values():
             stream.write((answer.render(form, quiet) + "\n").encode())
         else:
@@ -97,9 +92,14 @@ def _is_device(name: str) -> bool:
     return name == "-" or (os.path.exists(name) and not os.path.isfile(name))
 
 
-def _about(results: Mapping[str, Means]) -> dict[str, Any]:
+def as_runs(results: Mapping[str, Result]) -> dict[str, Any]:
+    """All that each result has: the form of a result's JSON file."""
+    return {"runs": {name: result.to_dict() for name, result in results.items()}}
+
+
+def _about(results: Mapping[str, Result]) -> dict[str, Any]:
     """All but the values of each query."""
-    whole = Runs(results).to_dict()
+    whole = as_runs(results)
     for data in whole["runs"].values():
         del data["queries"], data["per_query"]
     return whole
@@ -136,58 +136,6 @@ def _jsonable(data: Any) -> Any:
     if isinstance(data, float):
         return data if math.isfinite(data) else None if math.isnan(data) else str(data)
     return data if data is None or isinstance(data, (str, int)) else str(data)
-
-
-def read_result(path: Path) -> Saved | dict[str, Saved]:
-    """A result that was written as json or parquet, which answers as any other: means, values a query, definitions.
-
-    A file of several runs is a dict of results, by the runs' names.
-    """
-    text = open_text(os.fspath(path))
-    try:
-        data = _of_parquet(text.data) if by_magic(text.data) else json.loads(bytes(text.view()))
-        found = {name: Saved(saved, name) for name, saved in data["runs"].items()}
-        for saved in found.values():
-            repr(saved), saved.per_query, saved.queries  # so that what is not there is missed now
-        return found if len(found) != 1 else next(iter(found.values()))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(text.name, f"is no result that rankstone wrote as json or parquet ({error})") from None
-
-
-def is_result(path: Path) -> bool:
-    """Is a file a saved result, by what is in it: data can have the same name, or be JSON too."""
-    name = os.fspath(path)
-    if not os.path.isfile(name):
-        return False
-    head = head_of(name)
-    if not by_magic(head):
-        return _SAVED.match(head) is not None
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        about = pyarrow.parquet.read_schema(name).metadata or {}
-        return bool(json.loads(about.get(b"rankstone", b"{}")).get("runs"))
-    except (pyarrow.ArrowException, OSError, ValueError):  # whoever reads it will say what is wrong
-        return False
-
-
-# A run by its name, and what it has: a level more than a truth or a run in JSON has.
-_SAVED = re.compile(rb'\s*\{\s*"runs"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"')
-
-
-def _of_parquet(data: Any) -> Any:
-    """What the JSON file would hold: the metadata, and each run's rows."""
-    import pyarrow
-    import pyarrow.parquet
-
-    table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
-    whole = json.loads((table.schema.metadata or {})[b"rankstone"])
-    for name, saved in whole["runs"].items():
-        rows = table if len(whole["runs"]) == 1 else table.filter(pyarrow.compute.field("run") == name)
-        saved["queries"] = rows["query"].to_pylist()
-        saved["per_query"] = {label: rows[label].to_pylist() for label in saved["means"]}
-    return whole
 
 
 def convert(
@@ -306,7 +254,7 @@ def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = 
     write(table, stream, kind, tag)
 
 
-def _write_values(results: Mapping[str, Means], stream: Any) -> None:
+def _write_values(results: Mapping[str, Result], stream: Any) -> None:
     """As trec_eval prints them: name, query and value, a query at a time, then the means."""
     if len(results) > 1:
         raise ValueError(f"trec has no place for the names of {len(results)} runs; write each of them, or choose csv")

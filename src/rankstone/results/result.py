@@ -1,46 +1,39 @@
-"""What `evaluate` returns: means, values a query, definitions, and an account of what happened."""
+"""What `evaluate` returns: means, values per query, definitions, and an account of what happened."""
 
 from __future__ import annotations
 
 import copy
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Plan, make_plan, make_plans
-from rankstone.data.source import Align, Aligned
-from rankstone.evaluate.means import (
-    Outcome,
-    Shares,
-    finish_of,
-    mean_from,
-    outcome_of,
-    range_of,
-    shares_of,
-    span,
-    sums_of,
-)
-from rankstone.evaluate.programs import measure
-from rankstone.evaluate.unjudged import bounds_of
-from rankstone.evaluate.values import without_pairs
-from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
-from rankstone.program.flat import ranking_of
+from rankstone.align.alignment import Bools, Floats
+from rankstone.conventions.plan import Plan
+from rankstone.metrics.registry import Metric
 from rankstone.program.ranking import Ratio
-from rankstone.results.answer import Page, Sheet, number, wrapped
-from rankstone.results.definition import Definition, Plain, definition_of, summarize
-from rankstone.version import __version__
+from rankstone.results.answer import Answer, Readable, number, queries
+from rankstone.results.definition import (
+    Definition,
+    Definitions,
+    cutoffs_of,
+    groups_in_order,
+    ids_alike,
+    label_of,
+    summarize,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from rankstone.compare.comparison import Comparison
+    from rankstone.data.source import Aligned
+    from rankstone.evaluate.curves import Curve
+    from rankstone.evaluate.means import Shares
     from rankstone.plots.plot import Plot
     from rankstone.statistics import Interval
     from rankstone.typing import Id, Metrics, Path
@@ -78,83 +71,183 @@ class Account:
     no_pairs: int = 0  # nothing but relevant items, where a metric asks for others too
 
 
-class Definitions(dict[str, Definition]):
-    """What each number means, by metric."""
+class Measurement(Protocol):
+    """What was measured, as a `Result` reads it: of lists at hand, of a file, or of tables on a cluster."""
 
-    def __repr__(self) -> str:
-        return "\n".join(wrapped(summarize(list(self.values()))) if self else [])
+    @property
+    def means(self) -> dict[str, float]: ...
+    @property
+    def definitions(self) -> Definitions: ...
+    @property
+    def account(self) -> Account: ...
+    @property
+    def inputs(self) -> dict[str, str]: ...  # digests of the truth and of the run, as they were aligned
+    @property
+    def versions(self) -> dict[str, str]: ...
+    @property
+    def remarks(self) -> Sequence[str]: ...  # the convention, and what happened to the queries
+    @property
+    def queries(self) -> Sequence[Any]: ...
+    @property
+    def present(self) -> Bools | None: ...  # which queries the run has; None: not known
+    @property
+    def ties(self) -> dict[str, TieRange]: ...
+    @property
+    def unjudged(self) -> dict[str, UnjudgedRange] | None: ...  # None: not asked for
+    @property
+    def has_lists(self) -> bool: ...  # are the lists at hand, for other metrics and for numbers of all rows at once
+    @property
+    def has_ties(self) -> bool: ...  # could the order of tied items matter
+    def has_bad(self, label: str) -> bool: ...  # may there be items that are judged and not relevant
+    def plan(self, label: str) -> Plan: ...
+    def values(self, label: str) -> Floats: ...
+    def ratio(self, label: str) -> Ratio: ...
+    def shares(self, label: str) -> Shares: ...
+    def mean_of(self, label: str, inside: Bools) -> float: ...  # of some of the queries
+    def same_truth(self, other: Measurement) -> bool: ...  # to the order of the queries; if not, it still can be
+    def aligned(self, plan: Plan) -> Aligned: ...
+    def roc(self, plan: Plan, query: Hashable) -> Curve: ...
+    def more(self, metrics: Metrics) -> Measurement: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
-    def _repr_html_(self) -> str:
-        return "".join(definition._repr_html_() for definition in self.values())
 
+class Result(Readable, Mapping[str, float]):
+    """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
 
-class Means(Page, Sheet, Mapping[str, float]):
-    """What a result has, fresh or read from a file: means by metric name, values a query, and what they mean."""
-
-    definitions: Definitions
-    account: Account
-    inputs: dict[str, str]  # digests of the truth and of the run, as they were aligned
-    name: str = ""  # of the run, where it has one
     _confidence: float | None = None  # of the intervals that are printed
+    _remarks: tuple[str, ...] = ()  # on how the data was read, besides those of the measurement
+
+    name = ""  # of the run, where it has one
+
+    def __init__(self, means: dict[str, float], later: Callable[[], Measurement] | None) -> None:
+        self._means, self._later = means, later
+
+    @classmethod
+    def of(cls, measurement: Measurement, name: str = "") -> Self:
+        """What a measurement that is at hand says."""
+        result = cls(measurement.means, None)
+        result.__dict__.update(measurement=measurement, name=name)
+        return result
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        """All but the means, made when it is first asked for."""
+        later = self._later
+        if later is not None:  # or another thread was here
+            self.__dict__.update(measurement=later(), _later=None)
+        found: Measurement = self.__dict__["measurement"]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it, as what makes the rest cannot be saved."""
+        return {"measurement": self.measurement, **self.__dict__}
+
+    # -- means -----------------------------------------------------------------------------------------------
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        return self._means[label_of(metric, self._means)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._means)
+
+    def __len__(self) -> int:
+        return len(self._means)
+
+    def __contains__(self, metric: object) -> bool:
+        try:
+            return bool(label_of(metric, self._means))  # type: ignore[arg-type]
+        except (KeyError, ValueError):
+            return False
+
+    # -- what was measured -----------------------------------------------------------------------------------
+
+    convention = property(attrgetter("measurement.convention"))
+    choices = property(attrgetter("measurement.choices"))
+    versions = property(attrgetter("measurement.versions"), doc="The versions of rankstone and NumPy that measured it.")
 
     @property
-    @abstractmethod
+    def definitions(self) -> Definitions:
+        """What each number means, by metric."""
+        return self.measurement.definitions
+
+    @property
+    def account(self) -> Account:
+        """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
+        return self.measurement.account
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Digests of the truth and of the run, as they were aligned: items judged 0 are left out."""
+        return self.measurement.inputs
+
+    @property
     def queries(self) -> Sequence[Any]:
-        """The queries' ids, in the truth's order."""
+        """The queries' ids, in the truth's order; those of a cluster in no particular order."""
+        return self.measurement.queries
 
     @property
-    @abstractmethod
-    def per_query(self) -> Mapping[str, Floats]:
+    def per_query(self) -> PerQuery:
         """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
+        return PerQuery(self)
 
     @property
     def present(self) -> Bools | None:
         """Which queries the run has, in the order of `queries`; None where that is not known."""
-        return None
+        return self.measurement.present
 
     @property
     def has_ties(self) -> bool:
         """Could the order of tied items matter."""
-        return self.account.tied > 0
-
-    def has_bad(self, metric: str | Metric) -> bool:
-        """May the truth, as a metric was given it, have items that are judged and not relevant."""
-        return True
-
-    @abstractmethod
-    def shares(self, metric: str | Metric) -> Shares:
-        """What each query adds to the two sums of a mean, in the order of `queries`."""
+        return self.measurement.has_ties
 
     @property
-    @abstractmethod
-    def ties(self) -> Mapping[str, TieRange]:
+    def ties(self) -> dict[str, TieRange]:
         """By metric: the lowest and highest mean that another order of the tied items would give."""
+        return self.measurement.ties
 
     @property
-    def unjudged(self) -> Mapping[str, UnjudgedRange]:
+    def unjudged(self) -> dict[str, UnjudgedRange]:
         """By metric: the lowest and highest mean that the returned items nobody judged could make."""
-        raise ValueError("these bounds were not asked for: rs.evaluate(..., unjudged='bounds')")
-
-    _bounded = False  # were they
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
+        if self.measurement.unjudged is None:
+            raise ValueError("these bounds were not asked for: rs.evaluate(..., unjudged='bounds')")
+        return self.measurement.unjudged
 
     def define(self, metric: str | Metric) -> Definition:
         """Which definition the number follows; its `cite` says it in one line."""
-        return self.definitions[self._label(metric)]
+        return self.definitions[label_of(metric, self._means)]
 
-    def __contains__(self, metric: object) -> bool:
-        try:
-            return bool(self._label(metric))  # type: ignore[arg-type]
-        except (KeyError, ValueError):
-            return False
+    def plan_of(self, metric: str | Metric) -> Plan:
+        """A metric with every choice made."""
+        return self.measurement.plan(label_of(metric, self._means))
 
-    def _label(self, metric: str | Metric) -> str:
-        return label_of(metric, self.definitions)
+    def has_bad(self, metric: str | Metric) -> bool:
+        """May the truth, as a metric was given it, have items that are judged and not relevant."""
+        return self.measurement.has_bad(label_of(metric, self._means))
 
-    def compare(self, other: Means, names: tuple[str, str] | None = None, **rules: Any) -> Comparison:
+    def shares(self, metric: str | Metric) -> Shares:
+        """What each query adds to the two sums of a mean, in the order of `queries`."""
+        return self.measurement.shares(label_of(metric, self._means))
+
+    def ratio(self, metric: str | Metric) -> Ratio:
+        """What each query earned and could have earned."""
+        return self.measurement.ratio(label_of(metric, self._means))
+
+    def more(self, metrics: Metrics) -> Result:
+        """Other metrics of the same lists, without reading them again."""
+        return Result.of(self.measurement.more(metrics), self.name)
+
+    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
+        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
+        labels = groups_in_order(groups, self.queries, "groups")
+        members: dict[Any, Bools] = {}
+        for at, label in enumerate(labels):
+            members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
+        mean = self.measurement.mean_of
+        return {group: {label: mean(label, inside) for label in self} for group, inside in members.items()}
+
+    # -- what it says ----------------------------------------------------------------------------------------
+
+    def compare(self, other: Result, names: tuple[str, str] | None = None, **rules: Any) -> Comparison:
         """Is the other better than this one: `rs.compare` of the two, with this one as the baseline.
 
         names: what to call the two; else the names of their runs, or first and second. rules: as `rs.compare` takes
@@ -166,22 +259,6 @@ class Means(Page, Sheet, Mapping[str, float]):
             named = bool(self.name and other.name and self.name != other.name)
             names = (self.name, other.name) if named else ("first", "second")
         return compare({names[0]: self, names[1]: other}, baseline=names[0], **rules)
-
-    def refuse_unlike(self, other: Means, label: str, names: tuple[str, str] = ("one", "the other")) -> None:
-        """Stop if a metric is not the same number in two results."""
-        for name, (ours, theirs) in self.definitions[label].differences(other.definitions[label]).items():
-            raise ValueError(
-                f"{label} is not the same number in both: {name} is {ours!r} in {names[0]}, {theirs!r} in {names[1]}"
-            )
-
-    def refuse_other_truth(self, other: Means, names: tuple[str, str] = ("one", "the other")) -> None:
-        """Stop if two results have different truths."""
-        if self.inputs["truth"] != other.inputs["truth"]:
-            raise ValueError(_other_truth(self.queries, other.queries, names))
-
-    @abstractmethod
-    def plan_of(self, metric: str | Metric) -> Plan:
-        """A metric with every choice made."""
 
     def interval(
         self,
@@ -200,7 +277,7 @@ class Means(Page, Sheet, Mapping[str, float]):
         """
         from rankstone.compare.pairing import Paired  # which is made of results
 
-        label = self._label(metric)
+        label = label_of(metric, self._means)
         return Paired({"": [self]}, clusters).interval("", label, confidence, method, resamples, seed)
 
     def with_intervals(self, confidence: float = 0.95) -> Self:
@@ -208,31 +285,6 @@ class Means(Page, Sheet, Mapping[str, float]):
         shown = copy.copy(self)
         shown._confidence = confidence
         return shown
-
-    def ends(self, label: str) -> str:
-        """The interval that is printed beside a mean; empty if there is none."""
-        found = None if self._confidence is None else self.interval(label, self._confidence)
-        if found is None:
-            return ""
-        return f"{number(found.low)} {number(found.high)}" if math.isfinite(found.low) else "unknown"
-
-    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
-        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
-        labels = groups_in_order(groups, self.queries, "groups")
-        members: dict[Any, Bools] = {}
-        for at, label in enumerate(labels):
-            members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
-        return {group: {label: self._mean_of(label, inside) for label in self} for group, inside in members.items()}
-
-    @abstractmethod
-    def _mean_of(self, label: str, inside: Bools) -> float:
-        """The mean of some of the queries."""
-
-    # -- pictures --------------------------------------------------------------------------------------------
-
-    def more(self, metrics: Metrics) -> Means:
-        """Other metrics of the same lists, without reading them again."""
-        raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
 
     def plot(self, metrics: Metrics) -> Plot:
         """A metric at many cutoffs: `result.plot("ndcg@{1..100}")`."""
@@ -251,12 +303,6 @@ class Means(Page, Sheet, Mapping[str, float]):
         from rankstone.results.curves import curve_of
 
         return curve_of(self, kind, query)
-
-    # -- tables ----------------------------------------------------------------------------------------------
-
-    def _columns(self) -> dict[str, Any]:
-        """Values a query: a query column, then one a metric."""
-        return {"query": list(self.queries), **{label: self.per_query[label] for label in self}}
 
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write to a file, as its name ends or as `format` says.
@@ -279,586 +325,84 @@ class Means(Page, Sheet, Mapping[str, float]):
         """The table of means for a LaTeX document, with its definitions as comments."""
         return self.render("latex")
 
-    # -- looks -----------------------------------------------------------------------------------------------
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
+        return {**self.measurement.to_dict(), "remarks": self.remarks()}
 
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
-        tied, confidence = self._ranges, self._confidence
-        shown = () if confidence is None else (f"{100 * confidence:g} % interval",)
-        bounds = ("at least", "at most") if self._bounded else ()
-        out = [["metric", "mean", *shown, *bounds, *(("lowest", "highest") if tied else ())]]
-        for label in self:
-            ends = (self.ties[label].lowest, self.ties[label].highest) if tied else ()
-            if self._bounded:
-                ends = (self.unjudged[label].lowest, self.unjudged[label].highest, *ends)
-            row = [label, number(self[label])]
-            if confidence is not None:
-                row.append(self.ends(label))
-            out.append([*row, *("unknown" if math.isnan(end) else number(end) for end in ends)])
-        return out
+    def _columns(self) -> dict[str, Any]:
+        """Values per query: a query column, then one per metric."""
+        return {"query": list(self.queries), **{label: self.per_query[label] for label in self}}
 
-    def defined(self) -> list[str]:
-        """The definitions of all the metrics in a few lines, what they share said once."""
-        return summarize(list(self.definitions.values()))[:-1]
+    # -- the table that is printed ---------------------------------------------------------------------------
 
-    def notes(self, quiet: bool = False) -> list[str]:
-        """All lines under the table; if quiet, without the definitions."""
-        ranges = ["lowest and highest are the means that other orders of the tied items would give"]
+    def answer(self) -> Answer:
+        """Means, with intervals and bounds if asked for, and with what other orders of tied items would give."""
         unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
-        if unknown:
-            ranges.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
-        return [
-            *self.remarks(),
-            *self.said_of_bounds(),
-            *(ranges if self._ranges else ()),
-            *([] if quiet else self.defined()),
-        ]
+        ranges: dict[tuple[str, str], Mapping[str, TieRange | UnjudgedRange]] = {}
+        notes = [*self.remarks(), *self.said_of_bounds()]
+        if self.measurement.unjudged is not None:
+            ranges["at least", "at most"] = self.unjudged
+        if self.account.tied and any(
+            number(end) != number(self[label]) for label, found in self.ties.items() for end in _ends(found)
+        ):  # in the digits that are shown
+            ranges["lowest", "highest"] = self.ties
+            notes.append("lowest and highest are the means that other orders of the tied items would give")
+            if unknown:
+                notes.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
+        interval = () if self._confidence is None else (f"{100 * self._confidence:g} % interval",)
+        rows = [["metric", "mean", *interval, *(end for ends in ranges for end in ends)]]
+        for label, mean in self.items():
+            ends = [end for found in ranges.values() for end in _ends(found[label])]
+            shown = [self.ends(label) for _ in interval]
+            rows.append([label, number(mean), *shown, *("unknown" if math.isnan(end) else number(end) for end in ends)])
+        tips = {label: definition.cite for label, definition in self.definitions.items()}
+        return Answer(rows, notes=notes, definitions=summarize(list(self.definitions.values()))[:-1], tips=tips)
+
+    def ends(self, label: str) -> str:
+        """The interval that is printed beside a mean; empty if there is none."""
+        if self._confidence is None:
+            return ""
+        if self.plan_of(label).is_pooled and not self.measurement.has_lists:  # which needs the rows
+            return "unknown"
+        found = self.interval(label, self._confidence)
+        return f"{number(found.low)} {number(found.high)}" if math.isfinite(found.low) else "unknown"
 
     def bounds(self, label: str) -> str:
         """What is printed beside a mean of what it could be at least and at most; empty if nobody asked."""
-        if not self._bounded:
+        if self.measurement.unjudged is None:
             return ""
-        found = self.unjudged[label]
-        unknown = math.isnan(found.lowest)
-        return " [unknown]" if unknown else f" [{number(found.lowest)} {number(found.highest)}]"
+        low, high = _ends(self.unjudged[label])
+        return " [unknown]" if math.isnan(low) else f" [{number(low)} {number(high)}]"
 
     def said_of_bounds(self, where: str = "at least and at most") -> list[str]:
         """What the bounds are, and which of them are not known."""
-        if not self._bounded:
+        if self.measurement.unjudged is None:
             return []
         said = [f"{where}: the means if the returned items that nobody judged were judged, with any grades"]
         unknown = [label for label, found in self.unjudged.items() if math.isnan(found.lowest) and found.queries]
         return [*said, f"the bounds of {', '.join(unknown)} are unknown"] if unknown else said
 
-    @property
-    def _ranges(self) -> bool:
-        """Do the ends of any range differ from the mean in the digits that are shown."""
-        ends = ((label, end) for label, found in self.ties.items() for end in (found.lowest, found.highest))
-        return self.account.tied > 0 and any(number(end) != number(self[label]) for label, end in ends)
-
-    def _tips(self) -> dict[str, str]:
-        return {label: definition.cite for label, definition in self.definitions.items()}
-
-
-def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
-    """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
-    found = parse_all(metrics)
-    names = {str(metric).rpartition("@")[0] for metric in found}
-    if len(names) != 1 or any(metric.k is None for metric in found):
-        raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
-    found.sort(key=lambda metric: metric.k or 0)
-    return names.pop(), list(map(str, found)), [metric.k or 0 for metric in found]
-
-
-def groups_in_order(
-    groups: Mapping[Id, Hashable] | Sequence[Hashable], queries: Sequence[Any], what: str
-) -> list[Hashable]:
-    """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
-    if isinstance(groups, Mapping):
-        if _text(queries) and _whole(groups):  # a run's ids have made a file's numbers text
-            groups = {str(query): group for query, group in groups.items()}
-        lost = [query for query in queries if query not in groups]
-        if lost:
-            raise ValueError(f"{what} has no entry for query {lost[0]!r}")
-        return [groups[query] for query in queries]
-    labels = list(groups)
-    if len(labels) != len(queries):
-        raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
-    return labels
-
-
-def ids_alike(several: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Ids of the same queries: as text if some of them are, as ids of files are once the other side's are."""
-    if any(map(_text, several)):
-        return [list(map(str, ids)) if _whole(ids) else list(ids) for ids in several]
-    return list(map(list, several))
-
-
-def _text(ids: Iterable[Any]) -> bool:
-    return all(isinstance(one, str) for one in ids)
-
-
-def _whole(ids: Iterable[Any]) -> bool:
-    return all(isinstance(one, (int, np.integer)) for one in ids)
-
-
-def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
-    """The name under which a metric is known, whatever it is called."""
-    label = str(metric)
-    if label not in known and isinstance(metric, str):
-        found = parse(metric)
-        if len(found) > 1:
-            raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
-        label = str(found[0])
-    if label not in known:
-        raise KeyError(f"{label!r} was not evaluated; there are {', '.join(known)}")
-    return label
-
-
-def _other_truth(ours: Sequence[Any], theirs: Sequence[Any], names: tuple[str, str]) -> str:
-    ours, theirs = ids_alike([ours, theirs])
-    for these, those, which in ((ours, theirs, names[1]), (theirs, ours, names[0])):
-        known = set(those)
-        lost = [query for query in these if query not in known]
-        if lost:
-            return f"the truths differ: {which} lacks {_count(len(lost), 'query', 'queries')}, such as {lost[0]!r}"
-    return "the truths differ: the same queries, but with other grades"
-
-
-Later: TypeAlias = Callable[[], tuple[dict[str, Outcome], Mapping[Align, Aligned]]]
-
-
-class Result(Means):
-    """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
-
-    _remarks: tuple[str, ...] = ()  # on how the data was read
-
-    def __init__(
-        self,
-        outcomes: dict[str, Outcome],
-        aligned: Mapping[Align, Aligned],
-        convention: Convention,
-        choices: ByName,
-        weights: Floats | None,
-        bounded: bool = False,
-    ) -> None:
-        self._outcomes = outcomes
-        self._bounded = bounded
-        self._aligned = aligned
-        self._remarks = self._first.remarks
-        self.convention = convention
-        self.choices = dict(choices)
-        self._weights = weights
-
-    @classmethod
-    def of(
-        cls,
-        means: dict[str, float],
-        later: Later,
-        convention: Convention,
-        choices: ByName,
-        weights: Floats | None = None,
-    ) -> Result:
-        """Means, and what makes all the rest when it is first asked for."""
-        made = object.__new__(cls)
-        made.__dict__ = {"_means": means, "_later": later, "convention": convention, "choices": dict(choices)}
-        made._weights = weights
-        return made
-
-    _later: Later | None = None
-
-    def _made(self, name: str) -> Any:
-        """What was left for later."""
-        later = self._later
-        if later is not None:  # or another thread was here
-            outcomes, aligned = later()
-            self.__dict__.update(_outcomes=outcomes, _aligned=aligned, _later=None)
-        return self.__dict__[name]
-
-    @cached_property
-    def _outcomes(self) -> dict[str, Outcome]:
-        found: dict[str, Outcome] = self._made("_outcomes")
-        return found
-
-    @cached_property
-    def _aligned(self) -> Mapping[Align, Aligned]:
-        found: Mapping[Align, Aligned] = self._made("_aligned")
-        return found
-
-    @cached_property
-    def _first(self) -> Aligned:
-        return next(iter(self._aligned.values()))
-
-    @cached_property
-    def _means(self) -> dict[str, float]:
-        return {label: outcome.mean for label, outcome in self._outcomes.items()}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All of it, as what makes the rest cannot be saved; but for what is no more than a view of it."""
-        whole = {"_outcomes": self._outcomes, "_aligned": self._aligned, **self.__dict__}
-        return {name: value for name, value in whole.items() if name != "per_query"}
-
-    # -- means -----------------------------------------------------------------------------------------------
-
-    def __getitem__(self, metric: str | Metric) -> float:
-        return self._means[self._label(metric)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._means)
-
-    def __len__(self) -> int:
-        return len(self._means)
-
-    def _label(self, metric: str | Metric) -> str:
-        return str(metric) if metric in self._means else super()._label(metric)
-
-    # -- queries ---------------------------------------------------------------------------------------------
-
-    @property
-    def queries(self) -> Sequence[Any]:
-        """The queries' ids, in the truth's order."""
-        return self._first.queries
-
-    @cached_property
-    def per_query(self) -> _PerQuery:
-        """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
-        return _PerQuery(self, lambda label: self._outcomes[label].values)
-
-    @property
-    def present(self) -> Bools | None:
-        """Which queries the run has, in the order of `queries`."""
-        return self._first.ranked.present
-
-    @property
-    def has_ties(self) -> bool:
-        """Could the order of tied items matter."""
-        pooled = any(outcome.plan.averaging.pooled for outcome in self._outcomes.values())
-        return pooled or any(aligned.ranked.tied is not None for aligned in self._aligned.values())
-
-    def aligned_for(self, plan: Plan) -> Aligned:
-        """The lists as a metric reads them."""
-        return self._aligned[plan.align]
-
-    def has_bad(self, metric: str | Metric) -> bool:
-        """Has the truth, as a metric was given it, items that are judged and not relevant."""
-        plan = self._outcomes[self._label(metric)].plan
-        ranking = ranking_of(self._aligned[plan.align].ranked.judged_by(plan.relevance))
-        return bool((ranking.judged > ranking.relevant).any())
-
-    def refuse_unlike(self, other: Means, label: str, names: tuple[str, str] = ("one", "the other")) -> None:
-        """Stop if a metric is not the same number in two results."""
-        if not isinstance(other, Result) or self._outcomes[label].plan != other._outcomes[label].plan:
-            super().refuse_unlike(other, label, names)
-
-    def refuse_other_truth(self, other: Means, names: tuple[str, str] = ("one", "the other")) -> None:
-        """Stop if two results have different truths."""
-        if not (isinstance(other, Result) and self._same_truth(other)):
-            super().refuse_other_truth(other, names)
-
-    def _same_truth(self, other: Result) -> bool:
-        """Are the truths the same, to the order of the queries; if not, they still can be."""
-        ours, theirs = self._first, other._first
-        return (
-            np.array_equal(ours.ranked.truth_offsets, theirs.ranked.truth_offsets)
-            and np.array_equal(ours.ranked.ideal_grades, theirs.ranked.ideal_grades)
-            and list(ours.queries) == list(theirs.queries)
-        )
-
-    def plan_of(self, metric: str | Metric) -> Plan:
-        """A metric with every choice made."""
-        return self._outcomes[self._label(metric)].plan
-
-    def shares(self, metric: str | Metric) -> Shares:
-        """What each query adds to the two sums of a mean, in the order of `queries`."""
-        outcome = self._outcomes[self._label(metric)]
-        _refuse_pooled(outcome.plan)
-        return Shares(outcome.plan, outcome.finish, *shares_of(outcome.plan, outcome.found, self._weights))
-
-    def ratio(self, metric: str | Metric) -> Ratio:
-        """What each query earned and could have earned."""
-        return self._outcomes[self._label(metric)].ratio
-
-    def more(self, metrics: Metrics) -> Result:
-        """Other metrics of the same lists, without reading them again."""
-        outcomes = {}
-        for plan in make_plans(metrics, self.convention, self.choices):
-            found = self._aligned.get(plan.align)
-            if plan.needs_truth and not self._first.judged:
-                raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
-            kept = any(one.plan.zeros for one in self._outcomes.values() if one.plan.align == plan.align)
-            if found is None or (plan.zeros and not kept):
-                raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
-            form = found.form(plan.metric.declaration.reads)
-            if form is None:
-                raise ValueError(f"{plan.label} reads more than was kept for {', '.join(self)}; evaluate it with them")
-            with found.naming(plan.label):
-                outcomes[plan.label] = outcome_of(plan, measure(plan, form), self._weights)
-        aligned = {one.plan.align: self._aligned[one.plan.align] for one in outcomes.values()}
-        made = Result(outcomes, aligned, self.convention, self.choices, self._weights, self._bounded)
-        made.name = self.name
-        return made
-
-    # -- what it means ---------------------------------------------------------------------------------------
-
-    @cached_property
-    def definitions(self) -> Definitions:  # type: ignore[override]
-        """What each number means, by metric."""
-        named = self.convention.with_choices(**self.choices)
-        judged = self._first.judged
-        return Definitions(
-            {label: definition_of(outcome.plan, named, judged) for label, outcome in self._outcomes.items()}
-        )
-
-    @cached_property
-    def inputs(self) -> dict[str, str]:  # type: ignore[override]
-        """Digests of the truth and of the run, as they were aligned: items judged 0 are left out."""
-        return digests(self._first)
-
-    @cached_property
-    def account(self) -> Account:  # type: ignore[override]
-        """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
-        ranked = self._first.ranked
-        truths = len(ranked) - (self._first.extra_count if self._appended else 0)
-        relevance = next(iter(self._outcomes.values())).plan.relevance
-        relevant = ranking_of(ranked.judged_by(relevance)).relevant[:truths]
-        tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
-        for outcome in self._outcomes.values():
-            no_pairs |= without_pairs(outcome.plan, self._aligned[outcome.plan.align].ranked, outcome.ratio)
-        for decided in self._tied.values():
-            tied |= decided[2]
-        return Account(
-            judged=truths,
-            missing=int((~ranked.present[:truths]).sum()),
-            extra=self._first.extra_count if self._first.extra_known else None,
-            nothing_relevant=int((relevant == 0).sum())
-            if any(one.plan.needs_truth for one in self._outcomes.values())
-            else 0,
-            dropped_rows=self._first.dropped,
-            tied=int(tied.sum()),
-            no_pairs=int(no_pairs[:truths].sum()),
-        )
-
-    @property
-    def _appended(self) -> bool:
-        return next(iter(self._outcomes.values())).plan.choices["extra"] == "zero"
-
-    @cached_property
-    def ties(self) -> dict[str, TieRange]:
-        """By metric: the lowest and highest mean that another order of the tied items would give."""
-        return {label: TieRange(low, high, int(moved.sum())) for label, (low, high, moved) in self._tied.items()}
-
-    @cached_property
-    def unjudged(self) -> Mapping[str, UnjudgedRange]:
-        """By metric: the lowest and highest mean that the returned items nobody judged could make."""
-        if not self._bounded:
-            return super().unjudged
-        out = {}
-        for label, outcome in self._outcomes.items():
-            found = bounds_of(outcome.plan, self._aligned[outcome.plan.align].ranked, self._weights)
-            out[label] = UnjudgedRange(found.lowest, found.highest, found.residual, int(found.moved.sum()))
-        return out
-
-    @cached_property
-    def _tied(self) -> dict[str, tuple[float, float, Bools]]:
-        out = {}
-        for label, outcome in self._outcomes.items():
-            form = self._form(outcome.plan)
-            found = range_of(outcome.plan, form, self._weights)
-            if found is None:
-                out[label] = (outcome.mean, outcome.mean, np.zeros(len(form), dtype=bool))
-                continue
-            ends = (mean_from(outcome.plan, sums.rounded(), outcome.finish) for sums in found.ends)
-            out[label] = (*span([outcome.mean, *ends]), found.moved)
-        return out
-
-    def _form(self, plan: Plan) -> Any:
-        """What a metric reads of the lists."""
-        return self._aligned[plan.align].form(plan.metric.declaration.reads)
-
-    def _mean_of(self, label: str, inside: Bools) -> float:
-        outcome = self._outcomes[label]
-        if not outcome.plan.is_pooled:
-            return self.shares(label).only(inside).mean()
-        found = measure(outcome.plan, self._form(outcome.plan).only(inside))
-        return mean_from(outcome.plan, sums_of(outcome.plan, found, None).rounded(), outcome.finish)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
-        return {
-            "convention": self.convention.name,
-            "choices": dict(self.choices),
-            "means": dict(self),
-            "ties": {label: asdict(ends) for label, ends in self.ties.items()},
-            **({"unjudged": {label: asdict(ends) for label, ends in self.unjudged.items()}} if self._bounded else {}),
-            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
-            "versions": {"rankstone": __version__, "numpy": np.__version__},
-            "inputs": dict(self.inputs),
-            "account": {name: getattr(self.account, name) for name in Account.__dataclass_fields__},
-            "remarks": self.remarks(),
-            "queries": list(self.queries),
-            "per_query": {label: outcome.values.tolist() for label, outcome in self._outcomes.items()},
-            "shares": {label: shares for label in self if (shares := self._told_shares(label))},
-        }
-
-    def _told_shares(self, label: str) -> dict[str, Any] | None:
-        """The shares that the values of the queries do not tell."""
-        if self.plan_of(label).is_pooled:
-            return None
-        shares = self.shares(label)
-        told = _plain_shares(self._outcomes[label].values)
-        if all(map(np.array_equal, (shares.top, shares.bottom, shares.kept), told)):
-            return None
-        return {name: getattr(shares, name).tolist() for name in ("top", "bottom", "kept")}
-
     def remarks(self) -> list[str]:
         """What a reader of the means should know: the convention, and what happened to the queries."""
-        account = self.account
-        made = "".join(f", {name}={value!r}" for name, value in self.choices.items())
-        words = ("judged query", "judged queries") if self._first.judged else ("list", "lists")
-        lines = [f"rankstone {__version__}, convention {self.convention.name}{made}; {_count(account.judged, *words)}"]
-        if account.missing:
-            lines.append(f"{account.missing} missing from the run ({_fate(self._outcomes, 'missing')})")
-        if account.nothing_relevant:
-            lines.append(f"{account.nothing_relevant} with nothing relevant ({_fate(self._outcomes, 'no_relevant')})")
-        if account.no_pairs:
-            asking = {name: one for name, one in self._outcomes.items() if one.plan.metric.declaration.two_sided}
-            lines.append(
-                f"{account.no_pairs} with nothing but relevant items to compare in {', '.join(asking)} "
-                f"({_fate(asking, 'undefined')})"
-            )
-        if account.extra != 0:
-            extra = f"more than {self._first.extra_count - 1:,}" if account.extra is None else account.extra
-            lines.append(f"{extra} in the run but not judged ({_fate(self._outcomes, 'extra')})")
-        if account.dropped_rows:
-            lines.append(f"{_count(account.dropped_rows, 'repeated row', 'repeated rows')} left out")
-        if account.tied:
-            lines.append(f"{account.tied} decided by the order of tied items")
-        return [*lines, *self._remarks]
+        return [*self.measurement.remarks, *self._remarks]
 
-    def remarked(self, remarks: Iterable[str]) -> Result:
+    def remarked(self, remarks: Iterable[str]) -> Self:
         """The same, with more to say of how its data was read."""
         self._remarks = (*self._remarks, *remarks)
         return self
 
 
-def _refuse_pooled(plan: Plan) -> None:
-    if plan.of_all_lists:
-        raise ValueError(f"{plan.label}: what a list adds depends on all others, so it has no value of its own")
-    if plan.is_pooled:
-        raise ValueError(f"{plan.label}: averaging={plan.choices['averaging']!r} is no mean of queries' values")
+Means = Result  # the name of before, which others still use
 
 
-class Saved(Means):
-    """A result read from a file."""
+class PerQuery(Mapping[str, Floats]):
+    """Values by metric, found by any name that the metric has."""
 
-    def __init__(self, data: Plain, name: str = "") -> None:
-        self._data, self.name = data, name
-        self.definitions = Definitions(
-            {label: Definition.from_dict(saved) for label, saved in data["definitions"].items()}
-        )
-        self.account = Account(**data["account"])
-        self.inputs = dict(data["inputs"])
-        self.versions: dict[str, str] = dict(data["versions"])
-        self._bounded = "unjudged" in data
-
-    @cached_property
-    def unjudged(self) -> Mapping[str, UnjudgedRange]:
-        if not self._bounded:
-            return super().unjudged
-        return {
-            label: UnjudgedRange(
-                **{name: _float(end) for name, end in ends.items() if name != "queries"}, queries=ends["queries"]
-            )
-            for label, ends in self._data["unjudged"].items()
-        }
-
-    def __getitem__(self, metric: str | Metric) -> float:
-        return _float(self._data["means"][self._label(metric)])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data["means"])
-
-    def __len__(self) -> int:
-        return len(self._data["means"])
-
-    @cached_property
-    def queries(self) -> Sequence[Any]:
-        return [tuple(query) if isinstance(query, list) else query for query in self._data["queries"]]
-
-    @cached_property
-    def per_query(self) -> _PerQuery:
-        arrays = {label: np.array(list(map(_float, values))) for label, values in self._data["per_query"].items()}
-        return _PerQuery(self, arrays.__getitem__)
-
-    @cached_property
-    def ties(self) -> dict[str, TieRange]:
-        saved = ((label, self._data["ties"][label]) for label in self)
-        return {
-            label: TieRange(_float(ends["lowest"]), _float(ends["highest"]), ends["queries"]) for label, ends in saved
-        }
-
-    def remarks(self) -> list[str]:
-        """What a reader of the means should know: the convention, and what happened to the queries."""
-        return list(self._data["remarks"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, as it was read."""
-        return dict(self._data)
-
-    def shares(self, metric: str | Metric) -> Shares:
-        label = self._label(metric)
-        plan = self.plan_of(label)
-        _refuse_pooled(plan)
-        saved = self._data["shares"].get(label)
-        if saved is None:
-            return Shares(plan, finish_of(plan), *_plain_shares(self.per_query[label]))
-        top, bottom = (np.array(list(map(_float, saved[name]))) for name in ("top", "bottom"))
-        return Shares(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
-
-    def ends(self, label: str) -> str:
-        """The interval that is printed beside a mean; that of a number of all rows at once needs the rows."""
-        pooled = self._confidence is not None and self.plan_of(label).is_pooled
-        return "unknown" if pooled else super().ends(label)
-
-    def plan_of(self, metric: str | Metric) -> Plan:
-        label = self._label(metric)
-        metric = parse_one(label)
-        made = {name: _hashable(value) for name, value in self.definitions[label].choices.items()}
-        return make_plan(metric, {name: made[name] for name in metric.declaration.defaults}, made)
-
-    def _mean_of(self, label: str, inside: Bools) -> float:
-        return self.shares(label).only(inside).mean()
-
-
-def _plain_shares(values: Floats) -> tuple[Floats, Floats, Bools]:
-    """The shares of a plain mean: each query adds its value."""
-    kept = ~np.isnan(values)
-    return np.where(kept, values, 0.0), kept.astype(float), kept
-
-
-def _hashable(value: Any) -> Any:
-    """A choice as it was made, where JSON has a list."""
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
-
-
-def _float(value: float | str | None) -> float:
-    """A number of a JSON file, where NaN is null and an infinite one is a text."""
-    return float("nan") if value is None else float(value)
-
-
-def digests(aligned: Aligned) -> dict[str, str]:
-    """Digests of what was judged and of what was returned. Items judged 0 are left out, as some metrics need none."""
-    names = list(map(str, aligned.queries))  # 7 and "7": a truth's ids are text or not by those of the run
-    order = sorted(range(len(names)), key=names.__getitem__)  # that of the rows makes no difference
-    ranked = aligned.ranked.only(np.array(order, dtype=np.int64))
-
-    def digest(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
-        keep = grades != 0
-        inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
-        from hashlib import blake2b
-
-        found = blake2b("\n".join(names[at] for at in order).encode(), digest_size=16)
-        for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
-            found.update(np.ascontiguousarray(part).tobytes())
-        return f"blake2b:{found.hexdigest()}"
-
-    return {
-        "truth": digest(ranked.truth_offsets, ranked.ideal_grades),
-        "run": digest(
-            ranked.placed_offsets,
-            ranked.grade,
-            (ranked.rank, ranked.score),
-            (ranked.retrieved, ranked.present),
-        ),
-    }
-
-
-class _PerQuery(Mapping[str, Floats]):
-    def __init__(self, result: Means, values: Callable[[str], Floats]) -> None:
-        self._result, self._values = result, values
+    def __init__(self, result: Result) -> None:
+        self._result = result
 
     def __getitem__(self, metric: str | Metric) -> Floats:
-        return self._values(self._result._label(metric))
+        return self._result.measurement.values(label_of(metric, self._result._means))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._result)
@@ -870,14 +414,29 @@ class _PerQuery(Mapping[str, Floats]):
         return f"per-query values of {', '.join(self._result)} for {len(self._result.queries)} queries"
 
 
-def _fate(outcomes: Mapping[str, Outcome], choice: str) -> str:
-    fates = {
-        str(choices["undefined"] if choices[choice] is None else choices[choice])
-        for choices in (outcome.plan.choices for outcome in outcomes.values())
-    }
-    words = {"zero": "counted as empty lists", "skip": "left out of the mean", "error": "an error", "nan": "NaN"}
-    return " or ".join(sorted(words.get(fate, f"counted as {fate}") for fate in fates))
+def _ends(found: TieRange | UnjudgedRange) -> tuple[float, float]:
+    return found.lowest, found.highest
 
 
-def _count(n: int, singular: str, plural: str) -> str:
-    return f"{n:,} {singular if n == 1 else plural}"
+def check_same_definition(first: Result, other: Result, label: str, names: tuple[str, str]) -> None:
+    """Stop if a metric is not the same number in two results."""
+    measured = first.measurement, other.measurement
+    if all(one.has_lists for one in measured) and measured[0].plan(label) == measured[1].plan(label):
+        return  # definitions take time to write
+    for name, (ours, theirs) in first.definitions[label].differences(other.definitions[label]).items():
+        raise ValueError(
+            f"{label} is not the same number in both: {name} is {ours!r} in {names[0]}, {theirs!r} in {names[1]}"
+        )
+
+
+def check_same_truth(first: Result, other: Result, names: tuple[str, str]) -> None:
+    """Stop if two results have different truths."""
+    if first.measurement.same_truth(other.measurement) or first.inputs["truth"] == other.inputs["truth"]:
+        return
+    ours, theirs = ids_alike([first.queries, other.queries])
+    for these, those, which in ((ours, theirs, names[1]), (theirs, ours, names[0])):
+        known = set(those)
+        lost = [query for query in these if query not in known]
+        if lost:
+            raise ValueError(f"the truths differ: {which} lacks {queries(len(lost))}, such as {lost[0]!r}")
+    raise ValueError("the truths differ: the same queries, but with other grades")

@@ -29,7 +29,7 @@ from rankstone.results.result import Result
 from rankstone.spark import work
 from rankstone.spark.functions import Session, Table, is_classic
 from rankstone.spark.local import sent
-from rankstone.spark.result import SparkResult
+from rankstone.spark.result import SparkMeasurement, SparkResult
 
 if TYPE_CHECKING:
     from rankstone.metrics.registry import Value
@@ -117,7 +117,7 @@ def evaluate(
     fields += [f"`{name} {at}` double" for at in range(len(plans)) for name in names]
     values = frame.mapInArrow(lambda batches: work.values(batches, job, queries), ", ".join(fields))
     frames = {name: sides[name].frame for name in ("truth", "run")}
-    return SparkResult(plans, whole, values, frames, find_convention(convention), choices)
+    return SparkResult.of(SparkMeasurement(plans, whole, values, frames, find_convention(convention), choices))
 
 
 # -- what comes to the driver --------------------------------------------------------------------------------
@@ -146,9 +146,9 @@ def _measured_here(
         for piece in found:
             accumulator.take(piece)
     result = cast("Result", accumulator.compute())
-    refuse_strangers(plans[0], result.aligned_for(plans[0]))
+    refuse_strangers(plans[0], result.measurement.aligned(plans[0]))
     for plan in plans:
-        refuse(plan, result.aligned_for(plan))
+        refuse(plan, result.measurement.aligned(plan))
     return result
 
 

@@ -16,7 +16,7 @@ from rankstone.splits.interactions import Interactions, checked_count
 if TYPE_CHECKING:
     import pyarrow
 
-    from rankstone.results.sampled import Sampled
+    from rankstone.explain.sampled import Sampled
 
 _PAIRS = 1 << 16  # of users and items that are looked at together, so that they stay in the cache
 
@@ -65,7 +65,7 @@ def sampled(train: Frame, test: Frame, n: int = 100, *, columns: Mapping[str, st
 
     The catalogue is that of an average user: the one item and all that the user has in neither part.
     """
-    from rankstone.results.sampled import Sampled  # a quick start: SciPy takes long
+    from rankstone.explain.sampled import Sampled  # a quick start: SciPy takes long
 
     others = _Others(train, test, columns)
     return Sampled(checked_count("n", n), round(float(others.left.mean())) + 1)

@@ -13,7 +13,7 @@ from rankstone.conventions.convention import Convention
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.metrics.registry import Value
 from rankstone.metrics.registry import metrics as known
-from rankstone.results.answer import Page
+from rankstone.results.answer import Answer, Readable, queries
 
 if TYPE_CHECKING:
     from rankstone.typing import Array, Numbers, Roles, Run, Truth
@@ -59,13 +59,12 @@ def confusion(
 
 
 @dataclass(frozen=True, repr=False)
-class Confusion(Page):
+class Confusion(Readable):
     """`tp`, `fp`, `fn` and `tn` over all queries, and `per_query` an array for each, in the order of `queries`.
 
     NaN stands for a query that the choices leave out.
     """
 
-    _left = "<"
     k: int | None
     queries: Sequence[Any]
     per_query: Mapping[str, Floats]
@@ -99,18 +98,14 @@ class Confusion(Page):
     def _total(self, name: str) -> float:
         return float(np.nansum(self.per_query[name]))
 
-    @property
-    def _title(self) -> str:
-        queries = "1 query" if len(self.queries) == 1 else f"{len(self.queries):,} queries"
-        return f"{queries}, {'all' if self.k is None else f'the first {self.k:,}'} places"
-
-    def rows(self) -> list[list[str]]:
+    def answer(self) -> Answer:
+        """The table over all queries."""
         cells = {name: f"{total:,.10g}" for name, total in self.to_dict().items()}
-        return [
+        table = [
             ["", "relevant", "not relevant"],
             ["returned", cells["tp"], cells["fp"]],
             ["not returned", cells["fn"], cells.get("tn", "?")],
         ]
-
-    def remarks(self) -> list[str]:
-        return [] if "tn" in self.per_query else ["? needs catalogue=, the number of items there are"]
+        title = f"{queries(len(self.queries))}, {'all' if self.k is None else f'the first {self.k:,}'} places"
+        notes = [] if "tn" in cells else ["? needs catalogue=, the number of items there are"]
+        return Answer(table, title, notes)

@@ -184,7 +184,7 @@ class Sampled:
     def _seen(self, result: Result) -> Ints:
         """The place of the relevant item in each list of a result."""
         plan = result.plan_of(next(iter(result)))
-        aligned = result.aligned_for(plan)
+        aligned = result.measurement.aligned(plan)
         ranking = ranking_of(aligned.ranked.judged_by(plan.relevance))
         for bad, problem in (
             (ranking.relevant != 1, "relevant items, where one was ranked among a sample"),
