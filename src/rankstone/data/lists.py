@@ -140,7 +140,7 @@ def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
 
 
 def first_of(
-    run: Lists, rows: Places | None, how: Align, depth: int | None, name: Callable[[int], Any] | None
+    run: Lists, rows: Places | None, how: Align, depth: int | None, name: Callable[[int], object] | None
 ) -> First:
     """What the lists show down to a depth. rows: where each query's list is; name: the id of a query, for errors."""
     offsets, shown, _ = _core.first_lists(run.offsets, run.items, run.values, rows, how, depth, name)
