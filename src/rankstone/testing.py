@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rankstone.compare.check import FAILED, NOT_DECIDED, PASSED, ends_of, needed_for, one_sided, verdict_of
 from rankstone.compare.compare import compare
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.difference import Difference
+from rankstone.compare.differences import Difference
 from rankstone.compare.gates import UNDECIDED, margin_of
 from rankstone.results.answer import number, signed
-from rankstone.results.result import Means, label_of
+from rankstone.results.definition import label_of
+from rankstone.results.result import Means
 
 if TYPE_CHECKING:
     from rankstone.typing import Metrics, Run, Truth

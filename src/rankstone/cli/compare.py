@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from rankstone.cli.input import UsageError, check_words, groups_by, named, pairs, results_of, sides
 from rankstone.cli.output import form_of, screen
-from rankstone.compare.compare import Origin, compare, judged_beside
+from rankstone.compare.compare import Origin, judged_beside
+from rankstone.compare.comparison import compare_results
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.files import is_large
 from rankstone.metrics.registry import Metric, parse_all
@@ -28,9 +29,10 @@ def compare_runs(arguments: argparse.Namespace) -> None:
         raise UsageError(f"there is one run only, {next(iter(systems))}; a comparison needs two")
     groups = {what: groups_by(arguments, getattr(arguments, what), what) for what in ("by", "clusters")
               if getattr(arguments, what) is not None}  # fmt: skip
-    comparison = compare(
+    needs_lists = arguments.html or (form == "html" and arguments.output)
+    comparison = compare_results(
         systems,
-        metrics=metrics,
+        metrics,
         baseline=_baseline(arguments.baseline, files, list(systems)),
         test=arguments.test,
         correction=arguments.correction,
@@ -42,10 +44,9 @@ def compare_runs(arguments: argparse.Namespace) -> None:
         population=arguments.population,
         by=groups.get("by"),
         clusters=groups.get("clusters"),
+        origin=_origin(arguments, truth, files) if needs_lists and truth is not None else None,
+        command=arguments.line,
     )
-    comparison.command = arguments.line
-    if truth is not None and (arguments.html or (form == "html" and arguments.output)):
-        comparison.origin = _origin(arguments, truth, files)
     if arguments.html:
         write_answer(comparison, arguments.html, "html", {})
     if form == "table" and not arguments.output:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.compare.caveats import Doubt, general_doubts
+from rankstone.compare.caveats import Doubt, general_caveats
 from rankstone.compare.compare import Origin, compare
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.difference import Difference
+from rankstone.compare.differences import Difference, within
 from rankstone.compare.gates import Gate, Gates, read_gates
 from rankstone.compare.pairing import codes_of
 from rankstone.data.files import is_path
 from rankstone.errors import GatesError
 from rankstone.results.answer import Page, Sheet, markdown_page, number, signed
-from rankstone.results.definition import summarize
+from rankstone.results.definition import Definitions, groups_in_order, summarize
 from rankstone.results.export import is_result, read_result
-from rankstone.results.result import Definitions, Means, groups_in_order
+from rankstone.results.result import Means
 from rankstone.statistics import adjust
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class _Checker:
         )  # fmt: skip
 
     def _before(self, label: str) -> float:
-        compared = self.comparison is not None and label in self.comparison.samples
+        compared = self.comparison is not None and label in self.comparison.labels
         return self.comparison["candidate", label].first if compared else math.nan  # type: ignore[index]
 
     def _interval(self, label: str) -> tuple[float, float]:
@@ -337,8 +337,8 @@ class _Checker:
         codes = codes_of(labels)
         names, sizes = list(dict.fromkeys(labels)), np.bincount(codes).tolist()
         order = sorted(range(len(names)), key=lambda at: str(names[at]))
-        within = {at: comparison.within(of, codes == at) for at in order if sizes[at] >= gate.fewest}
-        tested = {at: one for at, one in within.items() if one.queries >= gate.fewest}
+        parts = {at: within(of, codes == at) for at in order if sizes[at] >= gate.fewest}
+        tested = {at: one for at, one in parts.items() if one.queries >= gate.fewest}
         margins = {at: gate.margin(one.first) for at, one in tested.items()}
         p = np.array([one_sided(one, margins[at]) for at, one in tested.items()]).reshape(-1, 2)
         known = ~np.isnan(p).any(axis=1)
@@ -351,7 +351,7 @@ class _Checker:
         groups = tuple(
             GroupOutcome(names[at], one.queries, one.first, one.second, one.difference,
                          *ends_of(one, self.said.confidence), margins[at], verdicts[at])
-            if (one := tested.get(at)) else GroupOutcome(names[at], within[at].queries if at in within else sizes[at])
+            if (one := tested.get(at)) else GroupOutcome(names[at], parts[at].queries if at in parts else sizes[at])
             for at in order
         )  # fmt: skip
         found = set(verdicts.values())
@@ -441,7 +441,7 @@ class Checks(Page, Sheet):
         if self.comparison is not None:
             lines += [f"{label}, without a gate: {_numbers_of(self.comparison, label, self.confidence)}"
                       for label in self.comparison.labels if label not in {one.metric for one in self}]  # fmt: skip
-            lines += general_doubts(self.comparison)
+            lines += general_caveats(self.comparison.experiment)
         return [*lines, *self._method(), summarize(list(self._definitions.values()))[-1]]
 
     def _method(self) -> list[str]:

@@ -20,7 +20,7 @@ from rankstone.offpolicy.form import CHANGES, Logged
 from rankstone.offpolicy.read import Log, read
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import Page, Sheet, number
-from rankstone.results.result import groups_in_order
+from rankstone.results.definition import groups_in_order
 from rankstone.statistics import Interval, influence
 from rankstone.statistics.intervals import interval_of
 from rankstone.version import __version__

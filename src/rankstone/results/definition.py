@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import numpy as np
+
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention, idle
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.metrics.registry import Metric, Parameter, parse_one
+from rankstone.metrics.registry import Metric, Parameter, parse, parse_all, parse_one
+from rankstone.results.answer import wrapped
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rankstone.typing import Keywords
+    from rankstone.typing import Id, Keywords, Metrics
 
 Plain: TypeAlias = Mapping[str, Any]  # as JSON has it: {"metric": "ap", "choices": {"threshold": 1}, "rules": []}
 T = TypeVar("T")
@@ -79,6 +82,16 @@ class Definition:
             f"<p><code>{escape(self.metric)}</code>: {escape(self.sentence)}</p><p>$${escape(self.latex)}$$</p>"
             f"<ul>{rows}</ul><p><small>{escape(self.origin)}</small></p>"
         )
+
+
+class Definitions(dict[str, Definition]):
+    """What each number means, by metric."""
+
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(summarize(list(self.values()))) if self else [])
+
+    def _repr_html_(self) -> str:
+        return "".join(definition._repr_html_() for definition in self.values())
 
 
 class ByMetric(Mapping[str, T]):
@@ -234,3 +247,61 @@ def _gain(value: Any, linear: str, power: str, binary: str, other: str) -> str:
 
 def _base(value: Any) -> str:
     return value[3:] if isinstance(value, str) and value.startswith("exp") else "2"
+
+
+# -- metrics by their names, queries by their ids -------------------------------------------------------------
+
+
+def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
+    """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
+    found = parse_all(metrics)
+    names = {str(metric).rpartition("@")[0] for metric in found}
+    if len(names) != 1 or any(metric.k is None for metric in found):
+        raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
+    found.sort(key=lambda metric: metric.k or 0)
+    return names.pop(), list(map(str, found)), [metric.k or 0 for metric in found]
+
+
+def groups_in_order(
+    groups: Mapping[Id, Hashable] | Sequence[Hashable], queries: Sequence[Any], what: str
+) -> list[Hashable]:
+    """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
+    if isinstance(groups, Mapping):
+        if _all_text(queries) and _all_whole(groups):  # a run's ids have made a file's numbers text
+            groups = {str(query): group for query, group in groups.items()}
+        lost = [query for query in queries if query not in groups]
+        if lost:
+            raise ValueError(f"{what} has no entry for query {lost[0]!r}")
+        return [groups[query] for query in queries]
+    labels = list(groups)
+    if len(labels) != len(queries):
+        raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
+    return labels
+
+
+def ids_alike(several: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Ids of the same queries: as text if some of them are, as ids of files are once the other side's are."""
+    if any(map(_all_text, several)):
+        return [list(map(str, ids)) if _all_whole(ids) else list(ids) for ids in several]
+    return list(map(list, several))
+
+
+def _all_text(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, str) for one in ids)
+
+
+def _all_whole(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, (int, np.integer)) for one in ids)
+
+
+def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
+    """The name under which a metric is known, whatever it is called."""
+    label = str(metric)
+    if label not in known and isinstance(metric, str):
+        found = parse(metric)
+        if len(found) > 1:
+            raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
+        label = str(found[0])
+    if label not in known:
+        raise KeyError(f"{label!r} was not evaluated; there are {', '.join(known)}")
+    return label

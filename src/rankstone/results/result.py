@@ -17,6 +17,7 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.data.source import Align, Aligned
 from rankstone.evaluate.means import (
+    LEFT_OUT,
     Outcome,
     Shares,
     finish_of,
@@ -30,11 +31,21 @@ from rankstone.evaluate.means import (
 from rankstone.evaluate.programs import measure
 from rankstone.evaluate.unjudged import bounds_of
 from rankstone.evaluate.values import without_pairs
-from rankstone.metrics.registry import ByName, Metric, parse, parse_all, parse_one
+from rankstone.metrics.registry import ByName, Metric, parse_one
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
-from rankstone.results.answer import Page, Sheet, number, wrapped
-from rankstone.results.definition import Definition, Plain, definition_of, summarize
+from rankstone.results.answer import Page, Sheet, number
+from rankstone.results.definition import (
+    Definition,
+    Definitions,
+    Plain,
+    cutoffs_of,
+    definition_of,
+    groups_in_order,
+    ids_alike,
+    label_of,
+    summarize,
+)
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -44,6 +55,8 @@ if TYPE_CHECKING:
     from rankstone.plots.plot import Plot
     from rankstone.statistics import Interval
     from rankstone.typing import Id, Metrics, Path
+
+_GROUPS = 100  # where a number is of all rows at once, but not of all lists
 
 
 @dataclass(frozen=True)
@@ -76,16 +89,6 @@ class Account:
     dropped_rows: int  # rows of the run that the rule for duplicates removed
     tied: int  # queries for which the order of tied items changes any of the metrics
     no_pairs: int = 0  # nothing but relevant items, where a metric asks for others too
-
-
-class Definitions(dict[str, Definition]):
-    """What each number means, by metric."""
-
-    def __repr__(self) -> str:
-        return "\n".join(wrapped(summarize(list(self.values()))) if self else [])
-
-    def _repr_html_(self) -> str:
-        return "".join(definition._repr_html_() for definition in self.values())
 
 
 class Means(Page, Sheet, Mapping[str, float]):
@@ -160,12 +163,12 @@ class Means(Page, Sheet, Mapping[str, float]):
         names: what to call the two; else the names of their runs, or first and second. rules: as `rs.compare` takes
         them, such as `test=`, `margin=`, `clusters=`.
         """
-        from rankstone.compare.compare import compare  # which makes results, too
+        from rankstone.compare.comparison import compare_results  # which reads results
 
         if names is None:
             named = bool(self.name and other.name and self.name != other.name)
             names = (self.name, other.name) if named else ("first", "second")
-        return compare({names[0]: self, names[1]: other}, baseline=names[0], **rules)
+        return compare_results({names[0]: self, names[1]: other}, baseline=names[0], **rules)
 
     def refuse_unlike(self, other: Means, label: str, names: tuple[str, str] = ("one", "the other")) -> None:
         """Stop if a metric is not the same number in two results."""
@@ -223,6 +226,10 @@ class Means(Page, Sheet, Mapping[str, float]):
         for at, label in enumerate(labels):
             members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
         return {group: {label: self._mean_of(label, inside) for label in self} for group, inside in members.items()}
+
+    def _pieces(self, label: str) -> int:
+        """How many groups of queries are left out in turn, to see how sure a number of all rows at once is."""
+        return LEFT_OUT if self.plan_of(label).of_all_lists else _GROUPS
 
     @abstractmethod
     def _mean_of(self, label: str, inside: Bools) -> float:
@@ -338,61 +345,6 @@ class Means(Page, Sheet, Mapping[str, float]):
 
     def _tips(self) -> dict[str, str]:
         return {label: definition.cite for label, definition in self.definitions.items()}
-
-
-def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
-    """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
-    found = parse_all(metrics)
-    names = {str(metric).rpartition("@")[0] for metric in found}
-    if len(names) != 1 or any(metric.k is None for metric in found):
-        raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
-    found.sort(key=lambda metric: metric.k or 0)
-    return names.pop(), list(map(str, found)), [metric.k or 0 for metric in found]
-
-
-def groups_in_order(
-    groups: Mapping[Id, Hashable] | Sequence[Hashable], queries: Sequence[Any], what: str
-) -> list[Hashable]:
-    """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
-    if isinstance(groups, Mapping):
-        if _text(queries) and _whole(groups):  # a run's ids have made a file's numbers text
-            groups = {str(query): group for query, group in groups.items()}
-        lost = [query for query in queries if query not in groups]
-        if lost:
-            raise ValueError(f"{what} has no entry for query {lost[0]!r}")
-        return [groups[query] for query in queries]
-    labels = list(groups)
-    if len(labels) != len(queries):
-        raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
-    return labels
-
-
-def ids_alike(several: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Ids of the same queries: as text if some of them are, as ids of files are once the other side's are."""
-    if any(map(_text, several)):
-        return [list(map(str, ids)) if _whole(ids) else list(ids) for ids in several]
-    return list(map(list, several))
-
-
-def _text(ids: Iterable[Any]) -> bool:
-    return all(isinstance(one, str) for one in ids)
-
-
-def _whole(ids: Iterable[Any]) -> bool:
-    return all(isinstance(one, (int, np.integer)) for one in ids)
-
-
-def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
-    """The name under which a metric is known, whatever it is called."""
-    label = str(metric)
-    if label not in known and isinstance(metric, str):
-        found = parse(metric)
-        if len(found) > 1:
-            raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
-        label = str(found[0])
-    if label not in known:
-        raise KeyError(f"{label!r} was not evaluated; there are {', '.join(known)}")
-    return label
 
 
 def _other_truth(ours: Sequence[Any], theirs: Sequence[Any], names: tuple[str, str]) -> str:
