@@ -21,10 +21,10 @@ from urllib.parse import urlencode
 
 import rankstone as rs
 from rankstone import statistics
+from rankstone.compare.breakdown import Changes, Leaderboard, Slices
 from rankstone.compare.check import GateOutcome
-from rankstone.compare.closer import Changes, Leaderboard, Slices
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.difference import Difference
+from rankstone.compare.differences import Difference
 from rankstone.compare.plot_kinds import KINDS
 from rankstone.conventions.choices import Choice
 from rankstone.evaluate.online import Window

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankstone.compare.check import FAILED, NOT_DECIDED, PASSED, ends_of, needed_for, one_sided, verdict_of
+from rankstone.compare.check import FAILED, NOT_DECIDED, PASSED, not_worse
 from rankstone.compare.compare import compare
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.difference import Difference
+from rankstone.compare.differences import Difference
 from rankstone.compare.gates import UNDECIDED, margin_of
 from rankstone.results.answer import number, signed
 from rankstone.results.definition import label_of
-from rankstone.results.result import Means
+from rankstone.results.result import Result
 
 if TYPE_CHECKING:
     from rankstone.typing import Metrics, Run, Truth
@@ -26,7 +26,7 @@ def __dir__() -> list[str]:
 
 
 def assert_not_worse(
-    truth: Truth | Mapping[str, Means | Sequence[Means]],
+    truth: Truth | Mapping[str, Result | Sequence[Result]],
     runs: Mapping[str, Run | Sequence[Run]] | Sequence[Run] | None = None,
     metrics: Metrics | None = None,
     *,
@@ -75,22 +75,17 @@ def _judged(comparison: Comparison, of: Difference, margin: Any, confidence: flo
             raise ValueError(f"margin has no entry for {of.metric}; there are {', '.join(by_label)}")
         margin = by_label[of.metric]
     allowed = margin_of(margin, of.first)
-    verdict = verdict_of(*one_sided(of, allowed), confidence)
-    low, high = ends_of(of, confidence)
-    said = {
-        FAILED: f"is worse than {of.baseline} by more than",
-        NOT_DECIDED: f"not worse than {of.baseline} by more than",
-    }
+    verdict, low, high, many = not_worse(of, allowed, confidence)
+    said = {FAILED: "is worse", NOT_DECIDED: "not worse"}.get(verdict, "")
+    than = f"{said} than {of.baseline} by more than" if said else ""
     ends = f"{100 * confidence:g} % sure: from {signed(low)}, and up to {signed(high)}"
     line = (
-        f"{of.metric}: {of.run} {said.get(verdict, '')} {allowed:g}: {verdict}; {number(of.first)} to "
-        f"{number(of.second)}, {signed(of.difference)} ({ends})"
+        f"{of.metric}: {of.run} {than} {allowed:g}: {verdict}; {number(of.first)} to {number(of.second)}, "
+        f"{signed(of.difference)} ({ends})"
     )
-    if verdict == NOT_DECIDED:
-        many = needed_for(of, allowed)
-        if many is not None and many > of.queries:
-            line += (
-                f"; about {many:,} queries like these would prove it in 80 of 100 samples, if the two are alike; there "
-                f"are {of.queries:,}"
-            )
+    if many is not None and many > of.queries:
+        line += (
+            f"; about {many:,} queries like these would prove it in 80 of 100 samples, if the two are alike; there "
+            f"are {of.queries:,}"
+        )
     return verdict, line

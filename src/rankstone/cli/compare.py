@@ -24,14 +24,15 @@ from rankstone.cli.options import (
     usage,
 )
 from rankstone.compare.check import Checks, check
-from rankstone.compare.compare import Origin, compare, judged_beside
+from rankstone.compare.compare import Origin, judged_beside
+from rankstone.compare.comparison import compare_results
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.files import is_large
 from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.metrics.registry import Metric, parse_all
 from rankstone.results.export import RESULT_FORMATS, as_json, write_answer
-from rankstone.results.result import Means
+from rankstone.results.result import Result
 from rankstone.statistics import CORRECTIONS, TESTS
 
 FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no place for differences
@@ -72,11 +73,11 @@ def compare_runs(arguments: argparse.Namespace) -> None:
     for what in ("by", "clusters"):
         if getattr(arguments, what) is not None:
             rules[what] = groups_by(arguments, getattr(arguments, what), what)
-    baseline = _baseline(arguments.baseline, files, list(systems))
-    comparison = compare(systems, metrics=metrics, baseline=baseline, **rules)
-    comparison.command = arguments.line
-    if truth is not None and (arguments.html or (form == "html" and arguments.output)):
-        comparison.origin = _origin(arguments, truth, files)
+    needs_lists = arguments.html or (form == "html" and arguments.output)
+    comparison = compare_results(
+        systems, metrics, baseline=_baseline(arguments.baseline, files, list(systems)), command=arguments.line,
+        origin=_origin(arguments, truth, files) if needs_lists and truth is not None else None, **rules,
+    )  # fmt: skip
     if arguments.html:
         write_answer(comparison, arguments.html, "html", {})
     if form == "table" and not arguments.output:
@@ -136,7 +137,7 @@ def _check_no_reading(arguments: argparse.Namespace) -> None:
 
 def _systems(
     arguments: argparse.Namespace, truth: str | None, files: Mapping[str, str]
-) -> tuple[dict[str, Means], list[str] | None]:
+) -> tuple[dict[str, Result], list[str] | None]:
     """The results by name, of files that are saved ones and of those that are runs, and the metrics to compare."""
     saved = {name: _saved(name, path) for name, path in files.items() if is_result(path)}
     had = [result for several in saved.values() for result in several.values()]
@@ -146,13 +147,13 @@ def _systems(
         if lost:
             raise UsageError(f"{result.name} has no {lost[0]}; it was saved with {', '.join(result)}")
     fresh = {name: path for name, path in files.items() if name not in saved}
-    made: Mapping[str, Means] = {}
+    made: Mapping[str, Result] = {}
     if fresh:
         metrics = metrics or _shared(had) or list(DEFAULT_METRICS)
         choices = choices_of(arguments, metrics)
         beside = judged_beside(metrics, arguments.convention, choices)
         made = results_of(arguments, fresh, [*metrics, *beside], choices)
-    out: dict[str, Means] = {}
+    out: dict[str, Result] = {}
     for name in files:
         for own, result in saved.get(name, {name: made[name]} if name in made else {}).items():
             if own in out:
@@ -166,13 +167,13 @@ def _parsed(words: Sequence[str]) -> list[Metric]:
         return parse_all(words)
 
 
-def _saved(name: str, path: str) -> dict[str, Means]:
+def _saved(name: str, path: str) -> dict[str, Result]:
     """The results of a file: one by the file's name, several by their own."""
     found = read_result(path)
     return dict(found) if isinstance(found, dict) else {name: found}
 
 
-def _shared(results: Sequence[Means]) -> list[str]:
+def _shared(results: Sequence[Result]) -> list[str]:
     """The metrics that all of some results have."""
     return [label for label in (results[0] if results else ()) if all(label in result for result in results)]
 

@@ -1,24 +1,25 @@
-"""What should be known before a difference is believed: each doubt has a code and a sentence."""
+"""What should be known before a difference is believed: each caveat has a code and a sentence."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankstone.align.alignment import Bools, Floats
-from rankstone.compare.pairing import Sample, codes_of
+from rankstone.align.alignment import Floats
 from rankstone.metrics.registry import parse_one
 from rankstone.results.answer import p_said, signed
-from rankstone.results.result import Means
-from rankstone.statistics import flips, student
+from rankstone.statistics.flips import flips
+from rankstone.statistics.student import student
 
 if TYPE_CHECKING:
-    from rankstone.compare.comparison import Comparison
-    from rankstone.compare.difference import Difference
+    from rankstone.compare.differences import Difference, Experiment
+    from rankstone.compare.pairing import Sample
+    from rankstone.results.result import Result
 
 FEW = 20  # queries with a difference, or clusters, below which no interval can be trusted
 _SIZES = 10  # of differences, below which they are very discrete
@@ -35,14 +36,12 @@ class Doubt(NamedTuple):
     sentence: str
 
 
-def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
-    """What is doubtful about one difference."""
+def caveats_of(data: Experiment, of: Difference, first: Floats, second: Floats) -> Iterator[Doubt]:
+    """What is doubtful about one difference; first, second: each query's part in the two means."""
     if not of.queries:
         yield Doubt("none", "there is no query that counts in both")
         return
-    sample, rules = comparison.samples[of.metric], comparison.rules
-    first, second = comparison.columns(of)
-    between = second - first
+    sample, rules, between = data.samples[of.metric], data.rules, second - first
     size = np.abs(between)
     differing = int((size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300)).sum())
     if differing == 0:
@@ -54,10 +53,15 @@ def doubts_of(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
         ends = ("better", "worse") if gain > 0 else ("worse", "better")
         yield Doubt("signs", f"{ends[0]} on average, but {ends[1]} on more queries")
     if of.verdict in ("better", "worse", "higher", "lower"):
-        yield from _one(comparison, of, sample, between)
-    yield from _ties(comparison, of)
-    yield from _judged(comparison, of)
-    yield from _missing(comparison, of, sample)
+        yield from _one(data, of, sample, between)
+    ends_of_ties = data.paired.tie_range(of.metric, of.baseline, of.run)
+    if ends_of_ties and not any(map(math.isnan, ends_of_ties)):
+        low, high = map(signed, ends_of_ties)
+        yield Doubt(
+            "ties", f"the order of tied items decides: the difference can be {low} to {high}; choose ties='expected'"
+        )
+    yield from _judged(data, of)
+    yield from _missing(data, of, sample)
     margin = rules.margin_of(of.metric)
     if margin is not None and of.p < _SURE and of.verdict.startswith("same"):
         yield Doubt("large", f"{signed(of.difference)} is certain, and too small to matter (margin {margin:g})")
@@ -79,40 +83,29 @@ def _few(of: Difference, between: Floats, differing: int, is_student: bool, leve
         yield Doubt("discrete", f"the differences have {sizes} size{'s' * (sizes != 1)} only{exact}")
 
 
-def _one(comparison: Comparison, of: Difference, sample: Sample, between: Floats) -> Iterator[Doubt]:
+def _one(data: Experiment, of: Difference, sample: Sample, between: Floats) -> Iterator[Doubt]:
     """Does all of it rest on one query."""
     at = int(np.argmax(between if of.difference > 0 else -between))
     share = between[at] / between.sum()
     without = np.delete(between, at)
-    clusters = None if sample.clusters is None else codes_of(np.delete(sample.clusters, at).tolist())
-    alone = len(without) > 1 and bool(student(without, clusters).p() > comparison.rules.level)
+    clusters = None if sample.clusters is None else np.delete(sample.clusters, at)
+    alone = len(without) > 1 and bool(student(without, clusters).p() > data.rules.level)
     if share > 1 / 3 or alone:
-        query = comparison.paired.queries[int(np.flatnonzero(sample.kept)[at])]
+        query = data.paired.queries[int(np.flatnonzero(sample.kept)[at])]
         yield Doubt("one", f"the difference rests on query {query!r}, which makes {100 * share:.0f} % of it")
 
 
-def _ties(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
-    found = comparison.tie_range(of.metric, of.baseline, of.run)
-    if found and not any(math.isnan(end) for end in found):
-        low, high = found
-        yield Doubt(
-            "ties",
-            f"the order of tied items decides: the difference can be {signed(low)} to {signed(high)}; choose "
-            "ties='expected'",
-        )
-
-
-def _judged(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
+def _judged(data: Experiment, of: Difference) -> Iterator[Doubt]:
     """Was one of the runs judged less than the other."""
     if parse_one(of.metric).declaration.kind != "ranking":
         return
-    k = comparison.definitions[of.metric].choices.get("k") or UNCUT
+    k = data.definitions[of.metric].choices.get("k") or UNCUT
     label = f"judged@{k}"
     shares = []
     for name in (of.baseline, of.run):
-        results = comparison.paired.systems[name]
-        if comparison.origin is not None and not all(label in result for result in results):
-            again = comparison.origin.judged(label)
+        results: Sequence[Result] = data.paired.systems[name]
+        if data.origin is not None and not all(label in result for result in results):
+            again = data.origin.judged(label)
             results = () if again is None else again[name]
         # Where all that is judged is relevant, judged is another word for relevant.
         if not results or not all(label in result and result.has_bad(label) for result in results):
@@ -123,45 +116,37 @@ def _judged(comparison: Comparison, of: Difference) -> Iterator[Doubt]:
         yield Doubt("judged", f"{told}: the one that is judged less may be better than it looks")
 
 
-def _share(results: Sequence[Means], label: str) -> float:
+def _share(results: Sequence[Result], label: str) -> float:
     """The mean over the queries that a system has."""
     if any(result.present is None for result in results):
         return float(np.mean([result[label] for result in results]))
     return float(np.nanmean(np.concatenate([result.per_query[label][result.present] for result in results])))
 
 
-def _missing(comparison: Comparison, of: Difference, sample: Sample) -> Iterator[Doubt]:
+def _missing(data: Experiment, of: Difference, sample: Sample) -> Iterator[Doubt]:
     """Does a run lack queries that it is judged by."""
-    lost = np.zeros(len(comparison.paired.queries), dtype=bool)
-    told = []
+    rest, told = sample.kept.copy(), []
     for name in (of.baseline, of.run):
-        present = comparison.paired.present(name)
-        count = (
-            int((sample.kept & ~present).sum())
-            if present is not None
-            else max(result.account.missing for result in comparison.paired.systems[name])
-        )
+        present = data.paired.present(name)
+        if present is None:
+            count = max(result.account.missing for result in data.paired.systems[name])
+        else:
+            count = int((sample.kept & ~present).sum())
+            rest &= present
         if count:
             told.append(f"{name} lacks {count:,} of the queries")
-        if present is not None:
-            lost |= ~present
     if not told:
         return
-    without = _without(comparison, of, sample.kept & ~lost)
+    without = ""
+    if rest.any() and not rest.all() and data.paired.present(of.run) is not None:
+        means = dict(zip(data.names, data.paired.sample(of.metric, rest).means, strict=True))
+        without = f"; without them the difference is {signed(means[of.run] - means[of.baseline])}"
     yield Doubt("missing", f"{' and '.join(told)}, which count as empty lists{without}")
 
 
-def _without(comparison: Comparison, of: Difference, rest: Bools) -> str:
-    if not rest.any() or rest.all() or comparison.paired.present(of.run) is None:
-        return ""
-    means = comparison.paired.sample(of.metric, rest).means
-    names = comparison.names
-    return f"; without them the difference is {signed(means[names.index(of.run)] - means[names.index(of.baseline)])}"
-
-
-def general_doubts(comparison: Comparison) -> list[str]:
+def general_caveats(data: Experiment) -> list[str]:
     """What is doubtful about all of it."""
-    lines, paired = [], comparison.paired
+    lines, paired = [], data.paired
     if paired.clusters is not None:
         many = int(paired.clusters.max()) + 1
         if many < FEW:
@@ -171,19 +156,21 @@ def general_doubts(comparison: Comparison) -> list[str]:
             f"the ids look like {found[1]:,} groups, as {found[0]!r} and others of its kind; if their queries belong "
             "together, give clusters="
         )
-    if len(comparison.names) > _RUNS:
-        lines.append(f"{len(comparison.names)} runs on one truth: the best of many looks better than it is")
-    weights = comparison.effective
-    if weights is not None:
-        lines.append(f"by their weights, the queries are worth {weights:,.1f} of equal weight")
+    if len(data.names) > _RUNS:
+        lines.append(f"{len(data.names)} runs on one truth: the best of many looks better than it is")
+    if data.is_weighted:
+        shares = paired.first.shares(data.labels[0])
+        weights = shares.bottom[shares.kept]
+        if weights.any():
+            equal = float(weights.sum() ** 2 / (weights**2).sum())
+            lines.append(f"by their weights, the queries are worth {equal:,.1f} of equal weight")
     return lines
 
 
-def looks_clustered(queries: list[object]) -> tuple[str, int] | None:
+def looks_clustered(queries: Sequence[object]) -> tuple[str, int] | None:
     """Do ids look like `31_4`, the fourth turn of talk 31: a prefix, and how many of them there are."""
     found = [re.fullmatch(r"(.+)[_:/#-](\d+)", query) if isinstance(query, str) else None for query in queries]
-    prefixes = [match[1] for match in found if match is not None]
-    sizes = np.bincount(codes_of(prefixes)) if prefixes else np.zeros(0)
-    if len(prefixes) < len(queries) or len(sizes) < 3 or len(sizes) > len(queries) / 2:
+    prefixes = Counter(match[1] for match in found if match is not None)
+    if prefixes.total() < len(queries) or len(prefixes) < 3 or len(prefixes) > len(queries) / 2:
         return None
-    return prefixes[int(np.argmax(np.array(sizes)[codes_of(prefixes)]))], len(sizes)
+    return max(prefixes, key=prefixes.__getitem__), len(prefixes)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.compare.caveats import Doubt, general_doubts
+from rankstone.compare.breakdown import Records
+from rankstone.compare.caveats import Doubt, general_caveats
 from rankstone.compare.compare import Origin, compare
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.difference import Difference
+from rankstone.compare.differences import Difference, within
 from rankstone.compare.gates import Gate, Gates, read_gates
 from rankstone.compare.pairing import codes_of
 from rankstone.data.files import is_path
 from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
-from rankstone.results.answer import Page, Sheet, markdown_page, number, signed
-from rankstone.results.definition import Definitions, groups_in_order, summarize
-from rankstone.results.result import Means
+from rankstone.results.answer import Answer, number, signed
+from rankstone.results.definition import groups_in_order, summarize
+from rankstone.results.result import Result
 from rankstone.statistics import adjust
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def _how(said: Gates) -> dict[str, Any]:
     return {"columns": said.columns, "convention": said.convention, **more, **said.choices}
 
 
-def _measured(said: Gates, truth: Origin) -> tuple[dict[str, Means], Comparison | None]:
+def _measured(said: Gates, truth: Origin) -> tuple[dict[str, Result], Comparison | None]:
     """The results of both sides, and the comparison of them."""
     given = {side: getattr(said, side) for side in _SIDES if getattr(said, side) is not None}
     saved = {side: found for side, run in given.items() if (found := _saved(side, run)) is not None}
@@ -93,9 +95,9 @@ def _measured(said: Gates, truth: Origin) -> tuple[dict[str, Means], Comparison 
     )  # fmt: skip
 
 
-def _saved(side: str, run: Any) -> Means | None:
+def _saved(side: str, run: Any) -> Result | None:
     """A result, if it is one or was saved; None of a run."""
-    if isinstance(run, Means):
+    if isinstance(run, Result):
         return run
     if not is_path(run) or not is_result(run):
         return None
@@ -105,7 +107,7 @@ def _saved(side: str, run: Any) -> Means | None:
     return found
 
 
-def _refuse_absent(said: Gates, saved: Mapping[str, Means]) -> None:
+def _refuse_absent(said: Gates, saved: Mapping[str, Result]) -> None:
     """Stop at gates on what a saved result does not have."""
     for side, result in saved.items():
         for gate in said.gate:
@@ -140,14 +142,16 @@ def verdict_of(passed: float, failed: float, confidence: float) -> str:
     return PASSED if passed <= level else FAILED if failed <= level else NOT_DECIDED
 
 
-def ends_of(of: Difference, confidence: float) -> tuple[float, float]:
-    """The ends of the two one-sided intervals of a difference."""
-    return of.interval(2 * confidence - 1)
+def not_worse(of: Difference, margin: float, confidence: float) -> tuple[str, float, float, int | None]:
+    """The verdict, the ends of the two one-sided intervals, and how many queries like these would decide it.
 
-
-def needed_for(of: Difference, margin: float) -> int | None:
-    """How many queries like these would so often prove that two equal runs are not worse; None if none ever do."""
-    return of.needed(margin if of.direction < 0 else -margin, one_sided=True) if margin and of.error else None
+    That is: would so often prove that two equal runs are not worse; None if it is decided, or if none ever do.
+    """
+    verdict = verdict_of(*one_sided(of, margin), confidence)
+    many = None
+    if verdict == NOT_DECIDED and margin and of.error:
+        many = of.needed(margin if of.direction < 0 else -margin, one_sided=True)
+    return verdict, *of.interval(2 * confidence - 1), many
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,11 @@ class GateOutcome:
     is_mean: bool = False  # is it about the candidate alone
 
     @property
+    def only_warns(self) -> bool:
+        """Has it not passed, and changes nothing."""
+        return self.severity == "warn" and self.verdict != PASSED
+
+    @property
     def found(self) -> str:
         """The numbers, in a few words."""
         if self.is_mean:
@@ -212,14 +221,14 @@ class GateOutcome:
         """What the line does not say."""
         lines = []
         if self.verdict == NOT_DECIDED and not self.groups:
-            many = self.needed
-            enough = many is None or many <= self.queries
-            would = "with a margin of 0, two equal runs never prove it" if not self.limit else (
-                "the difference is close to the limit"
-            ) if enough else (
-                f"if the two are alike, about {many:,} queries like these would prove it in 80 of 100 samples; there "
-                f"are {self.queries:,}"
-            )  # fmt: skip
+            would = "the difference is close to the limit"
+            if not self.limit:
+                would = "with a margin of 0, two equal runs never prove it"
+            elif self.needed is not None and self.needed > self.queries:
+                would = (
+                    f"if the two are alike, about {self.needed:,} queries like these would prove it in 80 of 100 "
+                    f"samples; there are {self.queries:,}"
+                )
             lines.append(f"not decided: {would}")
         if self.lost and self.verdict != PASSED:
             told = ", ".join(f"{_line(query)} {signed(change)}" for query, change in self.lost[:_SHOWN])
@@ -233,16 +242,15 @@ class GateOutcome:
         if small:
             more = f" and {len(small) - _SHOWN:,} more" if len(small) > _SHOWN else ""
             lines.append(f"too few queries to be tested: {', '.join(small[:_SHOWN])}{more}")
-        return [*lines, *(doubt.sentence for doubt in self.warnings)]
+        return [*lines, *(caveat.sentence for caveat in self.warnings)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        out = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
-            **out,
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "lost": [{"query": query, "change": change} for query, change in self.lost],
-            "groups": [dict(one.__dict__) for one in self.groups],
-            "warnings": [doubt._asdict() for doubt in self.warnings],
+            "groups": [asdict(one) for one in self.groups],
+            "warnings": [caveat._asdict() for caveat in self.warnings],
             "found": self.found,
             "remarks": self.remarks,
         }
@@ -267,7 +275,7 @@ class _Checker:
 
     said: Gates
     truth: Origin
-    candidate: Means
+    candidate: Result
     comparison: Comparison | None
 
     def outcome(self, gate: Gate) -> GateOutcome:
@@ -280,30 +288,23 @@ class _Checker:
         return self._not_worse(gate, of) if gate.by is None else self._of_groups(gate, self.comparison, of)
 
     def _of_mean(self, gate: Gate) -> GateOutcome:
-        mean = self.candidate[gate.metric]
+        mean, label = self.candidate[gate.metric], gate.metric
         limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
         close = _CLOSE * max(abs(limit), 1.0)
         is_met = mean >= limit - close if gate.at_least is not None else mean <= limit + close
         verdict = NOT_DECIDED if math.isnan(mean) else PASSED if is_met else FAILED
-        low, high = self._interval(gate.metric)
-        before = self._before(gate.metric)
-        counted = int((~np.isnan(self.candidate.per_query[gate.metric])).sum())
-        return GateOutcome(
-            gate.metric, gate.rule, verdict, gate.severity, before, mean, mean - before, low, high, limit, counted,
-            is_mean=True,
-        )  # fmt: skip
-
-    def _before(self, label: str) -> float:
-        compared = self.comparison is not None and label in self.comparison.samples
-        return self.comparison["candidate", label].first if compared else math.nan  # type: ignore[index]
-
-    def _interval(self, label: str) -> tuple[float, float]:
         clusters = self._groups(self.said.clusters, self.candidate.queries, "clusters")
         try:
-            found = self.candidate.interval(label, self.said.confidence, clusters=clusters)
+            low, high, *_ = self.candidate.interval(label, self.said.confidence, clusters=clusters)
         except ValueError:  # of one query, or of a number that is no mean
-            return math.nan, math.nan
-        return float(found.low), float(found.high)
+            low, high = math.nan, math.nan
+        compared = self.comparison is not None and label in self.comparison.labels
+        before = self.comparison["candidate", label].first if compared else math.nan  # type: ignore[index]
+        counted = int((~np.isnan(self.candidate.per_query[label])).sum())
+        return GateOutcome(
+            label, gate.rule, verdict, gate.severity, before, mean, mean - before, float(low), float(high), limit,
+            counted, is_mean=True,
+        )  # fmt: skip
 
     def _groups(self, given: Any, queries: Sequence[Any], what: str) -> list[Hashable] | None:
         """Each query's group."""
@@ -316,10 +317,9 @@ class _Checker:
         return groups_in_order(given, queries, what)
 
     def _not_worse(self, gate: Gate, of: Difference) -> GateOutcome:
-        margin, confidence = gate.margin(of.first), self.said.confidence
-        verdict = verdict_of(*one_sided(of, margin), confidence)
-        many = needed_for(of, margin) if verdict == NOT_DECIDED else None
-        return self._outcome(gate, of, verdict, margin, *ends_of(of, confidence), needed=many)
+        margin = gate.margin(of.first)
+        verdict, low, high, many = not_worse(of, margin, self.said.confidence)
+        return _outcome(gate, of, verdict, margin, low, high, needed=many)
 
     def _of_lost(self, gate: Gate, comparison: Comparison, of: Difference) -> GateOutcome:
         changes = comparison.queries("candidate", gate.metric)
@@ -330,64 +330,57 @@ class _Checker:
         )  # fmt: skip
         assert gate.lost_queries is not None
         verdict = PASSED if len(lost) <= gate.lost_queries else FAILED
-        return self._outcome(gate, of, verdict, gate.lost_queries, math.nan, math.nan, lost=lost)
+        return _outcome(gate, of, verdict, gate.lost_queries, math.nan, math.nan, lost=lost)
 
     def _of_groups(self, gate: Gate, comparison: Comparison, of: Difference) -> GateOutcome:
         labels = self._groups(gate.by, comparison.paired.queries, "by") or []
         codes = codes_of(labels)
         names, sizes = list(dict.fromkeys(labels)), np.bincount(codes).tolist()
         order = sorted(range(len(names)), key=lambda at: str(names[at]))
-        within = {at: comparison.within(of, codes == at) for at in order if sizes[at] >= gate.fewest}
-        tested = {at: one for at, one in within.items() if one.queries >= gate.fewest}
+        parts = {at: within(of, codes == at) for at in order if sizes[at] >= gate.fewest}
+        tested = {at: one for at, one in parts.items() if one.queries >= gate.fewest}
         margins = {at: gate.margin(one.first) for at, one in tested.items()}
         p = np.array([one_sided(one, margins[at]) for at, one in tested.items()]).reshape(-1, 2)
         known = ~np.isnan(p).any(axis=1)
         for side in (0, 1) if known.any() else ():
             p[known, side] = adjust(p[known, side], "holm")
-        verdicts = {
-            at: verdict_of(passed, failed, self.said.confidence)
-            for at, (passed, failed) in zip(tested, p.tolist(), strict=True)
-        }
+        confidence = self.said.confidence
+        verdicts = {at: verdict_of(good, bad, confidence) for at, (good, bad) in zip(tested, p.tolist(), strict=True)}
         groups = tuple(
             GroupOutcome(names[at], one.queries, one.first, one.second, one.difference,
-                         *ends_of(one, self.said.confidence), margins[at], verdicts[at])
-            if (one := tested.get(at)) else GroupOutcome(names[at], within[at].queries if at in within else sizes[at])
+                         *one.interval(2 * confidence - 1), margins[at], verdicts[at])
+            if (one := tested.get(at)) else GroupOutcome(names[at], parts[at].queries if at in parts else sizes[at])
             for at in order
         )  # fmt: skip
-        found = set(verdicts.values())
-        verdict = next((one for one in _VERDICTS if one in found), NOT_DECIDED)
-        margin = gate.margin(of.first)
-        return self._outcome(gate, of, verdict, margin, *ends_of(of, self.said.confidence), groups=groups)
+        verdict = next((one for one in _VERDICTS if one in verdicts.values()), NOT_DECIDED)
+        return _outcome(gate, of, verdict, gate.margin(of.first), *of.interval(2 * confidence - 1), groups=groups)
 
-    def _outcome(
-        self, gate: Gate, of: Difference, verdict: str, limit: float, low: float, high: float, **more: Any
-    ) -> GateOutcome:
-        return GateOutcome(
-            gate.metric, gate.rule, verdict, gate.severity, of.first, of.second, of.difference, low, high, limit,
-            of.queries, warnings=of.warnings, **more,
-        )  # fmt: skip
+
+def _outcome(
+    gate: Gate, of: Difference, verdict: str, limit: float, low: float, high: float, **more: Any
+) -> GateOutcome:
+    return GateOutcome(
+        gate.metric, gate.rule, verdict, gate.severity, of.first, of.second, of.difference, low, high, limit,
+        of.queries, warnings=of.warnings, **more,
+    )  # fmt: skip
 
 
 # -- all of them ---------------------------------------------------------------------------------------------
 
 
-class Checks(Page, Sheet):
+class Checks(Records[GateOutcome]):
     """What became of the gates, one line each. `passed` and `exit_code` sum it up; iterating gives each outcome."""
 
-    _left = "<<<<"
+    _names = ("metric", "rule", "verdict", "severity", "baseline", "candidate", "difference", "low", "high", "limit",
+              "queries")  # fmt: skip
 
     def __init__(
-        self, outcomes: Sequence[GateOutcome], said: Gates, candidate: Means, comparison: Comparison | None
+        self, outcomes: Sequence[GateOutcome], said: Gates, candidate: Result, comparison: Comparison | None
     ) -> None:
-        self.outcomes, self.undecided, self.confidence = tuple(outcomes), said.undecided, said.confidence
+        self.outcomes = self.records = tuple(outcomes)
+        self.undecided, self.confidence = said.undecided, said.confidence
         self.candidate, self.comparison = candidate, comparison
-        self._labels = [label for label in said.labels if label in candidate]
-
-    def __iter__(self) -> Iterator[GateOutcome]:
-        return iter(self.outcomes)
-
-    def __len__(self) -> int:
-        return len(self.outcomes)
+        self._definitions = {label: candidate.definitions[label] for label in said.labels if label in candidate}
 
     def __getitem__(self, at: int) -> GateOutcome:
         return self.outcomes[at]
@@ -418,53 +411,35 @@ class Checks(Page, Sheet):
 
     # -- looks -----------------------------------------------------------------------------------------------
 
-    @property
-    def _title(self) -> str:
-        counts = [f"{n} {verdict}" for verdict in reversed(_VERDICTS) if (n := self._count(verdict))]
-        warned = sum(one.severity == "warn" and one.verdict != PASSED for one in self)
-        return f"{self.verdict}: {', '.join(counts)}{f' ({warned} of them only warn)' if warned else ''}"
-
-    def _count(self, verdict: str) -> int:
-        return sum(one.verdict == verdict for one in self)
-
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first."""
-        return [["verdict", "metric", "gate", "found"], *(
-            [f"{one.verdict}{' (warning)' * (one.severity == 'warn' and one.verdict != PASSED)}", one.metric,
-             _line(one.rule), one.found]
-            for one in self
+    def answer(self) -> Answer:
+        """A line for each gate; what it does not say, and how the numbers were found, under them."""
+        table = [["verdict", "metric", "gate", "found"], *(
+            [f"{one.verdict}{' (warning)' * one.only_warns}", one.metric, _line(one.rule), one.found] for one in self
         )]  # fmt: skip
+        counts = Counter(one.verdict for one in self)
+        warned = sum(one.only_warns for one in self)
+        title = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts[verdict])
+        title = f"{self.verdict}: {title}{f' ({warned} of them only warn)' if warned else ''}"
+        *defined, origin = summarize(list(self._definitions.values()))
+        return Answer(table, title, [*self._notes(), origin], defined, "<<<<")
 
-    def remarks(self) -> list[str]:
-        """What the table does not say: of each gate, and how the numbers were found."""
+    def _notes(self) -> list[str]:
         lines = list(dict.fromkeys(f"{one.metric}: {line}" for one in self for line in one.remarks))
+        percent = f"{100 * self.confidence:g} %"
         if self.comparison is not None:
-            lines += [f"{label}, without a gate: {_numbers_of(self.comparison, label, self.confidence)}"
-                      for label in self.comparison.labels if label not in {one.metric for one in self}]  # fmt: skip
-            lines += general_doubts(self.comparison)
-        return [*lines, *self._method(), summarize(list(self._definitions.values()))[-1]]
-
-    def _method(self) -> list[str]:
-        percent, lines = f"{100 * self.confidence:g} %", []
+            for label in self.comparison.labels:
+                if label not in {one.metric for one in self}:
+                    of = self.comparison["candidate", label]
+                    low, high = map(signed, of.interval(2 * self.confidence - 1))
+                    change = f"{number(of.first)} to {number(of.second)}: {signed(of.difference)}"
+                    lines.append(f"{label}, without a gate: {change} ({low} {high})")
+            lines += general_caveats(self.comparison.experiment)
         if any(not one.is_mean and not math.isnan(one.low) for one in self):
             holm = "; of groups, Holm's correction asks for more than they say" * any(one.groups for one in self)
             lines.append(f"in brackets: the ends of the one-sided {percent} intervals of the difference{holm}")
         if any(one.is_mean for one in self):
             lines.append(f"in brackets after a mean: its {percent} interval, which decides nothing")
         return lines
-
-    @property
-    def _definitions(self) -> Definitions:
-        return Definitions({label: self.candidate.definitions[label] for label in self._labels})
-
-    def defined(self) -> list[str]:
-        """What the metrics mean."""
-        return summarize(list(self._definitions.values()))[:-1]
-
-    def _columns(self) -> dict[str, Any]:
-        names = ("metric", "rule", "verdict", "severity", "baseline", "candidate", "difference", "low", "high", "limit",
-                 "queries")  # fmt: skip
-        return {name: [getattr(one, name) for one in self] for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the verdict, the exit code and each gate."""
@@ -474,13 +449,14 @@ class Checks(Page, Sheet):
             "undecided": self.undecided,
             "confidence": self.confidence,
             "gates": [one.to_dict() for one in self],
-            "remarks": self.remarks(),
+            "remarks": list(self.answer().notes),
             "definitions": {label: definition.to_dict() for label, definition in self._definitions.items()},
         }
 
     def to_markdown(self) -> str:
         """For a pull request: the verdict, the table and the remarks."""
-        return f"**rankstone check: {self._title}**\n\n{markdown_page(self.rows(), self.notes())}"
+        answer = self.answer()
+        return f"**rankstone check: {answer.title}**\n\n{replace(answer, title='').render('markdown')}"
 
     def to_junit(self) -> str:
         """JUnit's XML, which most build servers show: a test case a gate."""
@@ -502,12 +478,6 @@ class Checks(Page, Sheet):
                 kind = "failure" if verdict == FAILED else "skipped"
                 ElementTree.SubElement(case, kind, {"message": _xml(one.sentence)}).text = told
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, encoding="unicode")
-
-
-def _numbers_of(comparison: Comparison, label: str, confidence: float) -> str:
-    of = comparison["candidate", label]
-    low, high = ends_of(of, confidence)
-    return f"{number(of.first)} to {number(of.second)}: {signed(of.difference)} ({signed(low)} {signed(high)})"
 
 
 def _xml(text: str) -> str:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
 from rankstone.compare.caveats import UNCUT
-from rankstone.compare.comparison import Comparison
-from rankstone.compare.config import Groups, Rules, Test, default_correction
-from rankstone.compare.pairing import PIECES, Paired
+from rankstone.compare.comparison import Comparison, compare_results, compare_systems
+from rankstone.compare.config import Groups, Test
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.arrow import is_spark
@@ -22,13 +21,11 @@ from rankstone.data.files import all_same_ids, is_large, is_path
 from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
 from rankstone.data.tables import queried
-from rankstone.errors import Advice, Hint
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.evaluate.pipeline import given_beside, made_of
 from rankstone.explain.explain import explain
 from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
-from rankstone.results.definition import label_of
-from rankstone.results.result import Means, Result, check_same_definition, check_same_truth
+from rankstone.results.result import Result
 
 if TYPE_CHECKING:
     from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
@@ -37,7 +34,7 @@ _BEFORE = ("query", "exclude", "parent", "overlap")  # what makes the lists othe
 
 
 def compare(
-    truth: Truth | Mapping[str, Means | Sequence[Means]] | None = None,
+    truth: Truth | Mapping[str, Result | Sequence[Result]] | None = None,
     runs: Mapping[str, Run | Sequence[Run]] | Sequence[Run] | None = None,
     metrics: Metrics | None = None,
     *,
@@ -92,53 +89,29 @@ def compare(
     >>> rs.compare(truth, runs, "rr")["new", "rr"].wins
     2
     """
-    doors: dict[str, Any] = {
+    given: dict[str, Any] = {
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
         "parent": parent, "overlap": overlap,
     }  # fmt: skip
     known: dict[str, Any] = {"catalogue": catalogue, "history": history, "reference": reference}
-    origin = None
-    systems: Mapping[str, Sequence[Means]]
+    rules: dict[str, Any] = {
+        "baseline": baseline, "by": by, "clusters": clusters, "test": test, "correction": correction,
+        "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
+        "population": population, "threads": threads,
+    }  # fmt: skip
     if runs is None:
-        _refuse_more({**doors, **known}, weights, choices)
-        systems = results_by_name(truth)
-        labels = _shared(systems, metrics)
-        _refuse_unlike(systems, labels)
-    else:
-        named = _named(runs)
-        metrics = DEFAULT_METRICS if metrics is None else metrics
-        beside, made = given_beside(**known, metrics=metrics, choices=choices)  # files are read once
-        plans = make_plans(metrics, convention, made)
-        labels = [plan.label for plan in plans]
-        if is_path(truth) and any("subtopic" in plan.notes for plan in plans):  # also where others look again
-            read = opened(truth, "truth", columns, next(iter(named.values()))[0])
-            truth = with_subtopics(read) if isinstance(read, Columns) else truth
-        known = made_of(beside, None if beside is None else beside.reference, catalogue)
-        origin = Origin(truth, named, {**doors, **known, "convention": convention, "threads": threads, **choices})
-        systems = origin.evaluate(metrics, weights)
-    names = list(systems)
-    if baseline is None and len(names) == 2:
-        baseline = names[0]
-    _check(names, baseline, test, correction, confidence, resamples)
-    deciding = None if primary is None else _primary(primary, labels)
-    margins = _margins(margin, labels)
-    rules = Rules(
-        test, correction or default_correction(baseline), confidence, margins, deciding, resamples, seed, population,
-        threads,
-    )  # fmt: skip
-    if isinstance(clusters, str):
-        clusters = _column(origin, clusters, "clusters")
-    if isinstance(by, str):
-        by = _column(origin, by, "by")
-    paired = Paired(systems, clusters)
-    for trait, value in (("clusters", clusters), ("population", population)):
-        if value is not None:
-            rules.require(trait, f"{trait}=")
-    for label in labels:
-        plan = paired.first.plan_of(label)
-        if plan.of_all_lists or (plan.is_pooled and len(paired.queries) > PIECES):
-            rules.require("clusters", f"groups of lists, which are left out in turn to compare {label}")
-    return Comparison(paired, labels, baseline, rules, origin, by)
+        return compare_results(truth, metrics, **rules, **given, **known, weights=weights, **choices)
+    named = _named(runs)
+    metrics = DEFAULT_METRICS if metrics is None else metrics
+    beside, made = given_beside(**known, metrics=metrics, choices=choices)  # files are read once
+    plans = make_plans(metrics, convention, made)
+    if is_path(truth) and any("subtopic" in plan.notes for plan in plans):  # also where others look again
+        read = opened(truth, "truth", columns, next(iter(named.values()))[0])
+        truth = with_subtopics(read) if isinstance(read, Columns) else truth
+    known = made_of(beside, None if beside is None else beside.reference, catalogue)
+    origin = Origin(truth, named, {**given, **known, "convention": convention, "threads": threads, **choices})
+    systems = origin.evaluate(metrics, weights)
+    return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 
 _BESIDE = ("catalogue", "history", "reference")
@@ -235,26 +208,11 @@ def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByNam
     return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
 
 
-def results_by_name(given: Any) -> dict[str, tuple[Means, ...]]:
-    """Results by their runs' names, in a tuple each."""
-    wanted = "give runs=, or a dict of results by name: rs.compare({'old': result, 'new': other})"
-    if not isinstance(given, Mapping) or not given:
-        raise TypeError(f"there is nothing to compare with; {wanted}")
-    out = {}
-    for name, value in given.items():
-        several = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-        for one in several:
-            if not isinstance(one, Means):
-                raise TypeError(f"{name!r} is {type(one).__name__}, not a result; {wanted}")
-        out[str(name)] = several
-    return out
-
-
 def _named(runs: Any) -> dict[str, tuple[Any, ...]]:
     """The runs by name, in a tuple each."""
     if isinstance(runs, Mapping):
         for name, run in runs.items():
-            if isinstance(run, Means):
+            if isinstance(run, Result):
                 raise TypeError(f"runs[{name!r}] is a result; leave the truth out: rs.compare({{name: result, ...}})")
             if _is_list(run):
                 raise TypeError(f"runs[{name!r}] is one list of items; give runs by name: runs={{'mine': run, ...}}")
@@ -275,71 +233,6 @@ def _is_list(run: Any) -> bool:
     return isinstance(run, (list, tuple)) and any(
         isinstance(one, (int, float)) or (isinstance(one, str) and not os.path.exists(one)) for one in run
     )
-
-
-def _shared(systems: Mapping[str, Sequence[Means]], metrics: Metrics | None) -> list[str]:
-    """The metrics that all results have, or those that are asked for."""
-    every = [result for results in systems.values() for result in results]
-    if metrics is not None:
-        return [label_of(metric, result) for metric in parse_all(metrics) for result in every][:: len(every)]
-    both = [label for label in every[0] if all(label in result for result in every[1:])]
-    if not both:
-        raise ValueError(f"no metric in common: {' and '.join(dict.fromkeys(', '.join(result) for result in every))}")
-    return both
-
-
-def _refuse_unlike(systems: Mapping[str, Sequence[Means]], labels: Sequence[str]) -> None:
-    """Stop at numbers that are not defined alike, or of other truths."""
-    (name, (first, *_)), *_ = systems.items()
-    for other, results in systems.items():
-        for result in results:
-            if result is first:
-                continue
-            for label in labels:
-                check_same_definition(first, result, label, (name, other))
-            check_same_truth(first, result, (name, other))
-
-
-def _refuse_more(doors: Mapping[str, Any], weights: object, choices: Mapping[str, Any]) -> None:
-    given = [name for name, value in {**doors, "weights": weights, **choices}.items() if value is not None]
-    if given:
-        raise TypeError(f"{given[0]}= goes with a truth and runs; results have been made already")
-
-
-def _check(
-    names: Sequence[str], baseline: str | None, test: Test, correction: str | None, confidence: float, resamples: int
-) -> None:
-    if len(names) < 2:
-        raise ValueError(f"there is one run only, {names[0]!r}; a comparison needs two")
-    if baseline is not None and baseline not in names:
-        raise ValueError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
-    if not callable(test) and test not in statistics.TESTS:
-        raise ValueError(f"test={test!r}; choose from {', '.join(map(repr, statistics.TESTS))}, or give a function")
-    if correction is not None and correction not in statistics.CORRECTIONS:
-        raise ValueError(f"correction={correction!r}; choose from {', '.join(map(repr, statistics.CORRECTIONS))}")
-    if not 0.5 <= confidence < 1:
-        raise ValueError(Advice(Hint("confidence", confidence), "; give a number from 0.5 to 1, such as 0.95"))
-    if resamples < 1:
-        raise ValueError(Advice(Hint("resamples", resamples), "; give a whole number from 1"))
-
-
-def _margins(margin: float | Mapping[str, float] | None, labels: Sequence[str]) -> float | dict[str, float] | None:
-    for value in margin.values() if isinstance(margin, Mapping) else [margin]:
-        if value is not None and not value > 0:
-            raise ValueError(Advice(Hint("margin", value), "; give a number above 0, in the metric's unit"))
-    if not isinstance(margin, Mapping):
-        return margin
-    return {label_of(name, dict.fromkeys(labels)): value for name, value in margin.items()}
-
-
-def _primary(primary: Metrics, labels: Sequence[str]) -> tuple[str, ...]:
-    return tuple(label_of(metric, dict.fromkeys(labels)) for metric in parse_all(primary))
-
-
-def _column(origin: Origin | None, name: str, what: str) -> dict[Any, Hashable]:
-    if origin is None:
-        raise ValueError(f"{what}={name!r}: results have no columns; give a dict by query")
-    return origin.column(name)
 
 
 def needed(difference: float, deviation: float, power: float = 0.8, confidence: float = 0.95) -> int:

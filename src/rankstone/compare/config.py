@@ -6,6 +6,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from rankstone.align.alignment import Floats
+from rankstone.errors import Advice, Hint
+from rankstone.metrics.registry import parse_all
+from rankstone.results.definition import label_of
 from rankstone.statistics.adjust import CORRECTIONS, Correction
 from rankstone.statistics.paired import TESTS, PairedTest, find_test, name_of
 
@@ -66,3 +69,26 @@ class Rules(NamedTuple):
 def default_correction(baseline: str | None) -> str:
     """The correction where none is named: of all pairs of runs, or of all runs against one."""
     return "max_t" if baseline is None else "holm"
+
+
+def make_rules(given: Mapping[str, Any], baseline: str | None, labels: Sequence[str]) -> Rules:
+    """The rules as `rs.compare` takes them, checked; labels: of the metrics."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    rules, known = Rules(**{"correction": default_correction(baseline), **asked}), dict.fromkeys(labels)
+    if not callable(rules.test) and rules.test not in TESTS:
+        raise ValueError(f"test={rules.test!r}; choose from {', '.join(map(repr, TESTS))}, or give a function")
+    if rules.correction not in CORRECTIONS:
+        raise ValueError(f"correction={rules.correction!r}; choose from {', '.join(map(repr, CORRECTIONS))}")
+    if not 0.5 <= rules.confidence < 1:
+        raise ValueError(Advice(Hint("confidence", rules.confidence), "; give a number from 0.5 to 1, such as 0.95"))
+    if rules.resamples < 1:
+        raise ValueError(Advice(Hint("resamples", rules.resamples), "; give a whole number from 1"))
+    if rules.primary is not None:
+        rules = rules._replace(primary=tuple(label_of(metric, known) for metric in parse_all(rules.primary)))
+    margin = rules.margin
+    for value in margin.values() if isinstance(margin, Mapping) else [margin]:
+        if value is not None and not value > 0:
+            raise ValueError(Advice(Hint("margin", value), "; give a number above 0, in the metric's unit"))
+    if isinstance(margin, Mapping):
+        rules = rules._replace(margin={label_of(name, known): value for name, value in margin.items()})
+    return rules

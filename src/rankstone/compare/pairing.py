@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.evaluate.means import LEFT_OUT, Shares
+from rankstone.align.ties import TIES
 from rankstone.results.definition import groups_in_order, ids_alike
-from rankstone.results.result import Means
 from rankstone.statistics import Interval, without_groups
 from rankstone.statistics.intervals import interval_of
 
-PIECES = 100  # that are left out in turn where a mean is made of all rows at once
+if TYPE_CHECKING:
+    from rankstone.compare.config import Groups
+    from rankstone.evaluate.means import Shares
+    from rankstone.results.result import Result
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One metric of several systems: a row a query that counts in all of them, a column a system."""
+    """One metric of several systems: a row per query that counts in all of them, a column per system."""
 
     label: str
     values: Floats  # each query's part in the mean: their mean is the mean
@@ -35,9 +37,7 @@ class Sample:
 class Paired:
     """Some systems' results on the same queries. A system is one result, or several: of seeds, or of folds."""
 
-    def __init__(
-        self, systems: Mapping[str, Sequence[Means]], clusters: Mapping[Any, Hashable] | Sequence[Hashable] | None
-    ) -> None:
+    def __init__(self, systems: Mapping[str, Sequence[Result]], clusters: Groups | None) -> None:
         self.systems = {name: tuple(results) for name, results in systems.items()}
         every = [result for results in self.systems.values() for result in results]
         self.first = every[0]
@@ -72,23 +72,23 @@ class Paired:
         if plan.is_pooled:
             return self._pooled(label, inside)
         shares = {name: self._shares(name, label) for name in self.systems}
-        every = [found for several in shares.values() for found in several]
-        kept = inside.copy()
-        for found in every:
-            kept &= found.kept
-        self._refuse_nan(label, shares, kept)
+        kept = np.logical_and.reduce([inside, *(each.kept for several in shares.values() for each in several)])
+        for name, several in shares.items():
+            for each in several:
+                self._require_numbers(label, name, kept & ~(np.isfinite(each.top) & np.isfinite(each.bottom)))
         count = int(np.count_nonzero(kept))
         values, own, means = np.empty((count, len(shares))), np.empty((count, len(shares))), np.empty(len(shares))
         for at, (name, several) in enumerate(shares.items()):
-            within = [found.only(kept) for found in several]
-            values[:, at] = _mean([found.influence() for found in within]) if count else 0.0
-            means[at] = _mean([found.mean() for found in within])
+            within = [each.only(kept) for each in several]
+            values[:, at] = _mean([each.influence() for each in within]) if count else 0.0
+            means[at] = _mean([each.mean() for each in within])
             own[:, at] = self._own(name, label)[kept]
-        return Sample(label, values, own, means, kept, self._clusters(kept), plan.averaging.logarithms)
+        clusters = None if self.clusters is None else codes_of(self.clusters[kept].tolist())
+        return Sample(label, values, own, means, kept, clusters, plan.averaging.logarithms)
 
     def _plain(self, label: str) -> Sample | None:
         """The same where every query counts in every run, and a mean is that of the values; else None."""
-        if any(self._folds(name) is not None for name in self.systems):
+        if any(folds is not None for folds in self._folds.values()):
             return None
         values = np.column_stack([self._own(name, label) for name in self.systems])
         if np.isnan(values).any():
@@ -124,51 +124,61 @@ class Paired:
     def seeds(self, name: str, label: str) -> list[float]:
         """The means of a system's several results; none if it has one only, or if they are folds."""
         results = self.systems[name]
-        return [] if len(results) == 1 or self._folds(name) is not None else [result[label] for result in results]
+        return [] if len(results) == 1 or self._folds[name] is not None else [result[label] for result in results]
 
     def present(self, name: str) -> Bools | None:
         """Which queries a system returned anything for; None where that is not known."""
         masks = [self._of(result, result.present) for result in self.systems[name] if result.present is not None]
         return None if len(masks) < len(self.systems[name]) else np.logical_or.reduce(masks)
 
+    def tie_ends(self, label: str, first: str, second: str) -> tuple[float, float] | None:
+        """The lowest and the highest difference that orders of tied items make; None if it is one only."""
+        sides = self.systems[first], self.systems[second]
+        averaged = TIES[self.first.plan_of(label).choices["ties"]].averaged  # no order is better than another
+        if averaged or not any(result.has_ties for results in sides for result in results):
+            return None
+        ends = [[(result.ties[label].lowest, result.ties[label].highest) for result in results] for results in sides]
+        (low_a, high_a), (low_b, high_b) = (np.mean(several, axis=0) for several in ends)
+        low, high = float(low_b - high_a), float(high_b - low_a)
+        return (low, high) if low < high else None
+
+    def tie_range(self, label: str, first: str, second: str) -> tuple[float, float] | None:
+        """The differences that other orders of tied items would make, if both signs are among them."""
+        ends = self.tie_ends(label, first, second)
+        return ends if ends is not None and ends[0] <= 0 <= ends[1] else None
+
     # -- what a system's results make together ---------------------------------------------------------------
 
-    def _of(self, result: Means, values: Any) -> Any:
+    def _of(self, result: Result, values: Any) -> Any:
         """Values of a result in the order of the queries."""
         places = self._places.get(id(result))
         return values if places is None else values[places]
 
     def _shares(self, name: str, label: str) -> list[Shares]:
         """What each query adds, for each seed; folds are one."""
-        found = []
+        shares = []
         for result in self.systems[name]:
-            shares, places = result.shares(label), self._places.get(id(result))
-            found.append(shares if places is None else shares.only(places))
-        folds = self._folds(name)
+            each, places = result.shares(label), self._places.get(id(result))
+            shares.append(each if places is None else each.only(places))
+        folds = self._folds[name]
         if folds is None:
-            return found
+            return shares
         top, bottom, kept = (
-            np.choose(folds, [getattr(shares, part) for shares in found]) for part in ("top", "bottom", "kept")
+            np.choose(folds, [getattr(each, part) for each in shares]) for part in ("top", "bottom", "kept")
         )
-        return [Shares(found[0].plan, found[0].finish, top, bottom, kept)]
+        return [replace(shares[0], top=top, bottom=bottom, kept=kept)]
 
     def _own(self, name: str, label: str) -> Floats:
         values = [self._of(result, result.per_query[label]) for result in self.systems[name]]
-        folds = self._folds(name)
+        folds = self._folds[name]
         return _mean(values) if folds is None else np.choose(folds, values)
 
-    def _folds(self, name: str) -> Ints | None:
-        """Which of its results has each query, if no two of them have the same one."""
-        if name not in self._known_folds:
-            self._known_folds[name] = self._find_folds(name)
-        return self._known_folds[name]
-
     @cached_property
-    def _known_folds(self) -> dict[str, Ints | None]:
-        return {}
+    def _folds(self) -> dict[str, Ints | None]:
+        """By system: which of its results has each query, if no two of them have the same one."""
+        return {name: self._folds_of(name, results) for name, results in self.systems.items()}
 
-    def _find_folds(self, name: str) -> Ints | None:
-        results = self.systems[name]
+    def _folds_of(self, name: str, results: Sequence[Result]) -> Ints | None:
         if len(results) == 1 or not any(result.account.missing for result in results):
             return None
         masks = [result.present for result in results]
@@ -180,47 +190,43 @@ class Paired:
         has = np.array([self._of(result, mask) for result, mask in zip(results, masks, strict=True)])
         return None if (has.sum(axis=0) > 1).any() else has.argmax(axis=0)
 
-    def _refuse_nan(self, label: str, shares: Mapping[str, Sequence[Shares]], kept: Bools) -> None:
-        for name, several in shares.items():
-            for found in several:
-                bad = kept & ~(np.isfinite(found.top) & np.isfinite(found.bottom))
-                if bad.any():
-                    query = self.queries[int(np.argmax(bad))]
-                    raise ValueError(
-                        f"{label}: query {query!r} of {name} has no number (NaN), so the means cannot be compared; "
-                        "choose undefined='skip' or a number"
-                    )
-
-    def _clusters(self, kept: Bools) -> Ints | None:
-        return None if self.clusters is None else codes_of(self.clusters[kept].tolist())
+    def _require_numbers(self, label: str, name: str, bad: Bools) -> None:
+        if bad.any():
+            query = self.queries[int(np.argmax(bad))]
+            raise ValueError(
+                f"{label}: query {query!r} of {name} has no number (NaN), so the means cannot be compared; "
+                "choose undefined='skip' or a number"
+            )
 
     # -- a mean of all rows at once --------------------------------------------------------------------------
 
     def _pooled(self, label: str, inside: Bools) -> Sample:
         """The same for a number that is no mean of the queries: what leaving out some of them changes (jackknife)."""
-        many = LEFT_OUT if self.first.plan_of(label).of_all_lists else PIECES
-        pieces = self.clusters[inside] if self.clusters is not None else self._pieces(inside, many)
+        pieces = (
+            self._pieces(inside, self.first.plan_of(label).jackknife_groups)
+            if self.clusters is None
+            else self.clusters[inside]
+        )
         codes = codes_of(pieces.tolist())
         places, many = np.flatnonzero(inside), int(codes.max(initial=-1)) + 1
         values, means = np.empty((len(places), len(self.systems))), np.empty(len(self.systems))
         for at, (name, results) in enumerate(self.systems.items()):
-            if not all(result.measurement.has_lists for result in results) or self._folds(name) is not None:
+            if not all(result.measurement.has_lists for result in results) or self._folds[name] is not None:
                 raise ValueError(f"{label} is made of all rows at once: compare the runs, not saved results or folds")
-            whole = _mean([self._mean_within(result, label, places) for result in results])
-            without = [
-                _mean([self._mean_within(result, label, places[codes != piece]) for result in results])
-                for piece in range(many)
-            ]
-            means[at] = whole
-            values[:, at] = without_groups(whole, without, codes)
+            means[at] = self._mean_within(results, label, places)
+            without = [self._mean_within(results, label, places[codes != piece]) for piece in range(many)]
+            values[:, at] = without_groups(means[at], without, codes)
         own = np.column_stack([self._own(name, label)[inside] for name in self.systems])
         return Sample(label, values, own, means, inside, codes, is_log=False)
 
-    def _mean_within(self, result: Means, label: str, places: Ints) -> float:
-        here = self._places.get(id(result))
-        mask = np.zeros(len(result.queries), dtype=bool)
-        mask[places if here is None else here[places]] = True
-        return result.measurement.mean_of(label, mask)
+    def _mean_within(self, results: Sequence[Result], label: str, places: Ints) -> float:
+        means = []
+        for result in results:
+            here = self._places.get(id(result))
+            mask = np.zeros(len(result.queries), dtype=bool)
+            mask[places if here is None else here[places]] = True
+            means.append(result.measurement.mean_of(label, mask))
+        return float(_mean(means))
 
     def _pieces(self, inside: Bools, many: int) -> Ints:
         rank = np.empty(len(self.queries), dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,47 +14,40 @@ from rankstone.plots.plot import Plot, counted
 from rankstone.results.answer import number, p_said, p_value, queries, signed
 
 if TYPE_CHECKING:
-    from rankstone.compare.closer import Changes, Leaderboard, Slice, Slices
+    from rankstone.compare.breakdown import Changes, Leaderboard, Slices
     from rankstone.compare.comparison import Comparison
     from rankstone.compare.config import Groups
-    from rankstone.compare.difference import Difference
-    from rankstone.results.result import Means
+    from rankstone.compare.differences import Difference, Experiment
+    from rankstone.results.result import Result
 
 MOST_BARS = 2_000
 _ROW, _AROUND = 24, 78  # pixels of a row, and around all of them
 
 
-def forest(comparison: Comparison, differences: Sequence[Difference] | None = None) -> Plot:
+def forest(data: Experiment, wanted: Sequence[Difference]) -> Plot:
     """Differences with their intervals: thick by itself, thin for all of them together."""
-    wanted = list(comparison if differences is None else differences)
-    together = 1 - comparison.rules.level / max(sum(bool(of.verdict) for of in comparison), 1)
-    names = [_pair(comparison, of) for of in wanted]
-    low, high = [of.low for of in wanted], [of.high for of in wanted]
+    together = 1 - data.rules.level / max(sum(bool(of.verdict) for of in data.differences), 1)
+    several = len(data.labels) > 1
+    names = [(f"{of.metric}, " if several else "") + data.pair(of) for of in wanted]
     wide = [of.interval(together) if math.isfinite(of.low) else (of.low, of.high) for of in wanted]
-    rows = list(range(len(wanted)))
-    margins = {comparison.rules.margin_of(of.metric) for of in wanted} - {None}
+    rows, outer_low, outer_high = list(range(len(wanted))), [low for low, _ in wide], [high for _, high in wide]
+    columns = columns_of(wanted, "run", "baseline", "metric", "difference", "low", "high")
+    columns |= {"simultaneous_low": outer_low, "simultaneous_high": outer_high, **columns_of(wanted, "verdict")}
+    margins = {data.rules.margin_of(of.metric) for of in wanted} - {None}
     margin = margins.pop() if len(margins) == 1 else None
     marks: list[Mark] = [
         *([Zone(-margin, margin)] if margin else []),
         Rule(0.0, strong=True),
-        Spans(rows, [end for end, _ in wide], [end for _, end in wide], thick=False),
-        Spans(rows, low, high),
-        Dots([of.difference for of in wanted], rows, titles=[_told(of) for of in wanted], series=0),
-        Notes(rows, [of.verdict for of in wanted]),
+        Spans(rows, outer_low, outer_high, thick=False),
+        Spans(rows, columns["low"], columns["high"]),
+        Dots(columns["difference"], rows, titles=[_told(of) for of in wanted], series=0),
+        Notes(rows, columns["verdict"]),
     ]
-    ends = [end for pair in wide for end in pair]
-    axis = Axis.over("difference, in the metric's unit", [*ends, *(of.difference for of in wanted), *(
-        (-margin, margin) if margin else ())], signed=True, zero=True)  # fmt: skip
-    data = {
-        "run": [of.run for of in wanted], "baseline": [of.baseline for of in wanted],
-        "metric": [of.metric for of in wanted], "difference": [of.difference for of in wanted],
-        "low": low, "high": high,
-        "simultaneous_low": [end for end, _ in wide], "simultaneous_high": [end for _, end in wide],
-        "verdict": [of.verdict for of in wanted],
-    }  # fmt: skip
+    ends = [*(end for pair in wide for end in pair), *columns["difference"], *((-margin, margin) if margin else ())]
+    axis = Axis.over("difference, in the metric's unit", ends, signed=True, zero=True)
     sentence = "; ".join(f"{name}: {signed(of.difference)}, {of.verdict or 'no verdict'}"
                          for name, of in zip(names, wanted, strict=True))  # fmt: skip
-    return Plot("Differences and their intervals", sentence, axis, Axis.of_names("", names), tuple(marks), data,
+    return Plot("Differences and their intervals", sentence, axis, Axis.of_names("", names), tuple(marks), columns,
                 height=_AROUND + _ROW * len(wanted))  # fmt: skip
 
 
@@ -103,19 +96,16 @@ def slices(found: Slices) -> Plot:
     several = len({(one.metric, one.run, one.baseline) for one in found}) > 1
     rows = list(range(len(found)))
     names = [f"{one.group}{f', {one.run} ({one.metric})' if several else ''}" for one in found]
-    small = [bool(one.queries < 20) for one in found]
     marks: list[Mark] = [Rule(0.0, strong=True), Notes(rows, [f"{one.queries:,}" for one in found], "queries")]
     for series, is_small in ((0, False), (6, True)):
-        some: list[tuple[int, Slice]] = [
-            (row, one) for row, one, few in zip(rows, found, small, strict=True) if few == is_small
-        ]
+        some = [(row, one) for row, one in zip(rows, found, strict=True) if one.is_small == is_small]
         if some:
-            at = [row for row, _ in some]
+            at, parts = [row for row, _ in some], columns_of([one for _, one in some], "low", "high", "difference")
+            titles = [f"{one.group}: {signed(one.difference)}, {p_said(one.p)}" for _, one in some]
             marks += [
-                Spans(at, [one.low for _, one in some], [one.high for _, one in some], series=series),
-                Dots([one.difference for _, one in some], at, series=series, hollow=is_small,
-                     titles=[f"{one.group}: {signed(one.difference)}, {p_said(one.p)}" for _, one in some]),
-            ]  # fmt: skip
+                Spans(at, parts["low"], parts["high"], series=series),
+                Dots(parts["difference"], at, series=series, hollow=is_small, titles=titles),
+            ]
     ends = [end for one in found for end in (one.low, one.high, one.difference)]
     differ = "; ".join(f"{run} ({metric}): groups that do not differ would look so unlike with {p_said(p)}"
                        for (_, run, metric), p in found.differ.items() if not math.isnan(p))  # fmt: skip
@@ -168,20 +158,19 @@ def detectable(of: Difference, points: int = 20) -> Plot:
 
 def leaders(board: Leaderboard) -> Plot:
     """Means with their intervals, and the ranks that each run may have."""
-    rows, places = list(range(len(board))), list(board)
+    rows, columns = list(range(len(board))), board._columns()
     marks: list[Mark] = [
-        Spans(rows, [place.low for place in places], [place.high for place in places]),
-        Dots([place.mean for place in places], rows, titles=[f"{place.run}: {number(place.mean)}" for place in places]),
-        Notes(rows, [f"{place.best_rank}-{place.worst_rank}{' *' * place.with_the_best}" for place in places], "ranks"),
+        Spans(rows, columns["low"], columns["high"]),
+        Dots(columns["mean"], rows, titles=[f"{place.run}: {number(place.mean)}" for place in board]),
+        Notes(rows, [f"{place.best_rank}-{place.worst_rank}{' *' * place.with_the_best}" for place in board], "ranks"),
     ]
-    ends = [end for place in places for end in (place.low, place.high)]
-    best = ", ".join(board.best)
-    return Plot(f"Leaderboard by {board.metric}", f"Not to be told from the best: {best}.",
-                Axis.over(board.metric, ends), Axis.of_names("", [place.run for place in places]), tuple(marks),
-                board._columns(), height=_AROUND + _ROW * len(places))  # fmt: skip
+    axis = Axis.over(board.metric, [*columns["low"], *columns["high"]])
+    sentence = f"Not to be told from the best: {', '.join(board.best)}."
+    return Plot(f"Leaderboard by {board.metric}", sentence, axis, Axis.of_names("", columns["run"]), tuple(marks),
+                columns, height=_AROUND + _ROW * len(board))  # fmt: skip
 
 
-def by_cutoff(results: dict[str, Means], labels: Sequence[str], ks: Sequence[int], name: str) -> Plot:
+def by_cutoff(results: dict[str, Result], labels: Sequence[str], ks: Sequence[int], name: str) -> Plot:
     """A metric at every cutoff, a line a run."""
     series = {run: [result[label] for label in labels] for run, result in results.items()}
     several = len(series) > 1
@@ -198,11 +187,9 @@ def by_cutoff(results: dict[str, Means], labels: Sequence[str], ks: Sequence[int
 
 def difference_by_cutoff(differences: Sequence[Difference], ks: Sequence[int], name: str) -> Plot:
     """The difference of two runs at every cutoff, with its interval."""
-    low, high = [of.low for of in differences], [of.high for of in differences]
-    middle = [of.difference for of in differences]
-    run, baseline = differences[0].run, differences[0].baseline
+    middle, low, high = columns_of(differences, "difference", "low", "high").values()
     return Plot(
-        f"{name}: {run} less {baseline}, by cutoff",
+        f"{name}: {differences[0].run} less {differences[0].baseline}, by cutoff",
         f"{signed(middle[0])} at {ks[0]}, {signed(middle[-1])} at {ks[-1]}.",
         Axis("k", ks[0], ks[-1] if ks[-1] > ks[0] else ks[0] + 1),
         Axis.over("difference", [*low, *middle, *high], signed=True, zero=True),
@@ -217,9 +204,9 @@ def counts(of: Difference) -> str:
     return f"{queries(of.wins)} better, {of.ties:,} same, {of.losses:,} worse"
 
 
-def _pair(comparison: Comparison, of: Difference) -> str:
-    less = "" if comparison.baseline is not None else f" than {of.baseline}"
-    return (f"{of.metric}, " if len(comparison.labels) > 1 else "") + f"{of.run}{less}"
+def columns_of(records: Sequence[Any], *names: str) -> dict[str, list[Any]]:
+    """Some fields of records, by name."""
+    return {name: [getattr(one, name) for one in records] for name in names}
 
 
 def _told(of: Difference) -> str:
@@ -242,11 +229,15 @@ class PlotKind:
 
 
 KINDS: dict[str, PlotKind] = {
-    "forest": PlotKind("differences with their intervals", lambda of, key, by: forest(of, of._some(key))),
+    "forest": PlotKind(
+        "differences with their intervals", lambda of, key, by: forest(of.experiment, of.experiment.select(key))
+    ),
     "queries": PlotKind("change of each query, most won first", lambda of, key, by: waterfall(of.queries(*key))),
     "scatter": PlotKind("both values of each query", lambda of, key, by: scatter(of.queries(*key))),
     "slices": PlotKind("differences by group of queries", lambda of, key, by: slices(of.slices(by, *key)), groups=True),
-    "power": PlotKind("power, by the size of a true difference", lambda of, key, by: power(of._one(key))),
+    "power": PlotKind(
+        "power, by the size of a true difference", lambda of, key, by: power(of.experiment.select_one(key))
+    ),
     "leaderboard": PlotKind("means, and the ranks possible", lambda of, key, by: leaders(of.leaderboard(*key))),
 }
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from rankstone.results.answer import Answer, DataPage
-from rankstone.results.result import Means
+from rankstone.results.answer import Answer, Readable, table_of
+from rankstone.results.definition import summarize
+from rankstone.results.result import Result
 
 
 @dataclass(frozen=True, repr=False)
-class Runs(DataPage):
+class Runs(Readable):
     """The means of some runs, by their names."""
 
-    results: Mapping[str, Means]
+    results: Mapping[str, Result]
 
     @property
-    def first(self) -> Means:
+    def first(self) -> Result:
         """Whose metrics are those of all."""
         return next(iter(self.results.values()))
 
@@ -28,57 +29,57 @@ class Runs(DataPage):
     def _columns(self) -> dict[str, Any]:
         return {"metric": list(self.first), **{name: [*result.values()] for name, result in self.results.items()}}
 
-    def rows(self) -> list[list[str]]:
-        """The table that is printed, its head first; with intervals if the results have them."""
-        head, *body = super().rows()
+    def answer(self) -> Answer:
+        """The means, with intervals and bounds if the results have them."""
+        table, has_intervals = table_of(self._columns()), False
         for at, result in enumerate(self.results.values(), start=1):
-            for row, label in zip(body, self.first, strict=True):
+            for row, label in zip(table[1:], self.first, strict=True):
                 ends = result.ends(label)
                 row[at] += (f" ({ends})" if ends else "") + result.bounds(label)
-        return [head, *body]
+                has_intervals |= bool(ends)
+        brackets = ["in brackets: intervals of the means"] if has_intervals else []
+        return Answer(table, notes=self._notes(brackets), definitions=self._definitions(), fixed=1, turns=True)
 
-    def answer(self) -> Answer:
-        return replace(super().answer(), turns=type(self) is Runs)
-
-    def remarks(self) -> list[str]:
+    def _notes(self, more: list[str]) -> list[str]:
         """What happened to the queries: once if it is the same in all runs, else by run."""
-        bounds = [line for result in self.results.values() for line in result.said_of_bounds("in square brackets")]
-        said = ["in brackets: intervals of the means"] if self._has_ends else []
-        return [*self._accounts(), *said, *dict.fromkeys(bounds)]
-
-    @property
-    def _has_ends(self) -> bool:
-        return type(self) is Runs and bool(self.first.ends(next(iter(self.first))))
-
-    def _accounts(self) -> list[str]:
         remarks = {name: result.remarks() for name, result in self.results.items()}
-        (first, *same), *others = remarks.values()
-        if all(lines == [first, *same] for lines in others):
-            return [first, *same]
-        return [first, *(f"{name}: {line}" for name, lines in remarks.items() for line in lines[1:])]
+        lines, *others = remarks.values()
+        if any(other != lines for other in others):
+            lines = [lines[0], *(f"{name}: {line}" for name, several in remarks.items() for line in several[1:])]
+        bounds = [line for result in self.results.values() for line in result.said_of_bounds("in square brackets")]
+        return [*lines, *more, *dict.fromkeys(bounds)]
 
-    def defined(self) -> list[str]:
-        """What the metrics mean."""
-        return list(self.first.answer().definitions)
+    def _definitions(self) -> list[str]:
+        return summarize(list(self.first.definitions.values()))[:-1]
 
 
 @dataclass(frozen=True, repr=False)
 class Values(Runs):
     """The values of each query in some runs."""
 
-    @property
-    def _left(self) -> str:  # type: ignore[override]
-        return "<<" if len(self.results) > 1 else "<"
-
     def _columns(self) -> dict[str, Any]:
-        return _stacked(
+        return self._stacked(
             {
                 name: {"query": list(result.queries), **{label: result.per_query[label].tolist() for label in result}}
                 for name, result in self.results.items()
             }
         )
 
-    rows = DataPage.rows
+    def _stacked(self, tables: Mapping[str, Mapping[str, list[Any]]]) -> dict[str, Any]:
+        """The tables of the runs, one under the other; a column says which run, if there are several."""
+        first = next(iter(tables.values()))
+        if len(tables) == 1:
+            return dict(first)
+        columns = {column: [cell for table in tables.values() for cell in table[column]] for column in first}
+        return {"run": [name for name, table in tables.items() for _ in next(iter(table.values()))], **columns}
+
+    def answer(self) -> Answer:
+        """A row per query or group."""
+        sides = 2 if len(self.results) > 1 else 1
+        return Answer(
+            table_of(self._columns()), notes=self._notes([]), definitions=self._definitions(), align="<" * sides,
+            fixed=sides,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,28 +91,16 @@ class Groups(Values):
 
     def to_dict(self) -> dict[str, Any]:
         """All that each result has, and the means of its groups."""
-        whole = super().to_dict()["runs"]
+        whole = super().to_dict()
         for name, result in self.results.items():
-            whole[name]["groups"] = {"by": self.column, "means": result.by(self.groups)}
-        return {"runs": whole}
+            whole["runs"][name]["groups"] = {"by": self.column, "means": result.by(self.groups)}
+        return whole
 
     def _columns(self) -> dict[str, Any]:
-        found = {name: result.by(self.groups) for name, result in self.results.items()}
-        return _stacked(
-            {
-                name: {
-                    self.column: sorted(means, key=str),
-                    **{label: [means[group][label] for group in sorted(means, key=str)] for label in self.first},
-                }
-                for name, means in found.items()
-            }
-        )
-
-
-def _stacked(tables: Mapping[str, Mapping[str, list[Any]]]) -> dict[str, Any]:
-    """The tables of the runs, one under the other; a column says which run, if there are several."""
-    first = next(iter(tables.values()))
-    if len(tables) == 1:
-        return dict(first)
-    runs = [name for name, table in tables.items() for _ in next(iter(table.values()))]
-    return {"run": runs, **{column: [cell for table in tables.values() for cell in table[column]] for column in first}}
+        tables = {}
+        for name, result in self.results.items():
+            means = result.by(self.groups)
+            groups = sorted(means, key=str)
+            columns = {label: [means[group][label] for group in groups] for label in self.first}
+            tables[name] = {self.column: groups, **columns}
+        return self._stacked(tables)

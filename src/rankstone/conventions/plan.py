@@ -61,6 +61,11 @@ class Plan:
         return declaration.reads == "shown" and bool(declaration.all_queries(self.arguments))
 
     @property
+    def jackknife_groups(self) -> int:
+        """Groups of queries that are left out in turn, to see how sure a number of all rows at once is."""
+        return 20 if self.of_all_lists else 100  # each group of lists is a count anew
+
+    @property
     def needs_truth(self) -> bool:
         """Does the metric read grades."""
         grades = self.metric.declaration.grades

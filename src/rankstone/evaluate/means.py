@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Add: TypeAlias = Callable[[Floats], Any]  # sums up: `ExactSum`; np.asarray leaves each query's share as it is
 
-LEFT_OUT = 20  # groups of lists that are left out in turn, where a number is of all of them: each is a count anew
 _NONE: Floats = np.zeros(0)
 _SCALE = 1126  # every float is a whole number of 2 ** -1126, which saved states count in; the core's are of 2 ** -1074
 

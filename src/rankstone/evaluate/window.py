@@ -14,7 +14,7 @@ import numpy as np
 from rankstone.align import state as saved
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.plan import Plan
-from rankstone.evaluate.means import LEFT_OUT, ExactSum, Sums, mean_from, sums_of
+from rankstone.evaluate.means import ExactSum, Sums, mean_from, sums_of
 from rankstone.evaluate.programs import measure
 from rankstone.program.ranking import Finish
 from rankstone.results.answer import Answer, Readable, table_of
@@ -171,8 +171,9 @@ def estimate_of_all(plan: Plan, shown: Any, inside: Any, confidence: float) -> E
         return float(mean_from(plan, sums, found.ratio.finish)), sums.queries
 
     whole, count = mean(lists)
-    groups = np.arange(len(lists)) * min(LEFT_OUT, len(lists)) // max(len(lists), 1)
-    without = [mean(lists[groups != group])[0] for group in range(min(LEFT_OUT, len(lists)))]
+    many = min(plan.jackknife_groups, len(lists))
+    groups = np.arange(len(lists)) * many // max(len(lists), 1)
+    without = [mean(lists[groups != group])[0] for group in range(many)]
     if len(without) < 2 or not np.isfinite([whole, *without]).all():
         return Estimate(whole, math.nan, math.nan, count)
     ends = student(without_groups(whole, without, groups), groups).interval(confidence)

@@ -16,13 +16,12 @@ from rankstone.align.alignment import Bools, Floats
 from rankstone.conventions.plan import Plan
 from rankstone.metrics.registry import Metric
 from rankstone.program.ranking import Ratio
-from rankstone.results.answer import Answer, Readable, number, queries
+from rankstone.results.answer import Answer, Readable, number
 from rankstone.results.definition import (
     Definition,
     Definitions,
     cutoffs_of,
     groups_in_order,
-    ids_alike,
     label_of,
     summarize,
 )
@@ -253,12 +252,12 @@ class Result(Readable, Mapping[str, float]):
         names: what to call the two; else the names of their runs, or first and second. rules: as `rs.compare` takes
         them, such as `test=`, `margin=`, `clusters=`.
         """
-        from rankstone.compare.compare import compare  # which makes results, too
+        from rankstone.compare.comparison import compare_results  # which reads results
 
         if names is None:
             named = bool(self.name and other.name and self.name != other.name)
             names = (self.name, other.name) if named else ("first", "second")
-        return compare({names[0]: self, names[1]: other}, baseline=names[0], **rules)
+        return compare_results({names[0]: self, names[1]: other}, baseline=names[0], **rules)
 
     def interval(
         self,
@@ -392,9 +391,6 @@ class Result(Readable, Mapping[str, float]):
         return self
 
 
-Means = Result  # the name of before, which others still use
-
-
 class PerQuery(Mapping[str, Floats]):
     """Values by metric, found by any name that the metric has."""
 
@@ -416,27 +412,3 @@ class PerQuery(Mapping[str, Floats]):
 
 def _ends(found: TieRange | UnjudgedRange) -> tuple[float, float]:
     return found.lowest, found.highest
-
-
-def check_same_definition(first: Result, other: Result, label: str, names: tuple[str, str]) -> None:
-    """Stop if a metric is not the same number in two results."""
-    measured = first.measurement, other.measurement
-    if all(one.has_lists for one in measured) and measured[0].plan(label) == measured[1].plan(label):
-        return  # definitions take time to write
-    for name, (ours, theirs) in first.definitions[label].differences(other.definitions[label]).items():
-        raise ValueError(
-            f"{label} is not the same number in both: {name} is {ours!r} in {names[0]}, {theirs!r} in {names[1]}"
-        )
-
-
-def check_same_truth(first: Result, other: Result, names: tuple[str, str]) -> None:
-    """Stop if two results have different truths."""
-    if first.measurement.same_truth(other.measurement) or first.inputs["truth"] == other.inputs["truth"]:
-        return
-    ours, theirs = ids_alike([first.queries, other.queries])
-    for these, those, which in ((ours, theirs, names[1]), (theirs, ours, names[0])):
-        known = set(those)
-        lost = [query for query in these if query not in known]
-        if lost:
-            raise ValueError(f"the truths differ: {which} lacks {queries(len(lost))}, such as {lost[0]!r}")
-    raise ValueError("the truths differ: the same queries, but with other grades")
