@@ -6,7 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 Rows = Sequence[Sequence[str]]  # the head first
@@ -320,48 +320,3 @@ def wrapped(lines: Sequence[str], width: int = WIDTH) -> list[str]:
     import textwrap
 
     return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="  ")]
-
-
-# -- the way of before, for what is yet to be an Answer ------------------------------------------------------
-
-
-class Page(Readable):
-    _left: str = "<"
-
-    @property
-    def _title(self) -> str:
-        return ""
-
-    def rows(self) -> list[list[str]]:
-        raise NotImplementedError
-
-    def remarks(self) -> list[str]:
-        return []
-
-    def defined(self) -> list[str]:
-        return []
-
-    def _tips(self) -> Mapping[str, str]:
-        return {}
-
-    def notes(self, quiet: bool = False) -> list[str]:
-        return [*self.remarks(), *([] if quiet else self.defined())]
-
-    def answer(self) -> Answer:
-        rows = self.rows()
-        return Answer(rows, self._title, self.notes(True), self.defined(), self._align(rows), tips=self._tips())
-
-    def _align(self, rows: Rows) -> str:
-        return self._left.ljust(len(rows[0]), ">")
-
-
-class Sheet(Readable):
-    pass
-
-
-class DataPage(Page, Sheet):
-    def rows(self) -> list[list[str]]:
-        return table_of(self._columns())
-
-    def answer(self) -> Answer:
-        return replace(super().answer(), fixed=len(self._left))
