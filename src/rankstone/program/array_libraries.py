@@ -72,7 +72,10 @@ def elementwise(
     """The operations on values one by one; constant and number: a number and a condition as an array of the library."""
 
     def array(value: Array) -> Array:
-        return constant(value) if isinstance(value, (int, float)) and xp is not np else value
+        return constant(value) if isinstance(value, (int, float)) else value
+
+    def over_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+        return function if xp is np else lambda *values: function(*map(array, values))
 
     def where(condition: Array, yes: Array, no: Array) -> Array:
         if isinstance(yes, (int, float)) and isinstance(no, (int, float)):
@@ -92,4 +95,4 @@ def elementwise(
         "where": where,
     }
     named = ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil", "minimum", "maximum")
-    return table | {op: lambda *values, op=op: getattr(xp, op)(*map(array, values)) for op in named}
+    return table | {op: over_arrays(getattr(xp, op)) for op in named}

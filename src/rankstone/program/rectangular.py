@@ -342,7 +342,7 @@ class Rectangular:
                         waiting += missing
                         continue
                     values = [part[0].params[0] if part[0].op == "number" else done[part] for part in parts]
-                    done[one, at] = self.call(one.op, *values)
+                    done[one, at] = self.table[one.op](*values)
                 else:
                     done[one, at] = OPERATIONS[one.op](self, one, at)
             waiting.pop()
