@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import rankstone as rs
-from rankstone.data.id_encoder import LOWER, among, consecutive, distinct, order_of, pair
+from rankstone.data.annotations import consecutive
+from rankstone.data.id_encoder import LOWER, among, distinct, order_of, pair
 
 
 @pytest.mark.parametrize(("asked", "known"), [(0, 0), (0, 5), (5, 0), (1, 1), (1000, 10), (1000, 5000)])

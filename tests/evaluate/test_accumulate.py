@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.evaluate import accumulate, partial
 from rankstone.evaluate.means import ExactSum
-from rankstone.evaluate.programs import measure_each
+from rankstone.evaluate.values import measure_each
 from tests.effort import examples
 from tests.table.cases import fed
 

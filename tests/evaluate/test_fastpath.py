@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.conventions.convention import takes
 from rankstone.evaluate.fastpath import kept_for
-from rankstone.evaluate.pipeline import evaluate_source, open_source
+from rankstone.evaluate.measurement import evaluate_source
+from rankstone.evaluate.pipeline import open_source
 from rankstone.metrics import declared
 
 from ..table.cases import fed, fitting, metrics

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone import _core
 from rankstone.conventions.plan import make_plans
-from rankstone.evaluate import programs
+from rankstone.evaluate import values as programs
 from rankstone.evaluate.pipeline import open_source
-from rankstone.evaluate.programs import Compiled, Measured, measure, measure_all
-from rankstone.evaluate.values import view_for
+from rankstone.evaluate.values import Compiled, Measured, measure, measure_all, view_for
 from rankstone.metrics import declared
 from rankstone.program.flat import Eager, Flat
 from rankstone.program.ranking import Facts

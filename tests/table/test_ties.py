@@ -9,7 +9,7 @@ import rankstone as rs
 from rankstone.align.ties import ORDERS, TIES
 from rankstone.conventions.plan import make_plans
 from rankstone.evaluate.pipeline import open_source
-from rankstone.evaluate.programs import measure
+from rankstone.evaluate.values import measure
 
 from .test_programs import measure_over_arrays
 

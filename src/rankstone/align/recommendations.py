@@ -22,7 +22,8 @@ from rankstone.align.alignment import (
 )
 from rankstone.align.functions import NUMPY, Functions, Values
 from rankstone.align.ties import TieRule
-from rankstone.data.id_encoder import LOWER, among, pair, ranges
+from rankstone.data.annotations import ranges
+from rankstone.data.id_encoder import LOWER, among, pair
 from rankstone.errors import Advice, Hint, NotGiven, QueryError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints
-from rankstone.data.id_encoder import Notes, Subtopics
+from rankstone.data.annotations import Notes, Subtopics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 State: TypeAlias = Mapping[str, Any]  # fields by name, as a `state_dict` has them: {"queries": 2, "ids": ["u1", "u2"]}

@@ -7,7 +7,7 @@ import numpy as np
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_reduce, starts_of
 from rankstone.align.functions import NUMPY, Discount
-from rankstone.data.id_encoder import Subtopics, ranges
+from rankstone.data.annotations import Subtopics, ranges
 from rankstone.errors import QueryError
 
 NO_SUBTOPICS = (

@@ -11,9 +11,10 @@ from rankstone import _core
 from rankstone.align import state as saved
 from rankstone.align.alignment import Ints
 from rankstone.align.state import State
+from rankstone.data.annotations import ranges
 from rankstone.data.arrow import Column, as_column, concatenated, plain_ids, take
 from rankstone.data.columns import Columns, first_rows
-from rankstone.data.id_encoder import ranges, refuse_mixed
+from rankstone.data.id_encoder import refuse_mixed
 from rankstone.data.source import Align, First
 
 _FEW = 1 << 16  # rows that may wait, however few are kept

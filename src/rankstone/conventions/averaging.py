@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 from rankstone.align.functions import Values
 from rankstone.errors import Advice, Hint
-from rankstone.program.ranking import Finish, Ranking, Ratio
 
 if TYPE_CHECKING:
     from rankstone.conventions.plan import Plan
+    from rankstone.program.ranking import Finish, Ranking, Ratio
 
 LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometric mean
 Sums: TypeAlias = tuple[Any, Any, Any]  # the two sums over the queries, and how many queries there are

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from rankstone import _core
+from rankstone.data.annotations import SEVERAL, Floats, Ints, Notes, Subtopics, all_in_order
 from rankstone.data.arrow import Column, Places, as_column, distinct, encoded, numbers, plain, plain_ids, take
-from rankstone.data.id_encoder import SEVERAL, Floats, Ints, Notes, Subtopics, all_in_order
 from rankstone.data.roles import NOTES
 from rankstone.data.source import Align, Aligned, First, ranked_from
 from rankstone.errors import DataError

@@ -12,8 +12,8 @@ import numpy as np
 
 from rankstone import _core
 from rankstone._core import Alignment
+from rankstone.data.annotations import SEVERAL, Notes, Subtopics
 from rankstone.data.arrow import as_column
-from rankstone.data.id_encoder import SEVERAL, Notes, Subtopics
 from rankstone.data.lists import Lists, first_of
 from rankstone.data.source import Align, Aligned, First, ranked_from
 from rankstone.errors import DataError, DataTypeError

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rankstone.data.annotations import ranges
 from rankstone.data.arrow import (
     Column,
     Places,
@@ -26,7 +27,7 @@ from rankstone.data.arrow import (
 )
 from rankstone.data.columns import Columns
 from rankstone.data.files import is_path, is_table_file, read_table
-from rankstone.data.id_encoder import LOWER, Codes, distinct, pair, ranges
+from rankstone.data.id_encoder import LOWER, Codes, distinct, pair
 from rankstone.data.lists import Lists, is_sparse
 from rankstone.data.roles import find, need, refuse_unknown
 from rankstone.data.source import Source

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Ints
-from rankstone.data.id_encoder import Notes
+from rankstone.data.annotations import Notes
 from rankstone.errors import QueryError
 
 if TYPE_CHECKING:

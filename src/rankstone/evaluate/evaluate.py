@@ -10,7 +10,8 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.arrow import is_spark
 from rankstone.evaluate.fastpath import kept_for
-from rankstone.evaluate.pipeline import evaluate_source, given_beside, open_source
+from rankstone.evaluate.measurement import evaluate_source
+from rankstone.evaluate.pipeline import given_beside, open_source
 from rankstone.metrics.registry import Metric, Value
 from rankstone.results.result import Result
 

@@ -16,7 +16,7 @@ from rankstone.data.source import Align
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Outcome, mean_from, parts_of
 from rankstone.evaluate.measurement import LiveMeasurement
-from rankstone.evaluate.programs import Compiled, Measured, compile_plans
+from rankstone.evaluate.values import Compiled, Measured, compile_plans
 from rankstone.metrics.registry import ByName, is_built_in, on_declare
 from rankstone.program.core import SHORT, Program
 from rankstone.program.graph import Expression

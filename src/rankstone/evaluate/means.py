@@ -16,8 +16,20 @@ from rankstone.align.recommendations import Shown
 from rankstone.conventions.averaging import AVERAGING, Deciding, Terms, number_for
 from rankstone.conventions.plan import Plan
 from rankstone.data.dicts import Dicts
-from rankstone.evaluate.programs import Measured, measure, measured
-from rankstone.evaluate.values import V, apply, counted_of, entering, extreme_for, ratio_of, values_of, view_for, words
+from rankstone.evaluate.values import (
+    Measured,
+    V,
+    apply,
+    counted_of,
+    entering,
+    extreme_for,
+    measure,
+    measured,
+    ratio_of,
+    values_of,
+    view_for,
+    words,
+)
 from rankstone.program.ranking import Finish, Ratio
 
 if TYPE_CHECKING:

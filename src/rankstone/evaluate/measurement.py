@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Plan, make_plans
-from rankstone.data.source import Align, Aligned
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import Plan, alignments, make_plans
+from rankstone.data.source import Align, Aligned, Alone, Source
+from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
 from rankstone.evaluate.means import Outcome, Shares, mean_from, outcome_of, range_of, shares_of, span, sums_of
-from rankstone.evaluate.programs import measure
-from rankstone.evaluate.unjudged import bounds_of
-from rankstone.evaluate.values import without_pairs
+from rankstone.evaluate.pipeline import after_topk, align_all, firsts_of, refuse_truthless, show
+from rankstone.evaluate.values import measure, measure_each, weights_of, without_pairs
 from rankstone.metrics.registry import ByName
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import plain
 from rankstone.results.definition import Definitions, definition_of
-from rankstone.results.result import Account, TieRange, UnjudgedRange
+from rankstone.results.result import Account, Result, TieRange, UnjudgedRange
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
+    from rankstone.data.side_info import Beside
     from rankstone.evaluate.curves import Curve
-    from rankstone.typing import Metrics
+    from rankstone.typing import Metrics, Weights
 
 
 class LiveMeasurement:
@@ -195,6 +196,8 @@ class LiveMeasurement:
     def unjudged(self) -> dict[str, UnjudgedRange] | None:
         if not self._bounded:
             return None
+        from rankstone.evaluate.unjudged import bounds_of  # a quick start: few ask for bounds
+
         out = {}
         for label, outcome in self.outcomes.items():
             found = bounds_of(outcome.plan, self.aligned(outcome.plan).ranked, self.weights)
@@ -295,3 +298,54 @@ def _fate(plans: Sequence[Plan], choice: str) -> str:
 
 def _count(n: int, singular: str, plural: str) -> str:
     return f"{n:,} {singular if n == 1 else plural}"
+
+
+# -- from a source -------------------------------------------------------------------------------------------
+
+
+def evaluate_source(
+    source: Source,
+    metrics: Metrics,
+    convention: str | Convention,
+    weights: Weights | None,
+    threads: int,
+    choices: ByName,
+    bounds: bool = False,
+    beside: Beside | None = None,
+) -> Result:
+    """What `evaluate` says of a source, by metrics that are yet to be planned."""
+    plans = make_plans(metrics, convention, choices)
+    return evaluate_plans(source, plans, find_convention(convention), choices, weights, threads, beside, bounds)
+
+
+def evaluate_plans(
+    source: Source,
+    plans: Sequence[Plan],
+    convention: Convention,
+    choices: ByName,
+    weights: Weights | None,
+    threads: int,
+    beside: Beside | None = None,
+    bounds: bool = False,
+) -> Result:
+    """Each alignment once, each metric once."""
+    refuse_truthless(plans, judged=not isinstance(source, Alone))
+    if bounds:
+        from rankstone.evaluate.unjudged import refuse_bounds  # a quick start: few ask for bounds
+
+        for plan in plans:
+            refuse_bounds(plan)
+    firsts = firsts_of(source, plans, threads)
+    aligned = align_all(source, after_topk(firsts, source, alignments(plans, threads, bounds)))
+    known = show(source, firsts, aligned, beside, threads)
+    first = aligned[plans[0].align]
+    refuse_strangers(plans[0], first)
+    warn_unjudged(source, plans[0].align, first)
+    weighing = None if weights is None else weights_of(weights, first)
+    for plan in plans:
+        refuse(plan, aligned[plan.align])
+    found = measure_each(plans, aligned, threads)
+    outcomes = {plan.label: outcome_of(plan, one, weighing) for plan, one in zip(plans, found, strict=True)}
+    if known is not None:
+        first.remarks += tuple(known.notes)
+    return Result.of(LiveMeasurement(outcomes, aligned, convention, choices, weighing, bounds))

@@ -12,9 +12,9 @@ from rankstone import _core
 from rankstone.align.alignment import Ints
 from rankstone.align.topk import shown_by
 from rankstone.align.unjudged_queries import Extra, aligned_with, more_extra
+from rankstone.data.annotations import consecutive, ranges
 from rankstone.data.arrow import concatenated, plain_ids, take
 from rankstone.data.columns import ColumnPair, Columns, notes_of
-from rankstone.data.id_encoder import consecutive, ranges
 from rankstone.data.source import Align, Aligned, First
 from rankstone.evaluate.partial import Partial, concat
 

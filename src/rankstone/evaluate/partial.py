@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from rankstone.align import state as saved
 from rankstone.align import topk
-from rankstone.align.alignment import Alignment, Bools, Floats, Ints
-from rankstone.align.concat import join
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints, join
 from rankstone.align.recommendations import Shown, without_ids
 from rankstone.align.state import State, ranked_from_state, ranked_state, reading
 from rankstone.align.ties import TIES
@@ -41,8 +40,7 @@ from rankstone.evaluate.means import (
     sums_of,
 )  # fmt: skip
 from rankstone.evaluate.pipeline import align_all, firsts_of, given_beside, made_of, movable_beside
-from rankstone.evaluate.programs import Measured, measure_each
-from rankstone.evaluate.values import extreme_for, view_for, weights_of, without_pairs
+from rankstone.evaluate.values import Measured, extreme_for, measure_each, view_for, weights_of, without_pairs
 from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio

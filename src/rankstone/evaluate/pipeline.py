@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -11,24 +11,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rankstone.align.recommendations import Shown
 from rankstone.align.ties import TIES
-from rankstone.conventions.convention import Convention, find_convention, takes
-from rankstone.conventions.plan import Plan, alignments, make_plans
+from rankstone.conventions.convention import takes
+from rankstone.conventions.plan import Plan
 from rankstone.data.arrow import movable
 from rankstone.data.dicts import Dicts
-from rankstone.data.source import Align, Aligned, Alone, First, Source
+from rankstone.data.source import Align, Aligned, First, Source
 from rankstone.errors import Advice, Hint
-from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
-from rankstone.evaluate.means import outcome_of
-from rankstone.evaluate.measurement import LiveMeasurement
-from rankstone.evaluate.programs import measure_each
-from rankstone.evaluate.unjudged import refuse_bounds
-from rankstone.evaluate.values import weights_of
 from rankstone.metrics.registry import ByName, parse_all
-from rankstone.results.result import Result
 
 if TYPE_CHECKING:
     from rankstone.data.side_info import Beside, Known
-    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth
 
 
 def open_source(
@@ -57,52 +50,6 @@ def open_source(
     )  # fmt: skip
 
 
-def evaluate_source(
-    source: Source,
-    metrics: Metrics,
-    convention: str | Convention,
-    weights: Weights | None,
-    threads: int,
-    choices: ByName,
-    bounds: bool = False,
-    beside: Beside | None = None,
-) -> Result:
-    """What `evaluate` says of a source, by metrics that are yet to be planned."""
-    plans = make_plans(metrics, convention, choices)
-    return evaluate_plans(source, plans, find_convention(convention), choices, weights, threads, beside, bounds)
-
-
-def evaluate_plans(
-    source: Source,
-    plans: Sequence[Plan],
-    convention: Convention,
-    choices: ByName,
-    weights: Weights | None,
-    threads: int,
-    beside: Beside | None = None,
-    bounds: bool = False,
-) -> Result:
-    """Each alignment once, each metric once."""
-    refuse_truthless(plans, judged=not isinstance(source, Alone))
-    if bounds:
-        for plan in plans:
-            refuse_bounds(plan)
-    firsts = firsts_of(source, plans, threads)
-    aligned = align_all(source, _after(firsts, source, alignments(plans, threads, bounds)))
-    known = show(source, firsts, aligned, beside, threads)
-    first = aligned[plans[0].align]
-    refuse_strangers(plans[0], first)
-    warn_unjudged(source, plans[0].align, first)
-    weighing = None if weights is None else weights_of(weights, first)
-    for plan in plans:
-        refuse(plan, aligned[plan.align])
-    found = measure_each(plans, aligned, threads)
-    outcomes = {plan.label: outcome_of(plan, one, weighing) for plan, one in zip(plans, found, strict=True)}
-    if known is not None:
-        first.remarks += tuple(known.notes)
-    return Result.of(LiveMeasurement(outcomes, aligned, convention, choices, weighing, bounds))
-
-
 def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
     """Stop at metrics that need a truth where there is none."""
     for plan in plans:
@@ -110,7 +57,7 @@ def refuse_truthless(plans: Iterable[Plan], *, judged: bool) -> None:
             raise ValueError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
 
 
-def _after(firsts: Mapping[Align, First], source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Align]:
+def after_topk(firsts: Mapping[Align, First], source: Source, wanted: Mapping[Align, Align]) -> dict[Align, Align]:
     """The alignments, where the lists have been looked through: an item that is there twice was an error then."""
     return {
         asked: replace(how, duplicates="count")  # which looks for none

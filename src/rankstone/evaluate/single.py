@@ -13,7 +13,7 @@ from rankstone.data.lists import Dense
 from rankstone.data.source import Align, Aligned, First, Source
 from rankstone.errors import QueryError
 from rankstone.evaluate.fastpath import kept_for
-from rankstone.evaluate.pipeline import evaluate_source
+from rankstone.evaluate.measurement import evaluate_source
 from rankstone.metrics.registry import Metric, Value
 
 if TYPE_CHECKING:

@@ -23,13 +23,10 @@ from rankstone.data.lists import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
 from rankstone.data.source import Source
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
+from rankstone.evaluate.measurement import evaluate_plans
 from rankstone.evaluate.one_pass import one_pass
 from rankstone.evaluate.partial import Resumable, identity, settings_of
-from rankstone.evaluate.pipeline import (
-    depths_of,
-    evaluate_plans,
-    refuse_truthless,
-)
+from rankstone.evaluate.pipeline import depths_of, refuse_truthless
 from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 

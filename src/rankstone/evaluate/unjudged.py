@@ -18,7 +18,7 @@ from rankstone.align.ties import COUNTED
 from rankstone.conventions.plan import Plan
 from rankstone.errors import Advice, Hint
 from rankstone.evaluate.means import mean_from, sums_of
-from rankstone.evaluate.programs import Measured, measure
+from rankstone.evaluate.values import Measured, measure
 from rankstone.metrics.registry import Growth
 from rankstone.program.flat import ranking_of
 

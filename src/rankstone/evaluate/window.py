@@ -15,7 +15,7 @@ from rankstone.align import state as saved
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.plan import Plan
 from rankstone.evaluate.means import ExactSum, Sums, mean_from, sums_of
-from rankstone.evaluate.programs import measure
+from rankstone.evaluate.values import measure
 from rankstone.program.ranking import Finish
 from rankstone.results.answer import Answer, Readable, table_of
 from rankstone.results.definition import ByMetric, Definition, summarize

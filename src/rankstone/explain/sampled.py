@@ -11,7 +11,7 @@ import numpy as np
 from rankstone.align.alignment import Alignment, Floats, Ints
 from rankstone.conventions.plan import make_plans
 from rankstone.errors import DataError
-from rankstone.evaluate.programs import measure
+from rankstone.evaluate.values import measure
 from rankstone.metrics.registry import Metric, Value, parse_one
 from rankstone.program.flat import ranking_of
 from rankstone.results.result import Result

@@ -18,8 +18,7 @@ from rankstone.data.source import Align, Aligned, Source
 from rankstone.errors import Advice, Hint, QueryError
 from rankstone.evaluate.checks import refuse, refuse_strangers, some, warn_unjudged
 from rankstone.evaluate.means import Outcome, outcome_of
-from rankstone.evaluate.programs import measured
-from rankstone.evaluate.values import ratio_of, view_for
+from rankstone.evaluate.values import measured, ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ranking, Ratio

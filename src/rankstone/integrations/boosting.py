@@ -12,7 +12,7 @@ from rankstone.align.alignment import Floats, Ints
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.lists import ListPair, labelled
-from rankstone.evaluate.pipeline import evaluate_source
+from rankstone.evaluate.measurement import evaluate_source
 from rankstone.metrics.registry import ByName, Metric, Value
 from rankstone.results.result import Result
 

@@ -17,8 +17,7 @@ from rankstone.conventions.plan import Plan
 from rankstone.evaluate.means import span
 from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.partial import Totals
-from rankstone.evaluate.programs import Measured
-from rankstone.evaluate.values import view_for
+from rankstone.evaluate.values import Measured, view_for
 from rankstone.program.ranking import Ratio
 from rankstone.results.result import Account, Result, TieRange
 from rankstone.spark import work

@@ -20,7 +20,7 @@ from rankstone.errors import DataError
 from rankstone.evaluate import partial
 from rankstone.evaluate.partial import Partial
 from rankstone.evaluate.pipeline import open_source
-from rankstone.evaluate.programs import measure_each
+from rankstone.evaluate.values import measure_each
 
 CHUNK_ROWS = 1 << 20  # that are packed at a time
 CHUNK_BYTES = 1 << 26

@@ -22,7 +22,7 @@ from rankstone.data.lists import GradeLists, ListPair, Lists, lists
 from rankstone.errors import QueryError
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, mean_from, shares_of
-from rankstone.evaluate.programs import Measured, measure
+from rankstone.evaluate.values import Measured, measure
 from rankstone.metrics.registry import declared, on_declare
 from rankstone.program.sql import Term as Value
 from rankstone.program.sql import Tree

@@ -22,8 +22,7 @@ from rankstone.conventions.plan import (
 )
 from rankstone.evaluate.checks import refuse_ungraded
 from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
-from rankstone.evaluate.programs import Measured
-from rankstone.evaluate.values import apply, counted_of, extreme_for, ratio_of, values_of, view_for
+from rankstone.evaluate.values import Measured, apply, counted_of, extreme_for, ratio_of, values_of, view_for
 from rankstone.metrics.registry import declared
 from rankstone.program.graph import Expression, Fault
 from rankstone.program.ranking import Ratio

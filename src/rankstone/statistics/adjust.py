@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankstone.align.alignment import Floats
+from rankstone.data.annotations import Floats
 from rankstone.statistics.checks import choice, finite
 from rankstone.statistics.max_t import max_t
 from rankstone.statistics.paired import PairedSample

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 
 
 def finite(values: ArrayLike, name: str, dimensions: tuple[int, ...] = (1,)) -> Floats:

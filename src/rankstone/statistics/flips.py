@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr
 
-from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.data.annotations import Bools, Floats, Ints
 from rankstone.statistics.signs import (
     TIE,
     Signs,

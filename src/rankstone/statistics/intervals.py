@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 from rankstone.progress import Progress, watched
 from rankstone.statistics.checks import choice, cluster_numbers, finite, level
 from rankstone.statistics.student import student

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.data.annotations import Bools, Floats, Ints
 from rankstone.statistics.signs import (
     TIE,
     Real,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 from rankstone.statistics.flips import flips
 from rankstone.statistics.power import differences_of
 from rankstone.statistics.ranks import sign, wilcoxon

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainc, ndtr, ndtri, poch, stdtrit
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 from rankstone.statistics.checks import choice, level, paired
 from rankstone.statistics.student import student
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, ndtr
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 from rankstone.statistics.checks import choice, differences
 from rankstone.statistics.intervals import share
 from rankstone.statistics.power import ALTERNATIVES

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 from rankstone.progress import watched
 from rankstone.statistics.checks import cluster_numbers, finite
 

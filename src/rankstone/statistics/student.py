@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from rankstone.align.alignment import Floats
+from rankstone.data.annotations import Floats
 from rankstone.errors import Advice, Hint
 from rankstone.statistics.checks import cluster_numbers, finite
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from rankstone.align.alignment import Floats, Ints
+from rankstone.data.annotations import Floats, Ints
 from rankstone.statistics.checks import layout, level
 from rankstone.statistics.signs import TIE, add_up, check_resamples, checked, whole, workers_of
 
