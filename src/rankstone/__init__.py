@@ -63,8 +63,7 @@ if _typing.TYPE_CHECKING:
     from rankstone.explain.identify import identify
     from rankstone.explain.sampled import Sampled, sampled
     from rankstone.fusion.found import Found
-    from rankstone.fusion.fuse import fuse
-    from rankstone.fusion.fused import Fused
+    from rankstone.fusion.fuse import Fused, fuse
     from rankstone.fusion.methods import fusion, fusions
     from rankstone.fusion.pool import Pool, pool
     from rankstone.offpolicy.estimators import Estimator, estimator, estimators
@@ -85,7 +84,7 @@ _LATER = {
     "Logged": "offpolicy.form",
     "Evaluator": "evaluate.evaluate",
     "Found": "fusion.found",
-    "Fused": "fusion.fused",
+    "Fused": "fusion.fuse",
     "Online": "evaluate.online",
     "Pool": "fusion.pool",
     "Result": "results.result",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 
@@ -120,3 +120,11 @@ class QueryError(ValueError):
 
     def __str__(self) -> str:
         return f"{self.problem} in query {self.query!r}"
+
+
+SOME = 5  # names in an error
+
+
+def some(names: Collection[object], count: int = SOME) -> str:
+    """The first few, for an error."""
+    return ", ".join(repr(name) for name in list(names)[:count]) + (" ..." if len(names) > count else "")

@@ -10,7 +10,7 @@ from rankstone.data.files import read_run, read_truth
 from rankstone.errors import FileError
 from rankstone.explain.identify import asked
 from rankstone.metrics.registry import parse
-from rankstone.trec_eval.files import read_judgments, read_results
+from rankstone.trec_eval.lists import read_judgments, read_results
 from tests.effort import cpu_limit
 
 SIZE = 1_000_000  # letters: once through them takes milliseconds, a million times hours

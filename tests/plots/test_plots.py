@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.compare import plot_kinds as plots
-from rankstone.plots.escape import prose, safe, shown
-from rankstone.plots.marks import Axis, Bars, Dots, Line, Spans
+from rankstone.plots.marks import Axis, Bars, Dots, Line, Spans, prose, safe, shown
 from rankstone.plots.plot import Plot
 
 HOSTILE = [

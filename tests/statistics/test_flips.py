@@ -14,7 +14,7 @@ import rankstone as rs
 from rankstone.statistics import flips, max_t, tukey_randomised
 
 # The functions stand in front of their modules.
-SIGNS = importlib.import_module("rankstone.statistics.signs")
+SIGNS = importlib.import_module("rankstone.statistics.ranks")
 FLIPS = importlib.import_module("rankstone.statistics.flips")
 MAX_T = importlib.import_module("rankstone.statistics.max_t")
 TUKEY = importlib.import_module("rankstone.statistics.tukey")

@@ -1,7 +1,8 @@
-"""The import graph of the package with its late imports: one order of packages, no knot at load, few with late ones."""
+"""The import graph of the package with its late imports: one order of packages, short chains, no knots."""
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,12 @@ SOURCE = ROOT / "src" / "rankstone"
 # A package uses itself and those before it. From `arrays` on they are entry points, by the names that users type.
 ORDER = (
     "errors", "version", "progress", "data", "align", "program", "metrics", "conventions", "statistics", "plots",
-    "evaluate", "results", "compare", "explain", "offpolicy", "fusion", "typing", "arrays", "sql", "spark", "splits",
+    "results", "evaluate", "explain", "compare", "offpolicy", "fusion", "typing", "arrays", "sql", "spark", "splits",
     "trec_eval", "integrations", "compat", "testing", "cli", "__main__", "",
 )  # fmt: skip
 # What is left to untangle. These numbers may only fall.
-AGAINST_THE_ORDER = 20  # imports
-LARGEST_KNOT = 49  # modules of which each reaches each other one, by late imports too
-IN_KNOTS = 52  # modules, in all knots together
-LEADING_BACK = 12  # late imports of a module that reaches the one that imports it
+AGAINST_THE_ORDER = 6  # imports: a source has alignments, a result is compared, a Spark table stays on its cluster
+LONGEST_CHAIN = 13  # modules, each of which imports the next one at load
 _MARKS = re.compile(r"src/rankstone/|[`/]|\.py")
 
 
@@ -98,10 +97,17 @@ def test_no_knot_at_load(graph):
     assert graph.knots(graph.load) == []
 
 
-def test_knots_with_late_imports(graph):
-    knots = graph.knots(graph.all)
-    assert max(map(len, knots), default=0) <= LARGEST_KNOT, knots[-1]
-    assert sum(map(len, knots)) <= IN_KNOTS, knots
+def test_no_knot_with_late_imports(graph):
+    assert graph.knots(graph.all) == []
+
+
+def test_chains_are_short(graph):
+    @cache
+    def chain(name):
+        return (name, *max(map(chain, graph.load[name]), key=len, default=()))
+
+    longest = max(map(chain, graph.load), key=len)
+    assert len(longest) <= LONGEST_CHAIN, longest
 
 
 def test_a_late_import_saves_something(graph):
@@ -109,11 +115,6 @@ def test_a_late_import_saves_something(graph):
     for user, used in graph.edges(graph.late):
         loaded = graph.reached(user, graph.load)
         assert used not in loaded, f"{user} imports {used} late, and has loaded it already"
-
-
-def test_few_late_imports_lead_back(graph):
-    back = [edge for edge in graph.edges(graph.late) if edge[0] in graph.reached(edge[1], graph.all)]
-    assert len(back) <= LEADING_BACK, back
 
 
 def test_the_guide_has_the_same_order():
@@ -148,7 +149,7 @@ def test_the_graph_sees_every_kind_of_import():
 
 
 LARGE = 40  # methods
-ALLOWED = {"Ranking", "Comparison"}  # the vocabulary of metrics; and what the next step divides
+ALLOWED = {"Ranking"}  # the vocabulary of metrics
 
 
 def test_few_classes_are_large():
@@ -159,3 +160,9 @@ def test_few_classes_are_large():
         if isinstance(node, ast.ClassDef) and sum(isinstance(one, ast.FunctionDef) for one in node.body) > LARGE
     }
     assert large == ALLOWED
+
+
+def test_few_files_are_large():
+    """But for the table of presets."""
+    lengths = {path.name: len(path.read_text(encoding="utf-8").split("\n")) for path in SOURCE.rglob("*.py")}
+    assert [name for name, length in lengths.items() if length > 601] == ["presets.py"]

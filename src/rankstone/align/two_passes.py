@@ -18,10 +18,9 @@ from rankstone import _core
 from rankstone.align import state as saved
 from rankstone.align.state import State, locked
 from rankstone.align.topk import Best, shown_by
-from rankstone.align.unjudged_queries import Extra, aligned_with, bounded, more_extra
 from rankstone.data.arrow import plain_ids
 from rankstone.data.columns import ColumnPair, Columns, notes_of
-from rankstone.data.source import Align, Aligned, Alone, First, ranked_from
+from rankstone.data.source import Align, Aligned, Alone, Extra, First, aligned_with, bounded, more_extra, ranked_from
 from rankstone.errors import DataError
 
 _FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them

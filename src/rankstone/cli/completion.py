@@ -12,7 +12,7 @@ from rankstone.conventions.convention import conventions
 from rankstone.fusion.choices import Fusing
 from rankstone.metrics.registry import declared
 from rankstone.trec_eval.command import OPTIONS
-from rankstone.trec_eval.files import FORMATS
+from rankstone.trec_eval.lists import FORMATS
 from rankstone.trec_eval.measures import MEASURES, NICKNAMES
 
 _OF_OPTIONS = {"--metric": "metrics", "--convention": "conventions", "--set": "choices"}  # words that follow them

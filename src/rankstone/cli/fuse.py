@@ -11,8 +11,7 @@ from rankstone.cli.options import Add, UsageError, choices_of, screen, share, sh
 from rankstone.data.files import FORMATS, all_same_ids, listed, read_run
 from rankstone.fusion.choices import PRESETS, decide, find_preset
 from rankstone.fusion.fuse import fuse
-from rankstone.fusion.methods import fusions
-from rankstone.fusion.norms import NORMS
+from rankstone.fusion.methods import NORMS, fusions
 from rankstone.fusion.pool import pool
 from rankstone.results.export import convert
 

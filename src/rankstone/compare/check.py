@@ -24,7 +24,7 @@ from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.results.answer import Answer, number, signed
 from rankstone.results.definition import groups_in_order, summarize
 from rankstone.results.result import Result
-from rankstone.statistics import adjust
+from rankstone.statistics.adjust import adjust
 
 if TYPE_CHECKING:
     from rankstone.typing import Path

@@ -12,7 +12,7 @@ from rankstone.compare.config import Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
 from rankstone.compare.summary import answer_of
-from rankstone.metrics.registry import parse_all
+from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
 from rankstone.results.definition import Definitions, cutoffs_of, ids_alike, label_of
 from rankstone.statistics.paired import name_of
@@ -186,7 +186,7 @@ class Comparison(Records[Difference]):
 # -- from results --------------------------------------------------------------------------------------------
 
 
-def compare_results(given: Any, metrics: Metrics | None = None, **options: Any) -> Comparison:
+def compare_results(given: object, metrics: Metrics | None = None, **options: Value) -> Comparison:
     """Results by name, compared: `rs.compare` where nothing is left to evaluate."""
     for name, value in options.items():
         if name not in (*Rules._fields, *_OPTIONS) and value is not None:
@@ -240,7 +240,7 @@ def compare_systems(
     clusters: str | Groups | None = None,
     origin: Origin | None = None,
     command: str = "",
-    **rules: Any,
+    **rules: Value,
 ) -> Comparison:
     """Results of the same metrics and the same truth, compared by some `Rules`."""
     names = list(systems)
@@ -263,7 +263,7 @@ def compare_systems(
     return Comparison(Experiment(paired, tuple(labels), baseline, made, by, origin, command))
 
 
-def _results_by_name(given: Any) -> dict[str, tuple[Result, ...]]:
+def _results_by_name(given: object) -> dict[str, tuple[Result, ...]]:
     """Results by their runs' names, in a tuple each."""
     wanted = "give runs=, or a dict of results by name: rs.compare({'old': result, 'new': other})"
     if not isinstance(given, Mapping) or not given:

@@ -17,9 +17,10 @@ from rankstone.compare.config import Groups, Rules
 from rankstone.compare.pairing import Paired, Sample
 from rankstone.metrics.registry import parse_one
 from rankstone.results.definition import Definitions, groups_in_order, label_of
-from rankstone.statistics import Effect, Student, detectable, effect, needed, noncentral_power, wins_ties_losses
 from rankstone.statistics.adjust import Correction, adjusted
 from rankstone.statistics.paired import PairedSample, PairedTest
+from rankstone.statistics.power import Effect, detectable, effect, needed, noncentral_power, wins_ties_losses
+from rankstone.statistics.student import Student
 
 if TYPE_CHECKING:
     from rankstone.compare.compare import Origin

@@ -12,8 +12,8 @@ import numpy as np
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.ties import TIES
 from rankstone.results.definition import groups_in_order, ids_alike
-from rankstone.statistics import Interval, without_groups
-from rankstone.statistics.intervals import interval_of
+from rankstone.statistics.intervals import Interval, interval_of
+from rankstone.statistics.student import without_groups
 
 if TYPE_CHECKING:
     from rankstone.compare.config import Groups

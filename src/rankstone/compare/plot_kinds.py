@@ -204,7 +204,7 @@ def counts(of: Difference) -> str:
     return f"{queries(of.wins)} better, {of.ties:,} same, {of.losses:,} worse"
 
 
-def columns_of(records: Sequence[Any], *names: str) -> dict[str, list[Any]]:
+def columns_of(records: Sequence[object], *names: str) -> dict[str, list[Any]]:
     """Some fields of records, by name."""
     return {name: [getattr(one, name) for one in records] for name in names}
 

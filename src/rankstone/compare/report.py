@@ -13,8 +13,8 @@ from rankstone.compare.caveats import general_caveats
 from rankstone.compare.config import Rules, default_correction
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.summary import detectable_of, method_of
-from rankstone.plots.escape import prose, safe
-from rankstone.plots.escape import shown as visible
+from rankstone.plots.marks import prose, safe
+from rankstone.plots.marks import shown as visible
 from rankstone.plots.page import (
     bullets,
     figures,

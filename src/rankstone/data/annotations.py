@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Numbers = NDArray[np.integer]
 
 SEVERAL = "an item judged for several subtopics is one item, with the highest of its grades"  # a remark on a truth
 _PIECE = 1 << 15
@@ -68,7 +69,7 @@ def ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
     return np.arange(ends[-1]) + np.repeat(offsets[segments] - ends[:-1], sizes), ends
 
 
-def consecutive(numbers: NDArray[np.integer[Any]]) -> bool:
+def consecutive(numbers: Numbers) -> bool:
     """Do some numbers go up by 1. A few at a time, so that no more than these are copied."""
     if int(numbers[-1]) - int(numbers[0]) != len(numbers) - 1:
         return False
@@ -76,6 +77,6 @@ def consecutive(numbers: NDArray[np.integer[Any]]) -> bool:
     return all((piece[1:] - piece[:-1] == 1).all() for piece in pieces)
 
 
-def all_in_order(numbers: NDArray[np.integer[Any]], count: int) -> bool:
+def all_in_order(numbers: Numbers, count: int) -> bool:
     """Are they the numbers from 0 to below a count, each once, as they go up."""
     return len(numbers) == count and (count == 0 or (numbers[0] == 0 and consecutive(numbers)))

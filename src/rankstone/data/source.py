@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Ints
 from rankstone.data.annotations import Notes
+from rankstone.data.arrow import plain_ids
 from rankstone.errors import QueryError
 
 if TYPE_CHECKING:
@@ -147,3 +148,29 @@ def ranked_from(
         found.placed_offsets, found.rank, found.grade, found.score, found.place, found.above, found.tied,
         ordered_truth=ordered_truth, ordered_grades=ordered_grades, notes=notes,
     )  # fmt: skip
+
+
+EXTRA_LIMIT = 1 << 16
+
+Extra: TypeAlias = set[Any] | None  # {"u7", "u9"}; None: too many
+
+
+def aligned_with(
+    ranked: Alignment, dropped: int, queries: Callable[[], Sequence[Hashable]], extra: Extra, graded: bool
+) -> Aligned:
+    """A ranking, with what is known of such queries."""
+    known = [] if extra is None else sorted(extra)
+    count = EXTRA_LIMIT + 1 if extra is None else len(known)
+    return Aligned(ranked, queries, lambda: known, count, dropped, extra is not None, graded=graded)
+
+
+def more_extra(known: Extra, column: Column, rows: Ints) -> Extra:
+    """Queries that nobody judged, with those of some rows; None: too many to remember."""
+    if known is None or len(rows) == 0:
+        return known
+    return bounded(known | set(plain_ids(column, rows[: EXTRA_LIMIT + 1])))
+
+
+def bounded(known: set[Hashable]) -> Extra:
+    """The same queries, or None if they are too many."""
+    return known if len(known) <= EXTRA_LIMIT else None

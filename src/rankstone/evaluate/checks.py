@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -15,11 +15,10 @@ from rankstone.align.alignment import Alignment
 from rankstone.align.subtopics import NO_SUBTOPICS
 from rankstone.conventions.plan import Plan
 from rankstone.data.source import Align, Aligned, Source
-from rankstone.errors import DataError, UnmatchedWarning
+from rankstone.errors import SOME, DataError, UnmatchedWarning, some
 from rankstone.metrics.registry import by_relevant
 from rankstone.program.flat import NO_WEIGHTS
 
-SOME = 5  # names in an error
 _COMPARED = 100_000  # ids of each side, where none matches
 
 
@@ -143,8 +142,3 @@ def _folded(name: object) -> str:
     """An id without case, type, white space and leading zeros."""
     text = re.sub(r"\.0$", "", str(name).strip().casefold())
     return re.sub(r"(?<![0-9])0+(?=[0-9])", "", text)
-
-
-def some(queries: Collection[object], count: int = SOME) -> str:
-    """The first few, for an error."""
-    return ", ".join(repr(query) for query in list(queries)[:count]) + (" ..." if len(queries) > count else "")

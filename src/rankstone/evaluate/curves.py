@@ -12,8 +12,8 @@ from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.data.loaders import load
 from rankstone.data.source import Aligned
-from rankstone.errors import QueryError
-from rankstone.evaluate.checks import refuse_strangers, some
+from rankstone.errors import QueryError, some
+from rankstone.evaluate.checks import refuse_strangers
 from rankstone.evaluate.means import one_list
 from rankstone.evaluate.values import apply, view_for
 from rankstone.metrics.registry import Value

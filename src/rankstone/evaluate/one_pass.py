@@ -11,11 +11,10 @@ import numpy as np
 from rankstone import _core
 from rankstone.align.alignment import Ints
 from rankstone.align.topk import shown_by
-from rankstone.align.unjudged_queries import Extra, aligned_with, more_extra
 from rankstone.data.annotations import consecutive, ranges
 from rankstone.data.arrow import concatenated, plain_ids, take
 from rankstone.data.columns import ColumnPair, Columns, notes_of
-from rankstone.data.source import Align, Aligned, First
+from rankstone.data.source import Align, Aligned, Extra, First, aligned_with, more_extra
 from rankstone.evaluate.partial import Partial, concat
 
 CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it

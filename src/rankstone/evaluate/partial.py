@@ -27,7 +27,8 @@ from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.data.arrow import Column, as_text, is_whole
 from rankstone.data.source import Align, Aligned, First, Source
-from rankstone.evaluate.checks import SOME, Queries, refuse, refuse_strangers
+from rankstone.errors import SOME
+from rankstone.evaluate.checks import Queries, refuse, refuse_strangers
 from rankstone.evaluate.means import (
     UNKNOWN,
     ExactSum,
@@ -391,11 +392,11 @@ class Job:
         for name, function, options in self.declared:
             metric(name, **options)(function)
 
-    def partial(self, source: Source, weights: Any) -> Partial:
+    def partial(self, source: Source, weights: Weights | None) -> Partial:
         """The partial of some whole queries."""
         return partial_of(source, self.plans, weights, self.threads, ordered=self.ordered)
 
-    def totals(self, queries: Iterable[tuple[Source, Any]]) -> Totals:
+    def totals(self, queries: Iterable[tuple[Source, Weights | None]]) -> Totals:
         """The totals of some whole queries. Wrong data is no failure of the worker, which would only be tried again."""
         try:
             self.declare()

@@ -136,7 +136,7 @@ class SavedMeasurement:
         """The digests tell."""
         return False
 
-    def more(self, *_: Any) -> Any:
+    def more(self, *_: object) -> Any:
         """What needs the lists."""
         raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rankstone.align import state as saved
 from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.align.functions import Values
 from rankstone.conventions.plan import Plan
 from rankstone.evaluate.means import ExactSum, Sums, mean_from, sums_of
 from rankstone.evaluate.values import measure
@@ -48,7 +49,7 @@ class ServedList(NamedTuple):
         return self.items if self.scores is None else dict(zip(self.items, self.scores, strict=True))
 
     @classmethod
-    def read(cls, segment_of: Callable[[Any], Any], *row: Any) -> ServedList:
+    def read(cls, segment_of: Callable[[object], object], *row: Values) -> ServedList:
         """A list from a state."""
         time, items, segment, outcomes, scores = row
         shown = saved.items({"items": items}, "items")
@@ -68,7 +69,7 @@ def is_pair(item: object) -> bool:
     )
 
 
-def listed_items(items: Any) -> tuple[list[Any], list[float] | None]:
+def listed_items(items: object) -> tuple[list[Any], list[float] | None]:
     """The items of a list, and their scores if there are any."""
     if isinstance(items, (str, bytes, Set)) or not isinstance(items, Iterable):
         raise TypeError(f"its items are {items!r}; give them in a list, best first, or as {{item: score}}")
@@ -159,7 +160,7 @@ class Window(ByMetric[Estimate], Readable):
         )
 
 
-def estimate_of_all(plan: Plan, shown: Any, inside: Any, confidence: float) -> Estimate:
+def estimate_of_all(plan: Plan, shown: Values, inside: slice | list[int], confidence: float) -> Estimate:
     """A number of all lists at once; its interval is from leaving out some of them at a time."""
     from rankstone.statistics import student, without_groups  # a quick start: SciPy takes long
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
@@ -15,8 +15,8 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.data.source import Align, Aligned, Source
-from rankstone.errors import Advice, Hint, QueryError
-from rankstone.evaluate.checks import refuse, refuse_strangers, some, warn_unjudged
+from rankstone.errors import Advice, Hint, QueryError, some
+from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
 from rankstone.evaluate.means import Outcome, outcome_of
 from rankstone.evaluate.values import measured, ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
@@ -261,7 +261,7 @@ class Difference(Readable):
     """Why two conventions give different numbers: the shares add up to `difference`."""
 
     metric: str
-    query: Any  # None: the mean over all queries
+    query: Hashable  # None: the mean over all queries
     queries: int
     names: tuple[str, str]
     values: tuple[float, float]
@@ -387,7 +387,7 @@ def _unlike(before: Floats, after: Floats) -> int:
     return int((~same).sum()) + abs(len(before) - len(after))
 
 
-def place_of(queries: Sequence[Any], query: Any) -> int:
+def place_of(queries: Sequence[Hashable], query: Hashable) -> int:
     """Which of the queries is meant; 7 may be written for "7", and the other way round."""
     if query is None:
         if len(queries) == 1:

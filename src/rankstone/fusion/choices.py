@@ -14,8 +14,7 @@ from rankstone.align.ties import COUNTED
 from rankstone.conventions.choices import CHOICES, Choice
 from rankstone.conventions.convention import Convention
 from rankstone.errors import Advice, Hint
-from rankstone.fusion.methods import Fusion
-from rankstone.fusion.norms import NORMS
+from rankstone.fusion.methods import NORMS, Fusion
 from rankstone.metrics.declaration import ByName, Value, nearest, unknown_word
 
 NormName = Literal["min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda"]

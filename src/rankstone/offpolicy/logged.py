@@ -21,8 +21,8 @@ from rankstone.offpolicy.read import Log, read
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import Answer, Readable, number
 from rankstone.results.definition import groups_in_order
-from rankstone.statistics import Interval, influence
-from rankstone.statistics.intervals import interval_of
+from rankstone.statistics.intervals import Interval, interval_of
+from rankstone.statistics.student import influence
 from rankstone.version import __version__
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from rankstone.data.roles import ROLES, Given, find_all, refuse_unknown
 from rankstone.errors import DataError, FileError
 from rankstone.metrics.declaration import ByName
 from rankstone.offpolicy.form import CHANGES, FORMS, Logged
-from rankstone.offpolicy.matrix import AtPlaces, Looked, Values, look
-from rankstone.offpolicy.policies import NEAR, Policy, PseudoInverse, unseen
+from rankstone.offpolicy.policies import NEAR, AtPlaces, Looked, Policy, PseudoInverse, Values, look, unseen
 
 if TYPE_CHECKING:
     from rankstone.typing import Arrow, Column, Id, Path

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.plots.escape import shown
-from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Notes, Rule, Spans, Zone
+from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Notes, Rule, Spans, Zone, shown
 from rankstone.plots.svg import COLOURS
 
 _QUIET = "#57606a"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from rankstone.plots.escape import prose, safe
+from rankstone.plots.marks import prose, safe
 from rankstone.plots.plot import Plot
 from rankstone.plots.svg import STYLE as PLOT_STYLE
 from rankstone.plots.svg import around

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from unicodedata import east_asian_width
 
-from rankstone.plots.escape import prose, safe, shown
-from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Mark, Notes, Rule, Spans, Zone
+from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Mark, Notes, Rule, Spans, Zone, prose, safe, shown
 
 # After Okabe and Ito, whose colours people who see fewer of them can tell apart; dark and light enough for both papers.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588c", "#8a6d00", "#3f7f93", "#777777")

@@ -11,6 +11,7 @@ from array_api_compat import array_namespace, is_jax_array, is_numpy_array, is_t
 
 from rankstone.align.functions import ELEMENTWISE
 
+Library: TypeAlias = Any  # a library's functions of arrays: numpy, torch, jax.numpy
 Array: TypeAlias = Any  # of any library: np.zeros((2, 3)), torch.zeros(2, 3); or a plain number
 
 
@@ -24,7 +25,7 @@ def library_of(present: dict[str, Array]) -> Any:
         raise TypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
 
 
-def precision_of(xp: Any, present: dict[str, Array]) -> str:
+def precision_of(xp: Library, present: dict[str, Array]) -> str:
     """What is computed in: float64 if the labels or the scores hold it, float32 if they hold other floats."""
     kinds = [present[name].dtype for name in ("labels", "scores") if name in present]
     floats = [kind for kind in kinds if xp.isdtype(kind, "real floating")]
@@ -42,12 +43,12 @@ def in_host_memory(array: Array) -> bool:
     return is_torch_array(array) and array.device.type == "cpu"
 
 
-def lent(xp: Any, tensor: Array) -> Array:
+def lent(xp: Library, tensor: Array) -> Array:
     """A tensor as NumPy's array of the same memory."""
     return np.from_dlpack(tensor.float() if tensor.dtype == xp.bfloat16 else tensor)
 
 
-def largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> tuple[Array, Array]:
+def largest(xp: Library, values: Array, depth: int, spoil: bool = False) -> tuple[Array, Array]:
     """The largest of each row in descending order, and, in libraries of narrow integers, where they stand.
 
     spoil: the values are not needed any more.
@@ -67,7 +68,7 @@ def largest(xp: Any, values: Array, depth: int, spoil: bool = False) -> tuple[Ar
 
 
 def elementwise(
-    xp: Any, constant: Callable[[Array], Array], number: Callable[[Array], Array]
+    xp: Library, constant: Callable[[Array], Array], number: Callable[[Array], Array]
 ) -> dict[str, Callable[..., Any]]:
     """The operations on values one by one; constant and number: a number and a condition as an array of the library."""
 

@@ -36,7 +36,7 @@ class Rows:
     """The items of a space: where each query's start, and their columns as the arrays have them; None for `above` and
     `tied` where nothing is tied."""
 
-    def __init__(self, alignment: Alignment, space: Space, offsets: Ints, column: Callable[[str], Any]) -> None:
+    def __init__(self, alignment: Alignment, space: Space, offsets: Ints, column: Callable[[str], Values]) -> None:
         self.alignment, self.space, self.offsets, self.column = alignment, space, offsets, column
 
     @cached_property

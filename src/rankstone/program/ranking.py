@@ -14,12 +14,11 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from rankstone.align.alignment import Relevance
 from rankstone.align.functions import Depth, Discount, Functions, Values, sums_of_discounts
 from rankstone.errors import NoExpectedValue
 
 if TYPE_CHECKING:
-    from rankstone.align.alignment import Alignment
+    from rankstone.align.alignment import Alignment, Relevance
     from rankstone.align.ties import TieRule
     from rankstone.program.flat import Eager
     from rankstone.program.graph import Graph, Space, View

@@ -338,7 +338,7 @@ class Tables:
 
     operations: ClassVar[Mapping[str, Callable[..., Any]]]
 
-    def __init__(self, tree: Tree, suffix: str = "", **facts: Any) -> None:
+    def __init__(self, tree: Tree, suffix: str = "", **facts: Values) -> None:
         self.tree, self.suffix = tree, suffix  # of the names of rows, where there are several alignments
         self.functions: Functions = FunctionsOf(tree)
         self.facts = Facts(Relevance())._replace(**facts)
@@ -428,7 +428,7 @@ class Tables:
         kept = None if self.entered is None else self.spread(self.entered, base)
         return self.tree.items("pooled", self.suffix, base, None, False, kept)
 
-    def items(self, space: Any) -> Items:
+    def items(self, space: Values) -> Items:
         """The rows of a space."""
         if space.what == "ideal":
             order = None if space.order is None else self.term(space.order)

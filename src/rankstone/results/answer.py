@@ -132,7 +132,7 @@ def _plain_value(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def table_of(columns: Mapping[str, Sequence[Any]]) -> list[list[str]]:
+def table_of(columns: Mapping[str, Sequence[object]]) -> list[list[str]]:
     """The columns as a printed table, the head first."""
     cells = ([number(value) if isinstance(value, float) else str(value) for value in row]
              for row in zip(*columns.values(), strict=True))  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankstone.errors import some
 from rankstone.metrics.registry import Metric
 from rankstone.plots.marks import Axis, Line, Mark, Rule
 from rankstone.plots.plot import Plot
@@ -42,8 +43,6 @@ def _precision_recall(result: Result, query: Hashable) -> Plot:
     else:
         queries = list(found.queries)
         if query not in queries:
-            from rankstone.evaluate.checks import some  # an error's words
-
             raise ValueError(f"the truth has no query {query!r}; it has {some(queries)}")
         precision = np.array([found.per_query[label][queries.index(query)] for label in labels])
     whose = f"The mean of {len(found.queries):,} queries" if query is None else f"Query {query!r}"

@@ -5,10 +5,9 @@ try:
 except ImportError:
     raise ImportError("rs.spark needs Spark: pip install pyspark sqlglot") from None
 
-from rankstone.spark.dialect import sql
 from rankstone.spark.evaluate import evaluate
-from rankstone.spark.functions import register
-from rankstone.spark.result import SparkResult
+from rankstone.spark.functions import register, sql
+from rankstone.spark.work import SparkResult
 
 __all__ = ["SparkResult", "evaluate", "register", "sql"]
 

@@ -9,6 +9,7 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  as Spark's users write it
@@ -17,9 +18,13 @@ from rankstone.align.alignment import Ints
 from rankstone.align.topk import deepest
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
-from rankstone.data.arrow import is_spark
+from rankstone.data.arrow import is_spark, plain
+from rankstone.data.columns import Columns
 from rankstone.data.files import is_path
+from rankstone.data.lists import Lists
+from rankstone.data.loaders import opened
 from rankstone.data.roles import ROLES, Given, find, find_all, find_side, find_two_lists, need, roles_of, value_role
+from rankstone.data.tables import as_lists
 from rankstone.evaluate.accumulate import Accumulator
 from rankstone.evaluate.checks import refuse, refuse_strangers
 from rankstone.evaluate.partial import Partial, add_up, declared_in, for_shares
@@ -28,12 +33,44 @@ from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 from rankstone.spark import work
 from rankstone.spark.functions import Session, Table, is_classic
-from rankstone.spark.local import sent
-from rankstone.spark.result import SparkMeasurement, SparkResult
+from rankstone.spark.work import SparkMeasurement, SparkResult
 
 if TYPE_CHECKING:
     from rankstone.metrics.registry import Value
+    from rankstone.spark.functions import Table
     from rankstone.typing import Id, Metrics, Roles, Run, Stock, Truth
+
+
+def sent(side: Any, what: str, columns: Given | None, beside: Table) -> Table:
+    """A side as a table of the session that the other side's table belongs to, its columns named after their roles."""
+    return beside.sparkSession.createDataFrame(pa.table(_columns(_read(side, what, columns), what)))
+
+
+def _read(side: Any, what: str, columns: Given | None) -> Columns | Lists:
+    """A side here, its empty lists and the order of its lists kept."""
+    found = opened(side, what, columns)
+    if isinstance(found, Mapping):
+        return as_lists(found, what)
+    if isinstance(found, (Columns, Lists)):
+        return found
+    raise TypeError(
+        f"the {what} is a {type(side).__name__}; beside a Spark table, give a dict, a table with a query and an item "
+        "column, a file, rs.columns(...) or rs.lists(..., query=...)"
+    )
+
+
+def _columns(side: Columns | Lists, what: str) -> dict[str, pa.Array]:
+    value = "grade" if what == "truth" else "score"
+    if isinstance(side, Columns):
+        given = {"query": side.query, "item": side.item, value: side.grade if what == "truth" else side.score}
+        return {name: plain(column) for name, column in given.items() if column is not None}
+    if side.query is None:
+        raise ValueError(f"the {what} is a list column without queries; give rs.lists(..., query=...)")
+    starts = pa.array(np.asarray(side.offsets, dtype=np.int64))
+    inside = {"item": side.items, **({} if side.values is None else {value: side.values})}
+    made = {name: pa.LargeListArray.from_arrays(starts, plain(column)) for name, column in inside.items()}
+    return {"query": plain(side.query), **made}
+
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "boolean")

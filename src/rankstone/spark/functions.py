@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.sql.functions import KERNELS, ROWS, Arguments, Expression, Mean, Writer, mean_of, measures, of_rows
-from rankstone.sql.hive import parse_order
+from rankstone.sql.functions import (
+    KERNELS,
+    ROWS,
+    Arguments,
+    Constant,
+    Expression,
+    Mean,
+    Writer,
+    mean_of,
+    measures,
+    of_rows,
+)
+from rankstone.sql.hive import Tree, parse_order, parsed, spread, statements
 
 if TYPE_CHECKING:
     import pyarrow
     import pyspark.sql
+    from py4j.java_gateway import JavaObject
+
+    from rankstone.sql.functions import Arguments, Constant
+
 
 Session: TypeAlias = "pyspark.sql.SparkSession"  # SparkSession.builder.getOrCreate(), or one of Spark Connect
 Table: TypeAlias = "pyspark.sql.DataFrame"  # session.table("truth")
@@ -140,8 +156,6 @@ def register(session: Session, convention: str | Convention | None = None) -> No
     for name in scalars():
         register_scalar(session, name, convention)
     if is_classic(session):
-        from rankstone.spark.classic import register_builder
-
         for name, build in builders(convention).items():
             register_builder(session, name, build)
 
@@ -166,3 +180,159 @@ def arrow_function(kernel: Kernel, what: str, convention: str | Convention | Non
 
     of_arrays.__annotations__ = dict.fromkeys(("arguments", "return"), pyarrow.Array)  # Spark reads no text
     return functions.arrow_udf(of_arrays, "double")
+
+
+JavaTree: TypeAlias = "JavaObject"  # an expression of Spark's
+
+
+def register_builder(session: Session, name: str, build: Build) -> None:
+    """Make a function known that is made of others."""
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    ensure_callback_server_started(session.sparkContext._gateway)
+    registry = session._jsparkSession.sessionState().functionRegistry()
+    registry.createOrReplaceTempFunction(name, _Builder(session, name, build), "scala_udf")
+
+
+class _Builder:
+    """What Spark calls with a function's arguments: from a sequence of expressions to one."""
+
+    class Java:
+        implements = ("scala.Function1",)
+
+    def __init__(self, session: Session, name: str, build: Build) -> None:
+        self._to, self._name, self._build = _Trees(session), name, build
+
+    def apply(self, arguments: JavaObject) -> JavaTree:
+        given = [arguments.apply(at) for at in range(arguments.size())]
+        return self._to.titled(self._name, given, self._build(self._to, given))
+
+
+class _Trees:
+    """Writes Spark's expressions. What a name means is left to its analyser, which comes by again."""
+
+    def __init__(self, session: Session) -> None:
+        self._jvm = session.sparkContext._jvm
+        self._parser = session._jsparkSession.sessionState().sqlParser()
+        catalyst = self._jvm.org.apache.spark.sql.catalyst
+        self._expressions, self._analysis = catalyst.expressions, catalyst.analysis
+        self._literal = getattr(getattr(self._expressions, "Literal$"), "MODULE$")
+
+    def call(self, name: str, *arguments: JavaTree) -> JavaTree:
+        return self._filled(f"{name}({', '.join('x' * len(arguments))})", arguments)
+
+    def operator(self, sign: str, left: JavaTree, right: JavaTree) -> JavaTree:
+        return self._filled(f"x {sign} x", (left, right))
+
+    def constant(self, value: Constant) -> JavaTree:
+        return self._literal.apply(value)
+
+    def field(self, of: JavaTree, name: str) -> JavaTree:
+        return self._analysis.UnresolvedExtractValue(of, self.constant(name))
+
+    def function(self, names: Sequence[str], body: Callable[..., JavaTree]) -> JavaTree:
+        variables = [self._expressions.UnresolvedNamedLambdaVariable(self._sequence([name])) for name in names]
+        return self._expressions.LambdaFunction(body(*variables), self._sequence(variables), False)
+
+    def read(self, argument: JavaTree) -> Constant:
+        if not argument.foldable():
+            return None
+        value = argument.eval(None)
+        return value if value is None or isinstance(value, (bool, int, float)) else value.toString()
+
+    def refuse(self, problem: str) -> JavaTree:
+        raise ValueError(problem)
+
+    def titled(self, name: str, arguments: Arguments, tree: JavaTree) -> JavaTree:
+        """An expression that a column is named after as the user wrote it. Inside another one, Spark drops the name."""
+        title = f"{name}({', '.join(map(_written, arguments))})"
+        return self._filled(f"x as `{title.replace('`', '``')}`", (tree,))
+
+    def _filled(self, text: str, arguments: Arguments) -> JavaTree:
+        return self._parser.parseExpression(text).withNewChildren(self._sequence(arguments))
+
+    def _sequence(self, items: Sequence[Any]) -> JavaObject:
+        return self._jvm.PythonUtils.toSeq(list(items))
+
+
+def _written(tree: JavaTree) -> str:
+    """An expression as SQL, a column without its table."""
+    return str(tree.name() if tree.getClass().getSimpleName() == "AttributeReference" else tree.sql())
+
+
+_SIGNS = {"=": "EQ", "+": "Add", "/": "Div"}
+
+
+def sql(session: Session, text: str, convention: str | Convention | None = None) -> Table:
+    """Run a query that uses the functions, on any session. Returns a Spark table, the last statement's of several."""
+    statements, used = rewritten(text, convention)
+    for name in used:
+        register_scalar(session, name, convention)
+    return [session.sql(statement) for statement in statements][-1]
+
+
+def rewritten(text: str, convention: str | Convention | None = None) -> tuple[list[str], list[str]]:
+    """A text's statements in Spark's own functions, and the functions of one row that they call."""
+    from sqlglot import exp
+
+    made, to, known = builders(convention), _Text(), scalars()
+    written: list[str] = []
+    used: dict[str, None] = {}
+    for statement in statements(text):
+        if re.match(r"set\s", statement, re.IGNORECASE):  # Spark's own business
+            written.append(statement)
+            continue
+        [tree] = parsed(statement, "spark")
+        calls = list(tree.find_all(exp.Anonymous, bfs=True))
+        titles = {id(call): call.sql(dialect="spark", comments=False, normalize_functions=False) for call in calls}
+        # From the inside out, so that what a function is given has been rewritten.
+        for call in reversed(calls):
+            name = call.name.lower()
+            if name == "each_top_k":
+                spread(call)
+            elif name in made:
+                body = made[name](to, call.expressions)
+                named = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
+                call.replace(exp.alias_(body, titles[id(call)], quoted=True) if named else body)
+        found = (call.name.lower() for call in tree.find_all(exp.Anonymous))
+        used.update(dict.fromkeys(name for name in found if name in known))
+        written.append(tree.sql(dialect="spark"))
+    if not written:
+        raise ValueError("there is no statement to run")
+    return written, list(used)
+
+
+class _Text:
+    """Writes expressions as sqlglot has them."""
+
+    def __init__(self) -> None:
+        from sqlglot import exp
+
+        self._exp = exp
+
+    def call(self, name: str, *arguments: Tree) -> Tree:
+        return self._exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+
+    def operator(self, sign: str, left: Tree, right: Tree) -> Tree:
+        return getattr(self._exp, _SIGNS[sign])(this=left.copy(), expression=right.copy())
+
+    def constant(self, value: Constant) -> Tree:
+        return self._exp.convert(value)
+
+    def field(self, of: Tree, name: str) -> Tree:
+        return self._exp.Dot(this=of.copy(), expression=self._exp.to_identifier(name))
+
+    def function(self, names: Sequence[str], body: Callable[..., Tree]) -> Tree:
+        variables = [self._exp.to_identifier(name) for name in names]
+        return self._exp.Lambda(this=body(*variables), expressions=variables)
+
+    def read(self, argument: Tree) -> Constant:
+        if isinstance(argument, self._exp.Neg):
+            value = self.read(argument.this)
+            return -value if isinstance(value, (int, float)) else None
+        if isinstance(argument, self._exp.Boolean):
+            return bool(argument.this)
+        return argument.to_py() if isinstance(argument, self._exp.Literal) else None
+
+    def refuse(self, problem: str) -> Tree:
+        raise ValueError(problem)

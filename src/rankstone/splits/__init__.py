@@ -5,9 +5,8 @@ rows in another order are split alike. Rows that draw the same, or have the same
 then by their other columns; rows alike in every column may take each other's place.
 """
 
-from rankstone.splits.cut import at_time, folds, leave_last_out, leave_one_out, per_user, random
-from rankstone.splits.negatives import negatives, sampled
-from rankstone.splits.report import Report, Split
+from rankstone.splits.cut import at_time, folds, leave_last_out, leave_one_out, negatives, per_user, random, sampled
+from rankstone.splits.interactions import Report, Split
 
 __all__ = [
     "Report",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankstone.data.annotations import Floats
-from rankstone.statistics.checks import choice, finite
 from rankstone.statistics.max_t import max_t
-from rankstone.statistics.paired import PairedSample
+from rankstone.statistics.student import choice, finite
 from rankstone.statistics.tukey import tukey
+
+if TYPE_CHECKING:
+    from rankstone.statistics.paired import PairedSample
 
 
 @dataclass(frozen=True, eq=False)

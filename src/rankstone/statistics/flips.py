@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr
 
 from rankstone.data.annotations import Bools, Floats, Ints
-from rankstone.statistics.signs import (
+from rankstone.statistics.ranks import (
     TIE,
     Signs,
     Singles,

@@ -13,8 +13,7 @@ from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 from rankstone.data.annotations import Floats, Ints
 from rankstone.progress import Progress, watched
-from rankstone.statistics.checks import choice, cluster_numbers, finite, level
-from rankstone.statistics.student import student
+from rankstone.statistics.student import choice, cluster_numbers, finite, level, student
 
 BOOTSTRAPS = {
     "bca": "bootstrap, corrected for bias and skewness",

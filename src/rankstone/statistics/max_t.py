@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankstone.data.annotations import Bools, Floats, Ints
-from rankstone.statistics.signs import (
+from rankstone.statistics.ranks import (
     TIE,
     Real,
     Signs,

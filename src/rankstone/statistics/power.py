@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, ndtr, ndtri, poch, stdtrit
 
 from rankstone.data.annotations import Floats, Ints
-from rankstone.statistics.checks import choice, level, paired
-from rankstone.statistics.student import student
+from rankstone.statistics.student import choice, level, paired, student
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 

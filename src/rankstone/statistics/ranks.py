@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, ndtr
 
 from rankstone.data.annotations import Floats, Ints
-from rankstone.statistics.checks import choice, differences
+from rankstone.progress import watched
 from rankstone.statistics.intervals import share
 from rankstone.statistics.power import ALTERNATIVES
+from rankstone.statistics.student import choice, cluster_numbers, differences, finite
 
 EXACT_BY_ITSELF = 200  # sign patterns of so many ranks are counted in milliseconds
 EXACT_AT_MOST = 1000  # takes seconds; 2 ** -1000 is about the smallest share that a float holds
@@ -148,3 +152,159 @@ def sign(difference: ArrayLike, confidence: float = 0.95) -> Sign:
     greater, less = float(bdtr(losses, n, 0.5)), float(bdtr(wins, n, 0.5))
     p = min(1.0, 2 * min(greater, less))
     return Sign(wins, ties, losses, (wins - losses) / 2, p, greater, less, portion, low, high)
+
+
+Singles = NDArray[np.float32]
+Real = TypeVar("Real", np.float32, np.float64)
+T = TypeVar("T")
+
+TIE = 1e-9  # of the sum of the sizes of the differences: sums nearer than this are equal
+CHUNK = 4096  # flips of one job; a multiple of 4, for Philox gives four words a step
+_CELLS = 1 << 19  # signs at a time: small enough for a processor's cache
+_ALL_CELLS = 1 << 21  # of all threads together
+_DEEP, _WIDE, _TILE = 112, 64, 1 << 18  # queries and columns of a tile, and its products; see `product`
+_EVEN = 8  # rows; what the inner loops of a BLAS take at a time
+_SMALL = 1 << 22  # products for which a second thread costs more than it gains
+_NOTHING = 1e-12  # of the largest difference: what is left where equal values were added in another order
+
+_WHOLE = float(2**53 - 2**44)  # whole numbers whose sizes add up to this are exact in float64, with room for rounding
+_COARSE = float(2**24 - 2**8)  # the same in float32
+
+# Row i holds the signs that the bits of byte i stand for.
+_EIGHT: Singles = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
+
+
+class Signs:
+    """`count` flips of `width` signs: drawn by number, so that flip i is the same in whatever chunk, or given."""
+
+    def __init__(self, count: int, width: int, seed: int, given: Singles | None = None) -> None:
+        self.count, self.width, self._given = count, width, given
+        self.cells = _CELLS
+        self.tiles = max(1, -(-width // _DEEP))
+        # In tiles of equal size and in whole bytes; the signs after `width` are to be multiplied by zeros.
+        self.padded = max(1, -(-width // (8 * self.tiles))) * 8 * self.tiles
+        self._words = -(-self.padded // 64)
+        self._key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+
+    def blocks(self, start: int, stop: int) -> Iterator[Singles]:
+        """The flips from `start` to `stop` as rows of 1 and -1; the next block overwrites the one before."""
+        size = max(1, self.cells // self.padded)
+        out = np.ones((min(size, stop - start), self.padded), dtype=np.float32)
+        generator = np.random.Philox(counter=start * self._words // 4, key=self._key)
+        for first in range(start, stop, size):
+            block = out[: min(size, stop - first)]
+            if self._given is not None:
+                block[:, : self.width] = self._given[first : first + len(block)]
+            else:
+                words = np.asarray(generator.random_raw(len(block) * self._words), dtype="<u8")
+                octets = words.view(np.uint8).reshape(len(block), -1)[:, : self.padded // 8]
+                np.take(_EIGHT, octets, axis=0, out=block.reshape(len(block), -1, 8), mode="clip")
+            yield block
+
+    def product(self, block: NDArray[Real], columns: NDArray[Real]) -> NDArray[Real]:
+        """`block @ columns` for whole numbers, in tiles that a BLAS takes with one thread.
+
+        Its own threads wait for each other in every product, which takes many times as long where a core is busy.
+        """
+        deep, count = self.padded // self.tiles, len(block)
+        found = np.empty((count, columns.shape[1]), dtype=columns.dtype)
+        for left in range(0, columns.shape[1], _WIDE):
+            right = columns[:, left : left + _WIDE].reshape(self.tiles, 1, deep, -1)
+            high = max(_EVEN, _TILE // (deep * right.shape[3]) // _EVEN * _EVEN)
+            even = count - count % high
+            for start, stop, rows in ((0, even, high), (even, count, count - even)):
+                if start < stop:
+                    tiles = block[start:stop].reshape(-1, rows, self.tiles, deep).transpose(2, 0, 1, 3)
+                    sums = np.matmul(tiles, right).sum(axis=0)
+                    found[start:stop, left : left + _WIDE] = sums.reshape(stop - start, -1)
+        return found
+
+
+def whole(columns: Floats, scale: Floats | float) -> Floats:
+    """Columns in units so small that `scale`, a bound on the sum of their sizes, is just below 2 ** 53; rounded."""
+    return np.rint(columns / scale * _WHOLE)
+
+
+class Coarse(NamedTuple):
+    """Columns of whole numbers, rounded so that float32 has room for them, and how far that is from the truth."""
+
+    columns: Singles
+    unit: float
+    rest: Floats  # what rounding left, in the units of the fine columns
+    sums: Floats  # by column: how far a signed sum can be off because tiles are added up in float32; the same units
+
+
+def coarse(fine: Floats, signs: Signs) -> Coarse:
+    """Whole numbers in units so large that the signed sums of a tile are exact in float32."""
+    sizes = np.abs(fine).reshape(signs.tiles, -1, fine.shape[1]).sum(axis=1)
+    unit = 2.0 ** math.ceil(math.log2(max(sizes.max() / _COARSE, 1.0)))
+    columns = np.rint(fine / unit)
+    sums = signs.tiles * 2.0**-23 * np.abs(columns).sum(axis=0) * unit
+    return Coarse(columns.astype(np.float32), unit, fine - columns * unit, sums)
+
+
+def padded(columns: Floats, rows: int) -> Floats:
+    """With rows of zeros at the end."""
+    return np.concatenate([columns, np.zeros((rows - len(columns), columns.shape[1]))])
+
+
+def counts(job: Callable[[int, int], Ints], signs: Signs, columns: int, threads: int) -> Ints:
+    """The job's counts for all flips, chunk by chunk, added up; whole numbers, so the order does not matter."""
+    chunks = [(start, min(start + CHUNK, signs.count)) for start in range(0, signs.count, CHUNK)]
+    workers = 1 if signs.count * signs.padded * columns < _SMALL else min(workers_of(threads), len(chunks))
+    signs.cells = min(_CELLS, _ALL_CELLS // workers)
+    return add_up(lambda chunk: job(*chunk), chunks, workers, "flipping signs")
+
+
+def add_up(job: Callable[[T], Any], tasks: Sequence[T], workers: int, words: str) -> Any:
+    """The sum of a job's answers to all tasks."""
+    with watched(words) as progress, ThreadPoolExecutor(workers) as pool:
+        return sum(progress.of((pool.map if workers > 1 else map)(job, tasks), len(tasks)))
+
+
+def workers_of(threads: int) -> int:
+    """`threads`, or as many as there are cores for 0."""
+    if threads < 0:
+        raise ValueError(f"threads={threads}, but it must be 0 (all cores) or more")
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def checked(values: ArrayLike, name: str) -> Floats:
+    """A matrix of finite numbers, a row a query; a vector is one column."""
+    matrix = finite(values, name, (1, 2))
+    if len(matrix) == 0:
+        raise ValueError("there is no query to flip")
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def units(matrix: Floats, clusters: ArrayLike | None) -> Floats:
+    """What gets one sign each: the queries, or the sums of clusters; what is nothing but rounding errors is 0."""
+    if clusters is not None:
+        codes = cluster_numbers(clusters, len(matrix))
+        sums = np.stack([np.bincount(codes, column) for column in matrix.T], axis=1)
+        sizes = np.stack([np.bincount(codes, column) for column in np.abs(matrix).T], axis=1)
+        matrix = np.where(np.abs(sums) <= _NOTHING * sizes, 0.0, sums)
+    sizes = np.abs(matrix)
+    return np.where(sizes <= _NOTHING * sizes.max(axis=0), 0.0, matrix)
+
+
+def check_resamples(resamples: int) -> int:
+    """How often to draw: at least once."""
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples}, but it must be 1 or more")
+    return resamples
+
+
+def make_signs(resamples: int, seed: int, kept: Any, given: Any) -> Signs:
+    """Signs for the kept units: drawn ones, or the columns of given ones that belong to them."""
+    width = int(np.count_nonzero(kept))
+    if given is None:
+        return Signs(check_resamples(resamples), width, seed)
+    matrix = np.asarray(given)
+    if matrix.ndim != 2 or matrix.shape[1] != len(kept) or len(matrix) == 0:
+        raise ValueError(f"signs has the shape {matrix.shape}, but it needs rows of {len(kept)} signs")
+    if not (np.abs(matrix) == 1).all():
+        raise ValueError("signs must be 1 or -1")
+    return Signs(len(matrix), width, seed, matrix[:, kept].astype(np.float32))

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from rankstone.data.annotations import Floats, Ints
-from rankstone.statistics.checks import layout, level
-from rankstone.statistics.signs import TIE, add_up, check_resamples, checked, whole, workers_of
+from rankstone.statistics.ranks import TIE, add_up, check_resamples, checked, whole, workers_of
+from rankstone.statistics.student import layout, level
 
 MOST = 1 << 21  # patterns that are looked at one by one
 _CHUNK = 256  # permutations of one job

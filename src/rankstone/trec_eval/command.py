@@ -17,7 +17,7 @@ from rankstone.conventions.averaging import LOWEST_GEOMETRIC
 from rankstone.errors import FileError
 from rankstone.program.core import Program
 from rankstone.program.graph import Expression, Graph
-from rankstone.trec_eval import files
+from rankstone.trec_eval import lists as files
 from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.measures import MEASURES, NICKNAMES, BadParameters, Measure, parameters, value_names
 from rankstone.trec_eval.preferences import Contradiction, Preferences

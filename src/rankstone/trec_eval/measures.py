@@ -18,7 +18,7 @@ from rankstone.metrics.precision import ap, iprec, rr
 from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
 from rankstone.program.graph import Expression
-from rankstone.trec_eval.files import real, whole
+from rankstone.trec_eval.lists import real, whole
 from rankstone.trec_eval.preferences import Preferences, Scope
 from rankstone.trec_eval.symbolic import Pairs, SymbolicLists
 

@@ -16,8 +16,7 @@ from rankstone.metrics.gains import DISCOUNTS
 from rankstone.program.core import Table
 from rankstone.program.graph import Expression, Graph, View
 from rankstone.program.ranking import Facts, Ranking
-from rankstone.trec_eval.files import whole
-from rankstone.trec_eval.lists import Setup
+from rankstone.trec_eval.lists import Setup, whole
 
 Pairs = tuple[tuple[str, float], ...]  # as the command line has them
 Given = tuple[tuple[int, float], ...]  # grades and their gains

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.align import unjudged_queries as extra_module
+from rankstone.data import source as extra_module
 from rankstone.evaluate.stream import Stream
 from rankstone.metrics.registry import declared
 from tests.table.cases import fed
