@@ -10,7 +10,7 @@ from rankstone import _core
 from rankstone.conventions.plan import make_plans
 from rankstone.evaluate import values as programs
 from rankstone.evaluate.pipeline import open_source
-from rankstone.evaluate.values import Compiled, Measured, measure, measure_all, view_for
+from rankstone.evaluate.values import Compiled, Measured, measure, measure_all, measured, ratio_of, view_for, words
 from rankstone.metrics import declared
 from rankstone.program.flat import Eager, Flat
 from rankstone.program.ranking import Facts
@@ -23,6 +23,8 @@ def measure_over_arrays(plan, aligned):
     """The same graph by the flat back-end: a second opinion."""
     view = view_for(plan, aligned)
     compiled = Compiled([plan], [Facts.of(view)])
+    if compiled.traces[0] is None:  # a choice that has no closed form: what is wrong is said over arrays
+        return measured(plan, view, ratio_of(plan, words(view)))
     flat, eager = Flat(view), Eager(view)
     for condition, problem, value, named in compiled.graph.faults:
         space = condition.space if condition.kind == "item" else None
