@@ -15,7 +15,7 @@ from rankstone.data.source import Align, Aligned, Alone, Source
 from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
 from rankstone.evaluate.means import Outcome, Shares, mean_from, outcome_of, range_of, shares_of, span, sums_of
 from rankstone.evaluate.pipeline import after_topk, align_all, firsts_of, refuse_truthless, show
-from rankstone.evaluate.values import measure, measure_each, weights_of, without_pairs
+from rankstone.evaluate.values import account_of, measure, measure_each, weights_of
 from rankstone.metrics.registry import ByName
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
@@ -155,24 +155,10 @@ class LiveMeasurement:
 
     @cached_property
     def account(self) -> Account:
-        first, ranked = self.first, self.first.ranked
-        plans = [outcome.plan for outcome in self.outcomes.values()]
-        truths = len(ranked) - (first.extra_count if plans[0].choices["extra"] == "zero" else 0)
-        relevant = ranking_of(ranked.judged_by(plans[0].relevance)).relevant[:truths]
-        tied, no_pairs = np.zeros(len(ranked), dtype=bool), np.zeros(len(ranked), dtype=bool)
-        for outcome in self.outcomes.values():
-            no_pairs |= without_pairs(outcome.plan, self.aligned(outcome.plan).ranked, outcome.ratio)
-        for _, _, moved in self._tied.values():
-            tied |= moved
-        return Account(
-            judged=truths,
-            missing=int((~ranked.present[:truths]).sum()),
-            extra=first.extra_count if first.extra_known else None,
-            nothing_relevant=int((relevant == 0).sum()) if any(plan.needs_truth for plan in plans) else 0,
-            dropped_rows=first.dropped,
-            tied=int(tied.sum()),
-            no_pairs=int(no_pairs[:truths].sum()),
-        )
+        outcomes = list(self.outcomes.values())
+        moved = [moved for _, _, moved in self._tied.values()]
+        account: Any = account_of([one.plan for one in outcomes], self.alignments, outcomes, moved)
+        return Account(**account if self.first.extra_known else {**account, "extra": None})
 
     @cached_property
     def ties(self) -> dict[str, TieRange]:

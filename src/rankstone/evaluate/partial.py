@@ -41,9 +41,8 @@ from rankstone.evaluate.means import (
     sums_of,
 )  # fmt: skip
 from rankstone.evaluate.pipeline import align_all, firsts_of, given_beside, made_of, movable_beside
-from rankstone.evaluate.values import Measured, extreme_for, measure_each, view_for, weights_of, without_pairs
+from rankstone.evaluate.values import Measured, account_of, extreme_for, measure_each, view_for, weights_of
 from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric
-from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
 
 if TYPE_CHECKING:
@@ -325,31 +324,25 @@ class Totals:
 
 def totals_of(partial: Partial, plans: Sequence[Plan], threads: int = 1) -> Totals:
     """The totals of a partial."""
-    ranked = partial.ranked[plans[0].align]
-    measured = measure_each(plans, partial.aligned(), threads)
-    truths = len(ranked) - (len(partial.extra) if plans[0].choices["extra"] == "zero" else 0)
-    lost = np.flatnonzero(~ranked.present[:truths])
-    relevant = ranking_of(ranked.judged_by(plans[0].relevance)).relevant
-    totals = Totals(missing=_picked(partial.ids, lost[: SOME + 1]), extra=list(partial.extra[: SOME + 1]))
-    tied, no_pairs = np.zeros((2, len(ranked)), dtype=bool)
+    every = partial.aligned()
+    measured = measure_each(plans, every, threads)
+    totals, moved = Totals(extra=list(partial.extra[: SOME + 1])), []
     for plan, one in zip(plans, measured, strict=True):
-        label, aligned, moved = plan.label, partial.ranked[plan.align], np.zeros(len(ranked), dtype=bool)
+        label, ranked = plan.label, partial.ranked[plan.align]
         if plan.is_pooled:
-            totals.rows[label] = [aligned]
+            totals.rows[label] = [ranked]
             own = Sums(0, 0, 0)
         else:
             own = sums_of(plan, one, partial.weights, ExactSum)
-        ends: tuple[Sums, ...] = (own, own)
-        if found := range_of(plan, aligned, partial.weights, ExactSum):
-            ends, moved = found
-        totals.sums[label], totals.moved[label], totals.finish[label] = (own, *ends), int(moved.sum()), one.finish
-        tied |= moved
-        if plan.metric.declaration.two_sided:
-            no_pairs |= without_pairs(plan, aligned, one.ratio)
-    totals.account.update(
-        judged=truths, missing=len(lost), extra=len(partial.extra), dropped_rows=partial.dropped, tied=int(tied.sum()),
-        nothing_relevant=int((relevant[:truths] == 0).sum()), no_pairs=int(no_pairs[:truths].sum()),
-    )  # fmt: skip
+        ends, depends = range_of(plan, ranked, partial.weights, ExactSum) or (
+            (own, own),
+            np.zeros(len(ranked), dtype=bool),
+        )
+        totals.sums[label], totals.moved[label], totals.finish[label] = (own, *ends), int(depends.sum()), one.finish
+        moved.append(depends)
+    totals.account.update(account_of(plans, every, measured, moved))
+    missing = np.flatnonzero(~every[plans[0].align].ranked.present[: totals.account["judged"]])
+    totals.missing = _picked(partial.ids, missing[: SOME + 1])
     return totals
 
 

@@ -180,12 +180,30 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     return values if counted is None else where(counted, values, math.nan), counted
 
 
-def without_pairs(plan: Plan, aligned: Alignment, ratio: Ratio) -> Bools:
-    """Queries that have relevant items but none that is not, where a metric asks for both."""
-    if not plan.metric.declaration.two_sided or plan.metric.declaration.reads == "shown":
-        return np.zeros(len(aligned), dtype=bool)
-    found: Bools = (ratio.denominator == 0) & (ranking_of(aligned.judged_by(plan.relevance)).relevant > 0)
-    return found
+def account_of(
+    plans: Sequence[Plan], aligned: Mapping[Align, Aligned], measured: Sequence[Any], moved: Sequence[Bools]
+) -> dict[str, int]:
+    """What happened to the queries, by the names of `Account`.
+
+    measured: what has the ratio of each metric. moved: by metric, the queries that the order of tied items decides.
+    """
+    first, ranked = aligned[plans[0].align], aligned[plans[0].align].ranked
+    truths = len(ranked) - (first.extra_count if plans[0].choices["extra"] == "zero" else 0)
+    relevant = ranking_of(ranked.judged_by(plans[0].relevance)).relevant[:truths]
+    no_pairs = np.zeros(len(ranked), dtype=bool)
+    for plan, one in zip(plans, measured, strict=True):  # nothing but relevant items
+        if plan.metric.declaration.two_sided and plan.metric.declaration.reads != "shown":
+            some = ranking_of(aligned[plan.align].ranked.judged_by(plan.relevance)).relevant > 0
+            no_pairs |= (one.ratio.denominator == 0) & some
+    return {
+        "judged": truths,
+        "missing": int((~ranked.present[:truths]).sum()),
+        "extra": first.extra_count,
+        "nothing_relevant": int((relevant == 0).sum()) if any(plan.needs_truth for plan in plans) else 0,
+        "dropped_rows": first.dropped,
+        "tied": int(np.logical_or.reduce(moved).sum()),
+        "no_pairs": int(no_pairs[:truths].sum()),
+    }
 
 
 def weights_of(weights: Weights, aligned: Aligned) -> Floats:
