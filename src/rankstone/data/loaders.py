@@ -1,4 +1,4 @@
-"""Loaders: the `Source` of whatever a user has, but for plain dicts, which `measure.sources.open_source` knows."""
+"""Loaders: the `Source` of whatever a user has, but for plain dicts, which `evaluate.pipeline.open_source` knows."""
 
 from __future__ import annotations
 
