@@ -1,4 +1,4 @@
-"""User data as a `Source`, which can be aligned in any way; the one form of what comes of it is `Alignment`."""
+"""User data as a `Source`, which can be aligned in any way; what comes of it is an `Alignment` with names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured of lists that are at hand: metric results and the alignments that they were measured on."""
+"""From a `Source` to a `Result`: what was measured of lists that are at hand, and the alignments behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From data to a `Source`, and from a `Source` to a `Result`: each alignment once, each metric once."""
+"""From data to a `Source`, from a `Source` to each alignment once; and side information, wherever it is given."""
 
 from __future__ import annotations
 

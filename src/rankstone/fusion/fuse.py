@@ -1,4 +1,4 @@
-"""`fuse`: several runs in, one run out."""
+"""`fuse`: several runs in, one run out, which is taken wherever a run is, and says how it was made."""
 
 from __future__ import annotations
 

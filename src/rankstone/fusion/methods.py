@@ -1,4 +1,4 @@
-"""A way to fuse runs is declared once, by `@fusion`; and the ways there are, one function each."""
+"""A way to fuse runs is declared once, by `@fusion`; the ways there are, and how scores are normalised before."""
 
 from __future__ import annotations
 

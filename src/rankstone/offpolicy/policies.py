@@ -1,4 +1,4 @@
-"""A policy that is known as a whole: every list it can make, with its probability."""
+"""Policies that are known as a whole: every list with its probability, or items by place; what one looks at."""
 
 from __future__ import annotations
 

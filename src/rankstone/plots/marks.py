@@ -1,4 +1,4 @@
-"""What is drawn: axes, and marks in the units of the data. How it is drawn is told elsewhere, once for each way."""
+"""What is drawn: axes, and marks in the units of the data; and text that is safe to write into a picture."""
 
 from __future__ import annotations
 

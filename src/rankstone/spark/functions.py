@@ -1,4 +1,4 @@
-"""The SQL functions in Spark SQL: measures of one row are Arrow functions, all others are made of Spark's own."""
+"""The SQL functions in Spark SQL: in a session's registry, or in queries that are rewritten for Spark Connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs on the workers: rows are packed for the shuffle, and come out as whole queries, which are measured."""
+"""What runs on the workers: packed rows become whole queries, which are measured; and the result that stays there."""
 
 from __future__ import annotations
 

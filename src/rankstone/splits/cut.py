@@ -1,4 +1,4 @@
-"""Ways to cut interactions in two."""
+"""Ways to cut interactions in two, and negatives: items that a user has not had, to rank beside those of the test."""
 
 from __future__ import annotations
 

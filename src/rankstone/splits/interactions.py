@@ -1,4 +1,4 @@
-"""The rows of a frame, as splits look at them: users, items and times; and the frames themselves."""
+"""The rows of a frame, as splits look at them: users, items and times; and the parts of a split, with a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means with their errors: Student's t, of queries or clusters, of many columns at once; and ratios of sums."""
+"""Means with their errors: Student's t, of queries or clusters, of many columns at once; checks of arguments."""
 
 from __future__ import annotations
 

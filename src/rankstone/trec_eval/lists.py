@@ -1,4 +1,4 @@
-"""Judgments and results brought together: where in its query's list each judged document stands."""
+"""Judgments and results, from their files to where in its query's list each judged document stands."""
 
 from __future__ import annotations
 
