@@ -31,12 +31,12 @@ from rankstone.evaluate.partial import (
     items_of,
     partial_of,
     settings_of,
-)  # fmt: skip
+)
 from rankstone.evaluate.pipeline import (
     depths_of,
     open_source,
     refuse_truthless,
-)  # fmt: skip
+)
 from rankstone.metrics.registry import Value, is_built_in
 from rankstone.results.definition import ByMetric, Definition, definition_of
 from rankstone.results.result import Result

@@ -29,7 +29,7 @@ from rankstone.evaluate.partial import (
     items_of,
     partial_of,
     settings_of,
-)  # fmt: skip
+)
 from rankstone.evaluate.pipeline import depths_of
 from rankstone.evaluate.window import (
     KINDS,
@@ -50,7 +50,7 @@ from rankstone.evaluate.window import (
     read_time,
     words_of,
     written,
-)  # fmt: skip
+)
 from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:

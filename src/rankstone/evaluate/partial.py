@@ -39,7 +39,7 @@ from rankstone.evaluate.means import (
     range_of,
     shares_of,
     sums_of,
-)  # fmt: skip
+)
 from rankstone.evaluate.pipeline import align_all, firsts_of, given_beside, made_of, movable_beside
 from rankstone.evaluate.values import Measured, account_of, extreme_for, measure_each, view_for, weights_of
 from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric
