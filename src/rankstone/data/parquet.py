@@ -14,17 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import BufferReader, parquet, types
 
 from rankstone.data import lines
-from rankstone.data.arrow import (
-    Places,
-    as_numpy,
-    as_text,
-    is_list,
-    is_number,
-    is_text,
-    numbers,
-    one_piece,
-    stored,
-)
+from rankstone.data.arrow import Places, as_numpy, as_text, is_list, is_number, is_text, numbers, one_piece, stored
 from rankstone.data.columns import Columns
 from rankstone.data.lines import Batch, Batches, Data, Files, Rows
 from rankstone.data.lists import Lists

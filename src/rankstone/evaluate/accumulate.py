@@ -32,11 +32,7 @@ from rankstone.evaluate.partial import (
     partial_of,
     settings_of,
 )
-from rankstone.evaluate.pipeline import (
-    depths_of,
-    open_source,
-    refuse_truthless,
-)
+from rankstone.evaluate.pipeline import depths_of, open_source, refuse_truthless
 from rankstone.metrics.registry import Value, is_built_in
 from rankstone.results.definition import ByMetric, Definition, definition_of
 from rankstone.results.result import Result

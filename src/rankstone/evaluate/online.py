@@ -21,15 +21,7 @@ from rankstone.conventions.plan import Capabilities, check_supported
 from rankstone.data.dicts import Dicts
 from rankstone.errors import QueryError
 from rankstone.evaluate.means import finish_of
-from rankstone.evaluate.partial import (
-    Partial,
-    Resumable,
-    by_query,
-    concat,
-    items_of,
-    partial_of,
-    settings_of,
-)
+from rankstone.evaluate.partial import Partial, Resumable, by_query, concat, items_of, partial_of, settings_of
 from rankstone.evaluate.pipeline import depths_of
 from rankstone.evaluate.window import (
     KINDS,

@@ -12,16 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from rankstone.align.alignment import (
-    Alignment,
-    Bools,
-    Floats,
-    Ints,
-    equal_runs,
-    lengths,
-    segment_reduce,
-    starts_of,
-)
+from rankstone.align.alignment import Alignment, Bools, Floats, Ints, equal_runs, lengths, segment_reduce, starts_of
 from rankstone.align.functions import ELEMENTWISE, NUMPY, Values, discount_table, sums_of_discounts
 from rankstone.align.subtopics import by_subtopic
 from rankstone.align.ties import TieRule

@@ -17,14 +17,7 @@ from rankstone.conventions.plan import Plan
 from rankstone.metrics.registry import Metric
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import Answer, Readable, number
-from rankstone.results.definition import (
-    Definition,
-    Definitions,
-    cutoffs_of,
-    groups_in_order,
-    label_of,
-    summarize,
-)
+from rankstone.results.definition import Definition, Definitions, cutoffs_of, groups_in_order, label_of, summarize
 
 if TYPE_CHECKING:
     from typing_extensions import Self
