@@ -174,7 +174,7 @@ class Accumulator(Resumable):
             raise ValueError("averaging='weighted' needs weights=, one a query, in every update")
         if weights is not None and not self._weighted:
             raise ValueError("weights= go with averaging='weighted': say so when the accumulator is made")
-        return partial_of(source, self.plans, weights, self.threads, common=True)
+        return partial_of(source, self.plans, weights, self.threads, common=True, wanted=self._alignments)
 
     @locked
     def take(self, partial: Partial) -> None:

@@ -233,12 +233,14 @@ def partial_of(
     *,
     ordered: bool = True,
     common: bool = False,
+    wanted: Mapping[Align, Align] | None = None,
 ) -> Partial:
     """The partial of all queries of a source.
 
     ordered: do rows have an order where scores or ranks are equal. common: must truth and run have a query in common.
+    wanted: the `alignments` of the plans, for those who call often.
     """
-    aligned = align_all(source, alignments(plans, threads))
+    aligned = align_all(source, alignments(plans, threads) if wanted is None else wanted)
     first = aligned[plans[0].align]
     if common:
         refuse_strangers(plans[0], first)
