@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -180,8 +180,15 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     return values if counted is None else where(counted, values, math.nan), counted
 
 
+class HasRatio(Protocol):
+    """What was measured of a metric, here or elsewhere."""
+
+    @property
+    def ratio(self) -> Ratio: ...
+
+
 def account_of(
-    plans: Sequence[Plan], aligned: Mapping[Align, Aligned], measured: Sequence[Any], moved: Sequence[Bools]
+    plans: Sequence[Plan], aligned: Mapping[Align, Aligned], measured: Sequence[HasRatio], moved: Sequence[Bools]
 ) -> dict[str, int]:
     """What happened to the queries, by the names of `Account`.
 
