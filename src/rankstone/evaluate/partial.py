@@ -246,11 +246,8 @@ def partial_of(
         refuse_strangers(plans[0], first)
     for plan in plans:
         refuse(plan, aligned[plan.align])
-        tied = aligned[plan.align].ranked.tied
-        if not ordered and TIES[plan.choices["ties"]].by == "input" and tied is not None and (tied > 1).any():
-            query = first.queries[int(aligned[plan.align].ranked.query[np.argmax(tied > 1)])]
-            problem = f"query {query!r} has equal ranks, and ties={plan.choices['ties']!r} needs an order"
-            raise ValueError(f"{plan.label}: {problem}")
+        if not ordered and TIES[plan.choices["ties"]].by == "input":
+            _check_untied(plan, aligned[plan.align])
     return Partial(
         {align: one.ranked for align, one in aligned.items()},
         first.queries,
@@ -260,6 +257,15 @@ def partial_of(
         firsts_of(source, plans, threads),
         first.judged,
     )
+
+
+def _check_untied(plan: Plan, aligned: Aligned) -> None:
+    """Stop at equal ranks, which only an order of the rows could tell apart."""
+    tied = aligned.ranked.tied
+    if tied is not None and (tied > 1).any():
+        query = aligned.queries[int(aligned.ranked.query[np.argmax(tied > 1)])]
+        problem = f"query {query!r} has equal ranks, and ties={plan.choices['ties']!r} needs an order"
+        raise ValueError(f"{plan.label}: {problem}")
 
 
 def items_of(beside: Beside | None, before: Known | None = None) -> Known:
